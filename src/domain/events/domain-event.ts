@@ -1,0 +1,9 @@
+import type { DeliveryEvent } from './delivery-events.ts';
+import type { MerchantEvent } from './merchant-events.ts';
+import type { OperationsEvent } from './operations-events.ts';
+import type { SessionEvent } from './session-events.ts';
+
+/** Everything the ledger may hold. */
+export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent;
+export type DomainEventType = DomainEvent['type'];
+export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

@@ -1,0 +1,36 @@
+/** What every event carries beside its data. */
+export interface EventMetadata {
+  /** Ties everything that one request or one chain observation caused. */
+  readonly correlationId: string;
+  /** The event that caused this one. */
+  readonly causationId?: string;
+  /** W3C trace context of the moment of decision. */
+  readonly traceParent?: string;
+  /** Who decided: `merchant:<id>`, `chain:<network>`, `clock`, `operator`, ... */
+  readonly actor: string;
+  /** SHA-256 (hex) of the stream's previous event, empty for the first; guarded by the expected revision. */
+  readonly prev: string;
+  /** `evt_...`, for events that notify a merchant. */
+  readonly notificationId?: string;
+}
+
+/** An event as the core sees it, after decoding and upcasting. */
+export interface StoredEvent<Event extends DomainEventShape = DomainEventShape> {
+  readonly stream: string;
+  readonly revision: number;
+  /** Opaque, totally ordered by the store that gave it. */
+  readonly position: string;
+  readonly id: string;
+  readonly version: number;
+  /** Commit time, Unix milliseconds. */
+  readonly atMs: number;
+  readonly metadata: EventMetadata;
+  /** SHA-256 (hex) of the event's canonical bytes. */
+  readonly hash: string;
+  readonly event: Event;
+}
+
+export interface DomainEventShape {
+  readonly type: string;
+  readonly data: object;
+}

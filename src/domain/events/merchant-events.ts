@@ -1,0 +1,102 @@
+import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
+import type { Coin } from '../money.ts';
+import type { Network } from '../networks.ts';
+
+/* The storage format of the `merchant-<id>` streams. */
+
+export interface MerchantRegistered {
+  readonly type: 'MerchantRegistered';
+  readonly data: { readonly merchantId: MerchantId; readonly name: string; readonly mode: Mode };
+}
+
+export interface ApiKeyIssued {
+  readonly type: 'ApiKeyIssued';
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly keyId: ApiKeyId;
+    readonly mode: Mode;
+    /** SHA-256 (hex) of the API key. */
+    readonly keyHash: string;
+    /** `sk_test_` or `sk_live_` and the last four characters, for people. */
+    readonly hint: string;
+    /** The API secret, AES-256-GCM under the master key; additional data: merchant, key id, version, purpose. */
+    readonly sealedSecret: string;
+  };
+}
+
+export interface ApiKeyRevoked {
+  readonly type: 'ApiKeyRevoked';
+  readonly data: { readonly merchantId: MerchantId; readonly keyId: ApiKeyId };
+}
+
+export interface WebhookEndpointSet {
+  readonly type: 'WebhookEndpointSet';
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly endpointId: string;
+    /** Null removes the endpoint. */
+    readonly url: string | null;
+    /** Present when a secret was issued with it. */
+    readonly sealedSecret: string | null;
+    /** Durable redelivery after the five quick retries (design, "webhook retries"). */
+    readonly durableRedelivery: boolean;
+  };
+}
+
+/** `issued`: the new secret signs the additional header. `activated`: it signs the main one and the old is gone. */
+export interface WebhookSecretRotated {
+  readonly type: 'WebhookSecretRotated';
+  readonly data: { readonly merchantId: MerchantId; readonly endpointId: string; readonly step: 'issued' | 'activated'; readonly sealedSecret: string | null; readonly activatesAtSec: number | null };
+}
+
+export interface WebhookEndpointSuspended {
+  readonly type: 'WebhookEndpointSuspended';
+  readonly data: { readonly merchantId: MerchantId; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' };
+}
+
+export interface WebhookEndpointResumed {
+  readonly type: 'WebhookEndpointResumed';
+  readonly data: { readonly merchantId: MerchantId; readonly endpointId: string };
+}
+
+export interface DomainAdded {
+  readonly type: 'DomainAdded';
+  readonly data: { readonly merchantId: MerchantId; readonly domainId: string; readonly host: string; readonly shopName: string };
+}
+
+export interface DomainRemoved {
+  readonly type: 'DomainRemoved';
+  readonly data: { readonly merchantId: MerchantId; readonly domainId: string };
+}
+
+/** Only the settings given are changed. */
+export interface PolicySet {
+  readonly type: 'PolicySet';
+  readonly data: { readonly merchantId: MerchantId; readonly policy: Partial<MerchantPolicy> };
+}
+
+export interface MerchantPolicy {
+  readonly settlementCoin: Coin;
+  /** Networks offered to payers, in the order shown. */
+  readonly networks: readonly Network[];
+  /** USDC on TRON is discontinued by its issuer: off unless switched on. */
+  readonly offerTronUsdc: boolean;
+  /** Units of the coin a payment may be short. */
+  readonly tolerance: string;
+  readonly sessionTtlSec: number | null;
+  /** Ethereum: below this many units `ethereumConfirmations` suffice, from it on `finalized` is needed. */
+  readonly ethereumFinalizedFrom: string;
+  readonly ethereumConfirmations: number;
+}
+
+export type MerchantEvent =
+  | MerchantRegistered
+  | ApiKeyIssued
+  | ApiKeyRevoked
+  | WebhookEndpointSet
+  | WebhookSecretRotated
+  | WebhookEndpointSuspended
+  | WebhookEndpointResumed
+  | DomainAdded
+  | DomainRemoved
+  | PolicySet;

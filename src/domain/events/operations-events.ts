@@ -1,0 +1,51 @@
+import type { Mode } from '../ids.ts';
+import type { AddressFamily, Network } from '../networks.ts';
+
+/* The storage format of the smaller streams that keep the service honest. */
+
+/** `addresses-<mode>-<family>`: a node's exclusive range of derivation indexes, taken before any of it is used. */
+export interface AddressRangeLeased {
+  readonly type: 'AddressRangeLeased';
+  readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly from: number; readonly to: number; readonly node: string };
+}
+
+/** `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. */
+export interface RangeScanned {
+  readonly type: 'RangeScanned';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly fromBlock: number;
+    readonly toBlock: number;
+    readonly toBlockHash: string;
+    readonly toBlockTimeSec: number;
+    readonly providers: readonly string[];
+    readonly transfersSeen: number;
+  };
+}
+
+/** A local chain was started anew: facts of the old one are marked "previous chain", never read as a reorg. */
+export interface ChainReplaced {
+  readonly type: 'ChainReplaced';
+  readonly data: { readonly mode: Mode; readonly network: Network; readonly oldGenesis: string; readonly newGenesis: string };
+}
+
+/** `idempotency-<mode>-<merchant>-<hash of key>`: appended with `NoStream` before the command it protects. */
+export interface RequestAccepted {
+  readonly type: 'RequestAccepted';
+  readonly data: { readonly requestHash: string; readonly operation: string; readonly givenId: string; readonly acceptedAtSec: number };
+}
+
+/** `audit`: a signed tree head in C2SP checkpoint form. */
+export interface CheckpointSigned {
+  readonly type: 'CheckpointSigned';
+  readonly data: { readonly origin: string; readonly size: number; readonly rootHash: string; readonly checkpoint: string; readonly throughPosition: string };
+}
+
+/** `ledger-periods-<mode>`: a closed month, its figures fixed. */
+export interface PeriodClosed {
+  readonly type: 'PeriodClosed';
+  readonly data: { readonly mode: Mode; readonly period: string; readonly throughPosition: string; readonly balances: Readonly<Record<string, string>>; readonly actor: string };
+}
+
+export type OperationsEvent = AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | CheckpointSigned | PeriodClosed;

@@ -1,0 +1,323 @@
+import type { MerchantId, Mode, RefundId, SessionId } from '../ids.ts';
+import type { Coin } from '../money.ts';
+import type { Network } from '../networks.ts';
+
+/*
+ * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
+ * Amounts are exact decimal strings in units of their coin or currency; times are Unix seconds.
+ */
+
+/** How to pay the session on one network. */
+export interface PaymentOption {
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly tokenAddress: string;
+  readonly decimals: number;
+  readonly chainId: string;
+  readonly address: string;
+  /** Last path element of the address (BIP-44; Solana: the account of `m/44'/501'/i'/0'`). */
+  readonly derivationIndex: number;
+  /** Solana only: the owner's associated token account of the coin, where the money lands. */
+  readonly tokenAccount?: string;
+  /** Solana Pay reference key, base58. */
+  readonly reference?: string;
+  /** How final a transfer must be before it counts. */
+  readonly finality: FinalityRule;
+}
+
+/** `finalized`: the chain's own finality. `confirmations`: that many blocks deep, the block itself included. */
+export type FinalityRule = { readonly kind: 'finalized' } | { readonly kind: 'confirmations'; readonly confirmations: number };
+
+/** One provider's quote as it was used, or why it was not. */
+export interface QuoteEvidence {
+  readonly provider: string;
+  readonly rate: string | null;
+  readonly quotedAtMs: number | null;
+  readonly ageMs: number | null;
+  readonly used: boolean;
+  readonly reason?: string;
+}
+
+export interface RateLock {
+  /** One unit of the merchant currency is this many units of the coin. */
+  readonly rate: string;
+  readonly lockedAtSec: number;
+  readonly rule: string;
+  readonly quotes: readonly QuoteEvidence[];
+}
+
+/** The quote of the moment, for the books; null when none was to be had. */
+export interface Valuation {
+  readonly currency: string;
+  readonly coin: Coin;
+  readonly rate: string;
+  readonly quotedAtMs: number;
+}
+
+export interface SessionPolicy {
+  /** Units of the coin that may be missing. */
+  readonly tolerance: string;
+  /** Transfers below this never change a state. */
+  readonly dustLimit: string;
+}
+
+export interface SessionCreated {
+  readonly type: 'SessionCreated';
+  readonly data: {
+    readonly sessionId: SessionId;
+    readonly mode: Mode;
+    readonly merchantId: MerchantId;
+    readonly orderId: string;
+    /** Keyed hash of the canonical request, to tell a safe retry from a conflict. */
+    readonly requestHash: string;
+    readonly amount: string;
+    /** Merchant currency, upper case. */
+    readonly currency: string;
+    readonly dueCoin: Coin;
+    readonly dueAmount: string;
+    /** Null when the merchant currency is the settlement coin. */
+    readonly rateLock: RateLock | null;
+    readonly taxAmount: string | null;
+    readonly shippingAmount: string | null;
+    readonly createdAtSec: number;
+    readonly expiresAtSec: number;
+    readonly paymentOptions: readonly PaymentOption[];
+    readonly policy: SessionPolicy;
+    readonly domainId: string | null;
+    /** `SessionPersonalData`, sealed with the session's erasable key; null when there is none. */
+    readonly personal: string | null;
+  };
+}
+
+/** Sealed inside `SessionCreated`: what the merchant said about people and goods. */
+export interface SessionPersonalData {
+  readonly description?: string;
+  readonly lineItems?: readonly unknown[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly successUrl?: string;
+  readonly cancelUrl?: string;
+}
+
+/** Where a transfer to one of our addresses stands against its session, judged when it was first seen. */
+export type DepositKind =
+  /** The session's coin, at or before `expires_at` by block time. */
+  | 'on_time'
+  /** The session's coin, after `expires_at` or after a cancel. Refundable, never pays. */
+  | 'late'
+  /** Another coin we know. Refundable, never pays. */
+  | 'wrong_coin'
+  /** Below the dust limit. Never changes a state. */
+  | 'dust';
+
+export interface DepositFacts {
+  /** `<network>:<tx hash>:<log or instruction index>`: one transfer, once. */
+  readonly depositKey: string;
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly tokenAddress: string;
+  readonly amount: string;
+  /** Null when the chain does not name exactly one payer ("payer ambiguous"). */
+  readonly fromAddress: string | null;
+  readonly toAddress: string;
+  readonly txHash: string;
+  readonly logIndex: number;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly blockTimeSec: number;
+}
+
+export interface DepositDetected {
+  readonly type: 'DepositDetected';
+  readonly data: DepositFacts & { readonly kind: DepositKind };
+}
+
+export interface DepositConfirmed {
+  readonly type: 'DepositConfirmed';
+  readonly data: {
+    readonly depositKey: string;
+    readonly rule: FinalityRule;
+    /** The block as it became final; a reorg may have moved the transfer since it was detected. */
+    readonly blockNumber: number;
+    readonly blockHash: string;
+    readonly blockTimeSec: number;
+    /** Head of the chain when the rule was met. */
+    readonly headNumber: number;
+  };
+}
+
+export interface DepositReverted {
+  readonly type: 'DepositReverted';
+  readonly data: {
+    readonly depositKey: string;
+    /** `reorg`: its block left the chain. `failed`: it is in the chain without effect. */
+    readonly reason: 'reorg' | 'failed';
+    /** True when the deposit had been final: an alarm, a reversing entry, and `reversed: true`. */
+    readonly afterFinal: boolean;
+    readonly headNumber: number;
+  };
+}
+
+export interface SessionPaid {
+  readonly type: 'SessionPaid';
+  readonly data: {
+    readonly coin: Coin;
+    readonly due: string;
+    readonly received: string;
+    readonly excess: string;
+    readonly paidAtSec: number;
+    /** True when `payment.expired` or `payment.failed` went out before; this event is authoritative. */
+    readonly afterExpiry: boolean;
+    readonly valuation: Valuation | null;
+  };
+}
+
+export interface SessionExpired {
+  readonly type: 'SessionExpired';
+  readonly data: {
+    readonly expiredAtSec: number;
+    readonly coin: Coin;
+    /** Final on-time money of the session's coin: less than due. */
+    readonly received: string;
+    /** Chain time each network was scanned to; null where it was unreachable and the wait ran out. */
+    readonly scannedToSec: Readonly<Partial<Record<Network, number | null>>>;
+  };
+}
+
+/** A payment that would have sufficed was seen and is lost for good. */
+export interface SessionFailed {
+  readonly type: 'SessionFailed';
+  readonly data: { readonly failedAtSec: number; readonly coin: Coin; readonly received: string; readonly reason: 'payment_lost' };
+}
+
+export interface SessionCancelled {
+  readonly type: 'SessionCancelled';
+  readonly data: { readonly cancelledAtSec: number; readonly inFlight: boolean };
+}
+
+/** One payout of a refund: one payer on one network. */
+export interface RefundLeg {
+  readonly legId: string;
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly toAddress: string;
+  readonly amount: string;
+  /** The deposits this leg returns, newest first. */
+  readonly depositKeys: readonly string[];
+}
+
+export interface RefundRequested {
+  readonly type: 'RefundRequested';
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly coin: Coin;
+    readonly amount: string;
+    /** What the merchant asked for, in its own words; null when it asked for all that is left. */
+    readonly asked: { readonly value: string; readonly currency: string } | null;
+    readonly refundType: 'full' | 'partial';
+    readonly legs: readonly RefundLeg[];
+    readonly requestedAtSec: number;
+    /** The merchant's reason, sealed with the session's key; null when it gave none. */
+    readonly reason: string | null;
+    readonly idempotencyStream: string | null;
+    readonly acknowledgedSender: boolean;
+  };
+}
+
+/** Written before the bytes are broadcast (EIP-155 raw transaction, TRON `raw_data` and signature, Solana wire format). */
+export interface RefundPayoutSigned {
+  readonly type: 'RefundPayoutSigned';
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly legId: string;
+    readonly attempt: number;
+    readonly txHash: string;
+    readonly signedBytes: string;
+    readonly fromAddress: string;
+    /** EVM: the nonce. TRON: expiration in ms. Solana: last valid block height. */
+    readonly validity: PayoutValidity;
+    readonly signedAtSec: number;
+  };
+}
+
+export type PayoutValidity =
+  | { readonly kind: 'evm-nonce'; readonly nonce: number; readonly maxFeePerGas: string }
+  | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
+  | { readonly kind: 'solana-block-height'; readonly lastValidBlockHeight: number; readonly blockhash: string };
+
+/** The same payout at a higher fee on the same nonce (EVM), or anew after the last one provably can never land. */
+export interface RefundPayoutReplaced {
+  readonly type: 'RefundPayoutReplaced';
+  readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: 'fee_bump' | 'can_never_land' };
+}
+
+export interface RefundPayoutLanded {
+  readonly type: 'RefundPayoutLanded';
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly legId: string;
+    readonly txHash: string;
+    readonly blockNumber: number;
+    readonly blockHash: string;
+    readonly blockTimeSec: number;
+    /** In the network's native coin, measured from the receipt. */
+    readonly networkFee: string;
+    readonly landedAtSec: number;
+  };
+}
+
+/** A landed payout left the chain: the same bytes go out again. */
+export interface RefundPayoutReverted {
+  readonly type: 'RefundPayoutReverted';
+  readonly data: { readonly refundId: RefundId; readonly legId: string; readonly txHash: string; readonly headNumber: number };
+}
+
+export interface RefundPayoutFailed {
+  readonly type: 'RefundPayoutFailed';
+  readonly data: { readonly refundId: RefundId; readonly legId: string; readonly reason: RefundFailureReason; readonly networkFee: string | null; readonly failedAtSec: number };
+}
+
+export type RefundFailureReason =
+  | 'recipient_frozen'
+  | 'token_paused'
+  | 'treasury_frozen'
+  | 'payer_ambiguous'
+  | 'insufficient_gas'
+  | 'rejected_by_policy'
+  | 'execution_reverted'
+  | 'rejected_by_operator';
+
+export interface RefundCompleted {
+  readonly type: 'RefundCompleted';
+  readonly data: { readonly refundId: RefundId; readonly coin: Coin; readonly amount: string; readonly completedAtSec: number; readonly valuation: Valuation | null };
+}
+
+export interface RefundFailed {
+  readonly type: 'RefundFailed';
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly coin: Coin;
+    readonly amount: string;
+    /** What did reach the payers; only the rest is released. */
+    readonly amountReturned: string;
+    readonly reason: RefundFailureReason;
+    readonly failedAtSec: number;
+  };
+}
+
+export type SessionEvent =
+  | SessionCreated
+  | DepositDetected
+  | DepositConfirmed
+  | DepositReverted
+  | SessionPaid
+  | SessionExpired
+  | SessionFailed
+  | SessionCancelled
+  | RefundRequested
+  | RefundPayoutSigned
+  | RefundPayoutReplaced
+  | RefundPayoutLanded
+  | RefundPayoutReverted
+  | RefundPayoutFailed
+  | RefundCompleted
+  | RefundFailed;

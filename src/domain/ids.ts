@@ -1,0 +1,53 @@
+declare const brand: unique symbol;
+
+/** A primitive that only its own constructor or parser may produce. */
+export type Brand<Type, Name extends string> = Type & { readonly [brand]: Name };
+
+/** `live` moves real money on main networks, `test` lives on test networks or the sandbox. Nothing crosses. */
+export type Mode = 'live' | 'test';
+
+/** `cs_` and 32 base32 characters: 160 bits of an HMAC, so unguessable and unique per (mode, merchant, order_id). */
+export type SessionId = Brand<string, 'SessionId'>;
+/** `mer_` and 20 base32 characters. */
+export type MerchantId = Brand<string, 'MerchantId'>;
+/** `re_` and 26 base32 characters. */
+export type RefundId = Brand<string, 'RefundId'>;
+/** `txn_` and 26 base32 characters, derived from the fact it names. */
+export type TransactionId = Brand<string, 'TransactionId'>;
+/** `key_` and 20 base32 characters: the public name of an API key. */
+export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+/** `evt_` and 19 digits: nanoseconds since the Unix epoch (specification, "Payment event body"). */
+export type NotificationId = Brand<string, 'NotificationId'>;
+
+const SESSION_ID = /^(?:cs|sess)_([a-z2-7]{32})$/;
+
+/** Reads a session id in either prefix of the specification (`cs_`, `sess_`); null when it is malformed. */
+export function parseSessionId(text: string): SessionId | null {
+  const match = SESSION_ID.exec(text);
+  return match ? (`cs_${match[1]}` as SessionId) : null;
+}
+
+const REFUND_ID = /^re_[a-z2-7]{26}$/;
+
+/** Reads a refund id; null when it is malformed. */
+export function parseRefundId(text: string): RefundId | null {
+  return REFUND_ID.test(text) ? (text as RefundId) : null;
+}
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 base32 in lower case, without padding. */
+export function base32(bytes: Uint8Array): string {
+  let text = '';
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = ((buffer << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += BASE32[(buffer >> bits) & 31];
+    }
+  }
+  return bits > 0 ? text + BASE32[(buffer << (5 - bits)) & 31] : text;
+}

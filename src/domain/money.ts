@@ -1,0 +1,81 @@
+/** The stablecoins a payer can pay with. */
+export const COINS = ['USDT', 'USDC'] as const;
+export type Coin = (typeof COINS)[number];
+
+export const isCoin = (text: string): text is Coin => text === 'USDT' || text === 'USDC';
+
+/**
+ * Every amount inside the core is a `bigint` of 10^-18 units, the finest precision of any supported token (BSC uses 18
+ * decimals), so amounts of one coin on different networks add up without rounding.
+ */
+export const SCALE = 18;
+const ONE = 10n ** BigInt(SCALE);
+
+/** Amounts at or above this many whole units are refused (design, "normal form of amounts"). */
+export const MAX_WHOLE_UNITS = 10n ** 12n;
+
+/** An amount of one coin, in 10^-18 units. Amounts of different coins never add. */
+export interface Money {
+  readonly coin: Coin;
+  readonly units: bigint;
+}
+
+const NORMAL_FORM = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
+const MAX_TEXT_LENGTH = 40;
+
+/** Reads a decimal string in normal form into 10^-18 units; null when it is anything else. Never rounds. */
+export function parseAmount(text: string): bigint | null {
+  if (text.length > MAX_TEXT_LENGTH) return null;
+  const match = NORMAL_FORM.exec(text);
+  if (!match) return null;
+  return BigInt(match[1]!) * ONE + BigInt((match[2] ?? '').padEnd(SCALE, '0'));
+}
+
+/** Like `parseAmount` for text the service wrote itself, such as event data: anything unreadable is a bug. */
+export function amountOf(text: string): bigint {
+  const units = parseAmount(text);
+  if (units === null) throw new Error(`not an amount in normal form: ${text.slice(0, MAX_TEXT_LENGTH)}`);
+  return units;
+}
+
+/** Writes 10^-18 units as a decimal string with at least `minDecimals` decimals and no further trailing zeros. */
+export function formatAmount(units: bigint, minDecimals = 2): string {
+  if (units < 0n) return `-${formatAmount(-units, minDecimals)}`;
+  const whole = units / ONE;
+  const fraction = (units % ONE).toString().padStart(SCALE, '0').replace(/0+$/, '').padEnd(minDecimals, '0');
+  return fraction === '' ? whole.toString() : `${whole}.${fraction}`;
+}
+
+/** Decimals written in a decimal string. */
+export function decimalsOf(text: string): number {
+  const point = text.indexOf('.');
+  return point < 0 ? 0 : text.length - point - 1;
+}
+
+/** Token base units (6 or 18 decimals) to 10^-18 units. */
+export function fromTokenUnits(units: bigint, decimals: number): bigint {
+  return units * 10n ** BigInt(SCALE - decimals);
+}
+
+/** 10^-18 units to token base units. Throws when the token cannot express the amount exactly. */
+export function toTokenUnits(units: bigint, decimals: number): bigint {
+  const factor = 10n ** BigInt(SCALE - decimals);
+  if (units % factor !== 0n) throw new RangeError(`${formatAmount(units)} has more than ${decimals} decimals`);
+  return units / factor;
+}
+
+/** `units * rate`, rounded up to `decimals`: what the payer owes after conversion. */
+export function convertRoundingUp(units: bigint, rate: string, decimals: number): bigint {
+  return roundTo(units * amountOf(rate), decimals, true);
+}
+
+/** `units * rate`, rounded down to `decimals`: what a refund in merchant currency is worth at the locked rate. */
+export function convertRoundingDown(units: bigint, rate: string, decimals: number): bigint {
+  return roundTo(units * amountOf(rate), decimals, false);
+}
+
+function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
+  const step = 10n ** BigInt(2 * SCALE - decimals);
+  const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);
+  return steps * 10n ** BigInt(SCALE - decimals);
+}

@@ -1,0 +1,45 @@
+import type { Mode } from './ids.ts';
+import type { Coin } from './money.ts';
+
+export const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
+export type Network = (typeof NETWORKS)[number];
+
+export const isNetwork = (text: string): text is Network => (NETWORKS as readonly string[]).includes(text);
+
+/** Networks of one family share addresses: one EVM address serves Ethereum and BSC. */
+export const ADDRESS_FAMILIES = ['evm', 'tron', 'solana'] as const;
+export type AddressFamily = (typeof ADDRESS_FAMILIES)[number];
+
+export function addressFamilyOf(network: Network): AddressFamily {
+  return network === 'ethereum' || network === 'bsc' ? 'evm' : network;
+}
+
+/** The coin fees are paid in. */
+export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: 'SOL' } as const satisfies Record<Network, string>;
+
+/** A token contract (or mint) that counts as the coin. Anything else never counts, whatever its symbol says. */
+export interface Token {
+  readonly coin: Coin;
+  /** EVM: checksummed hex. TRON: base58. Solana: the mint in base58. */
+  readonly address: string;
+  readonly decimals: number;
+}
+
+/** One chain as this installation uses it; test mode and live mode each have their own. */
+export interface NetworkSettings {
+  readonly network: Network;
+  readonly mode: Mode;
+  /** EVM and TRON: the decimal chain id. Solana: the genesis hash. */
+  readonly chainId: string;
+  readonly tokens: readonly Token[];
+  /** True for the sandbox's stand-in chains that are not the real node software; shown wherever the network shows. */
+  readonly simulated: boolean;
+  /** Wallet links that know only main networks are left out elsewhere, so that a test page never moves real money. */
+  readonly mainNetwork: boolean;
+  /** Public explorer with `{hash}` for the transaction; null where there is none (local chains). */
+  readonly explorerTransactionUrl: string | null;
+}
+
+export function tokenOf(settings: NetworkSettings, coin: Coin): Token | undefined {
+  return settings.tokens.find((token) => token.coin === coin);
+}

@@ -1,0 +1,17 @@
+import type { ErrorCode } from './errors.ts';
+
+/** A refused command: a value, never an exception. `param` names the request field that is at fault. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly param?: string;
+}
+
+/** What a decider answers: events to append (none for a repeated command), or why not. */
+export type Decision<Event> = { readonly ok: true; readonly events: readonly Event[] } | { readonly ok: false; readonly refusal: Refusal };
+
+export const accept = <Event>(...events: Event[]): Decision<Event> => ({ ok: true, events });
+export const refuse = (code: ErrorCode, message: string, param?: string): Decision<never> => ({
+  ok: false,
+  refusal: param === undefined ? { code, message } : { code, message, param },
+});

@@ -1,0 +1,18 @@
+import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
+import type { AddressFamily, Network } from './networks.ts';
+
+/* Stream names. Mode and merchant are in every key that is not already unique by its id. */
+
+export const sessionStream = (id: SessionId): string => `session-${id}`;
+export const merchantStream = (id: MerchantId): string => `merchant-${id}`;
+export const deliveryStream = (id: NotificationId): string => `delivery-${id}`;
+export const addressesStream = (mode: Mode, family: AddressFamily): string => `addresses-${mode}-${family}`;
+export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
+export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
+export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
+export const AUDIT_STREAM = 'audit';
+
+/** The session a stream belongs to, or null for any other stream. */
+export function sessionOfStream(stream: string): SessionId | null {
+  return stream.startsWith('session-') ? (stream.slice('session-'.length) as SessionId) : null;
+}

@@ -1,0 +1,25 @@
+import type { Mode } from '../domain/ids.ts';
+import type { AddressFamily } from '../domain/networks.ts';
+
+export interface CollectionAddress {
+  readonly family: AddressFamily;
+  readonly address: string;
+  readonly derivationIndex: number;
+}
+
+/** Collection addresses derived ahead of demand; each is given out at most once, over restarts and nodes. */
+export interface AddressPool {
+  /** Null when the family has none to give now: its networks are then left out of the session, never a 5xx. */
+  take(mode: Mode, family: AddressFamily): CollectionAddress | null;
+  /** Takes back an address that was never shown to anyone (its session was not stored). */
+  giveBack(mode: Mode, address: CollectionAddress): void;
+}
+
+/** Turns an index into an address without any private key. */
+export interface AddressDeriver {
+  readonly family: AddressFamily;
+  readonly mode: Mode;
+  /** How many indexes exist; infinite for extended public keys, the pool's size for Solana. */
+  readonly capacity: number;
+  derive(fromIndex: number, count: number): Promise<string[]>;
+}

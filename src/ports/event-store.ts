@@ -1,0 +1,98 @@
+/** Opaque and totally ordered by the store that gave it; compare only for equality. */
+export type Position = string;
+
+/** An event ready to be stored: `data` and `metadata` are JSON text, kept byte for byte. */
+export interface EncodedEvent {
+  /** UUID, kept over every retry of the same append. */
+  readonly id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly atMs: number;
+  readonly data: string;
+  readonly metadata: string;
+  /** SHA-256 (hex) of the canonical bytes (see `src/runtime/codec.ts`). */
+  readonly hash: string;
+}
+
+export interface RecordedEvent extends EncodedEvent {
+  readonly stream: string;
+  /** 0 for the first event of the stream. */
+  readonly revision: number;
+  readonly position: Position;
+}
+
+/** `no-stream`, or the revision of the stream's last event. There is no "any": every append states what it knows. */
+export type ExpectedRevision = 'no-stream' | number;
+
+/**
+ * A record that must be durable no later than the events it rides with. The embedded store commits it in the same
+ * transaction; distributed adapters write it before they answer and give no rider.
+ */
+export interface Rider {
+  readonly kind: 'nonce' | 'personal-key';
+  readonly values: readonly (string | number | Uint8Array)[];
+}
+
+export interface AppendRequest {
+  readonly stream: string;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly EncodedEvent[];
+  readonly riders?: readonly Rider[];
+}
+
+export type AppendResult =
+  | { readonly ok: true; readonly revision: number; readonly position: Position }
+  /** `actual` is the stream's last revision, -1 when it does not exist. */
+  | { readonly ok: false; readonly actual: number };
+
+export interface ReadAllOptions {
+  /** Exclusive; null reads from the beginning. */
+  readonly after: Position | null;
+  readonly limit: number;
+  /** Only streams whose name starts with one of these; all when absent. */
+  readonly streamPrefixes?: readonly string[];
+}
+
+export interface SubscribeOptions {
+  readonly name: string;
+  readonly after: Position | null;
+  readonly streamPrefixes?: readonly string[];
+  /** Events in order, never empty; the next batch comes after the promise settled. A rejection is retried with back-off. */
+  readonly onEvents: (events: readonly RecordedEvent[]) => Promise<void> | void;
+  /** Called each time the subscription has handed over everything there was. */
+  readonly onCaughtUp?: () => void;
+  readonly maxBatch?: number;
+}
+
+export interface Subscription {
+  /** Position of the last event whose batch was handled, or where it began. */
+  readonly position: Position | null;
+  /** Events committed but not yet handled, as far as the store can tell cheaply. */
+  readonly lag: number;
+  /** Resolves once everything up to `position` was handled. */
+  reached(position: Position): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The ledger. Total order, gapless revisions per stream, expected revision checked atomically with the append.
+ * Appending the same event ids again at the same expected revision answers as the first time did.
+ * Every method rejects with `StoreUnavailable` when the outcome is unknown or the store is gone.
+ */
+export interface EventStore {
+  append(request: AppendRequest): Promise<AppendResult>;
+  /** Oldest first from `from` (default 0); empty when the stream does not exist. */
+  readStream(stream: string, options?: { readonly from?: number; readonly limit?: number }): Promise<RecordedEvent[]>;
+  /** The stream's newest event, or null. */
+  lastOfStream(stream: string): Promise<RecordedEvent | null>;
+  readAll(options: ReadAllOptions): Promise<RecordedEvent[]>;
+  subscribe(options: SubscribeOptions): Subscription;
+  /** Position of the newest event; null when the log is empty. */
+  head(): Promise<Position | null>;
+  close(): Promise<void>;
+}
+
+/** The store did not answer, or answered that it cannot: nothing is known about the call. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}

@@ -1,0 +1,16 @@
+import type { Rider } from './event-store.ts';
+
+/**
+ * Remembers used nonces for 600 s: a timestamp may be 300 s ahead and stays valid for 300 s after that.
+ * Scoped to the API key, never to the route.
+ */
+export interface Nonces {
+  /**
+   * Burns the nonce; false when it was used before. `durable: 'with-command'` asks for a rider to be committed with the
+   * command's events; adapters that cannot give one make the nonce durable before they answer, as for `'now'`.
+   */
+  burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command'): Promise<{ accepted: boolean; rider?: Rider }>;
+  /** For a `with-command` nonce whose request appended nothing: makes it survive a process kill. */
+  settle(keyId: string, nonce: string, nowSec: number): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,13 @@
+import type { Rider } from './event-store.ts';
+
+/**
+ * One 256-bit salt per subject (a session), kept outside the log. The data key is derived from the master key and the
+ * salt, so neither the log nor this store alone reveals anything, and erasing the salt erases the personal data.
+ */
+export interface PersonalKeys {
+  /** A new salt; durable when the rider is committed, or already durable when there is none. */
+  create(subject: string): Promise<{ salt: Uint8Array; rider?: Rider }>;
+  /** Null when it was erased or never made. */
+  get(subject: string): Promise<Uint8Array | null>;
+  erase(subject: string): Promise<void>;
+}

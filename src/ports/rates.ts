@@ -1,0 +1,13 @@
+import type { RateLock, Valuation } from '../domain/events/session-events.ts';
+import type { Coin } from '../domain/money.ts';
+
+export interface Rates {
+  /**
+   * The rate from a merchant currency to a coin with its evidence, from fresh quotes only; null when there is no usable
+   * one. Never waits for a provider while a fresh quote exists.
+   */
+  lock(currency: string, coin: Coin, nowMs: number): Promise<RateLock | null>;
+  /** The quote of the moment for the books; null when none is at hand. Never waits. */
+  valuation(currency: string, coin: Coin, nowMs: number): Valuation | null;
+  close(): Promise<void>;
+}

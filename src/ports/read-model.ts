@@ -1,0 +1,43 @@
+import type { Position } from './event-store.ts';
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+export type Row = { readonly [key: string]: JsonValue };
+
+/**
+ * What a projection does to the tables. A list holds members in the order of `order` (a dense ordinal the projection
+ * counts itself), each with the time it is listed under; `atSec` never falls within a list.
+ */
+export type Change =
+  | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: Row }
+  | { readonly op: 'delete'; readonly table: string; readonly key: string }
+  | { readonly op: 'enlist'; readonly list: string; readonly member: string; readonly order: number; readonly atSec: number }
+  | { readonly op: 'delist'; readonly list: string; readonly member: string; readonly order: number };
+
+export interface ListMember {
+  readonly member: string;
+  readonly order: number;
+}
+
+export interface ListRange {
+  /** Unix seconds, both inclusive. */
+  readonly fromSec?: number;
+  readonly toSec?: number;
+}
+
+/** Rebuildable look-ups. Rows and the checkpoint of one projection move in one atomic step. */
+export interface ReadModel {
+  checkpoint(projection: string): Promise<Position | null>;
+  apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void>;
+  get(table: string, key: string): Promise<Row | null>;
+  /** In the order of the keys; null where there is no row. */
+  getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]>;
+  /** Every row of a small table, in key order, a page at a time. */
+  scan(table: string, options: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]>;
+  /** Members newest first by rank, with the total in range. The cost does not grow with `offset` or the total. */
+  page(list: string, options: ListRange & { readonly offset: number; readonly limit: number }): Promise<{ members: ListMember[]; total: number }>;
+  /** Members newest first with `order` below `before` (all when null). */
+  before(list: string, options: ListRange & { readonly before: number | null; readonly limit: number }): Promise<ListMember[]>;
+  /** Forgets everything of one projection, before a rebuild. */
+  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,18 @@
+import type { Mode } from '../domain/ids.ts';
+
+/** What the watch-only side needs to derive addresses. Never a private key. */
+export interface WatchOnlyExport {
+  readonly mode: Mode;
+  /** Extended public key of `m/44'/60'/0'/0` (BIP-32, BIP-44). */
+  readonly evmXpub: string;
+  /** Extended public key of `m/44'/195'/0'/0`. */
+  readonly tronXpub: string;
+  /** Public keys (base58) of `m/44'/501'/i'/0'`, i from 0 (SLIP-10 has no public derivation for ed25519). */
+  readonly solanaPool: readonly string[];
+}
+
+/** The only holder of keys, in a process of its own. */
+export interface Signer {
+  exportWatchOnly(mode: Mode, solanaPoolSize: number): Promise<WatchOnlyExport>;
+  close(): Promise<void>;
+}
