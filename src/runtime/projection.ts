@@ -1,0 +1,25 @@
+import type { StoredEvent } from '../domain/events/envelope.ts';
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { Change, Row } from '../ports/read-model.ts';
+
+export interface RowRef {
+  readonly table: string;
+  readonly key: string;
+}
+
+/** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` may be read. */
+export type RowReader = (table: string, key: string) => Row | null;
+
+/**
+ * A look-up, as a pure function from an event and the rows it names to row changes. `name` and `version` together own
+ * `tables` and `lists` (prefixes): another version is another set, replayed from the beginning.
+ */
+export interface Projection {
+  readonly name: string;
+  readonly version: number;
+  readonly streamPrefixes: readonly string[];
+  readonly tables: readonly string[];
+  readonly lists: readonly string[];
+  needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
+  apply(event: StoredEvent<DomainEvent>, read: RowReader): readonly Change[];
+}
