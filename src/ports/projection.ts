@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
-import type { Change, Row } from '../ports/read-model.ts';
+import type { Change, Row } from './read-model.ts';
 
 export interface RowRef {
   readonly table: string;
