@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import type { DomainEvent, DomainEventType } from '../domain/events/domain-event.ts';
+import type { EventMetadata, StoredEvent } from '../domain/events/envelope.ts';
+import { UPCASTERS } from '../domain/upcasters.ts';
+import type { EncodedEvent, RecordedEvent } from '../ports/event-store.ts';
+
+/** The version in which each event type is written now. The compiler keeps it exhaustive in both directions. */
+export const CURRENT_VERSION = {
+  SessionCreated: 1,
+  DepositDetected: 1,
+  DepositConfirmed: 1,
+  DepositReverted: 1,
+  SessionPaid: 1,
+  SessionExpired: 1,
+  SessionFailed: 1,
+  SessionCancelled: 1,
+  RefundRequested: 1,
+  RefundPayoutSigned: 1,
+  RefundPayoutReplaced: 1,
+  RefundPayoutLanded: 1,
+  RefundPayoutReverted: 1,
+  RefundPayoutFailed: 1,
+  RefundCompleted: 1,
+  RefundFailed: 1,
+  MerchantRegistered: 1,
+  ApiKeyIssued: 1,
+  ApiKeyRevoked: 1,
+  WebhookEndpointSet: 1,
+  WebhookSecretRotated: 1,
+  WebhookEndpointSuspended: 1,
+  WebhookEndpointResumed: 1,
+  DomainAdded: 1,
+  DomainRemoved: 1,
+  PolicySet: 1,
+  DeliveryScheduled: 1,
+  DeliveryAttempted: 1,
+  DeliverySucceeded: 1,
+  DeliveryExhausted: 1,
+  DeliveryRejected: 1,
+  DeliveryBlocked: 1,
+  RedeliveryRequested: 1,
+  AddressRangeLeased: 1,
+  RangeScanned: 1,
+  ChainReplaced: 1,
+  RequestAccepted: 1,
+  CheckpointSigned: 1,
+  PeriodClosed: 1,
+} as const satisfies Record<DomainEventType, number>;
+
+/** Every event type the ledger may hold. */
+export const EVENT_TYPES = Object.keys(CURRENT_VERSION) as readonly DomainEventType[];
+
+/** The log holds an event that this build cannot read: a newer build wrote it, or the text is not an event. */
+export class UnknownEvent extends Error {
+  override readonly name = 'UnknownEvent';
+}
+
+export interface EventToEncode {
+  /** UUID, kept over every retry of the same append. */
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly atMs: number;
+  readonly event: DomainEvent;
+  readonly metadata: EventMetadata;
+}
+
+/** Writes an event as the text that is stored for ever, with the hash that its stream's next event will name as `prev`. */
+export function encodeEvent({ id, stream, revision, atMs, event, metadata }: EventToEncode): EncodedEvent {
+  const version = CURRENT_VERSION[event.type];
+  const data = JSON.stringify(event.data);
+  const metadataText = JSON.stringify(metadata);
+  const hashHex = hash('sha256', canonicalText(stream, revision, id, event.type, version, atMs, data, metadataText), 'hex');
+  return { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hashHex };
+}
+
+/** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */
+export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
+  const { stream, revision, position, id, type, version, atMs } = recorded;
+  const data = upcast(recorded, JSON.parse(recorded.data));
+  const metadata = JSON.parse(recorded.metadata) as EventMetadata;
+  return { stream, revision, position, id, version, atMs, metadata, hash: recorded.hash, event: { type, data } as DomainEvent };
+}
+
+/** The hash (hex) that the stored text has, whatever the record claims. */
+export function hashRecorded(recorded: Omit<RecordedEvent, 'hash' | 'position'>): string {
+  const { stream, revision, id, type, version, atMs, data, metadata } = recorded;
+  return hash('sha256', canonicalText(stream, revision, id, type, version, atMs, data, metadata), 'hex');
+}
+
+/** The canonical form: a JSON array whose last two elements are the stored texts byte for byte; hashed as UTF-8. */
+function canonicalText(stream: string, revision: number, id: string, type: string, version: number, atMs: number, data: string, metadata: string): string {
+  return `[${JSON.stringify(stream)},${revision},${JSON.stringify(id)},${JSON.stringify(type)},${version},${atMs},${data},${metadata}]`;
+}
+
+function upcast(recorded: RecordedEvent, data: unknown): unknown {
+  const { type, version } = recorded;
+  if (!isEventType(type)) throw new UnknownEvent(`${place(recorded)} is of the unknown type ${JSON.stringify(type)}`);
+  const current: number = CURRENT_VERSION[type];
+  if (version === current) return data;
+  let reached = version;
+  let upcasted = data;
+  for (const steps = UPCASTERS[type]; reached < current; reached += 1) {
+    const step = steps?.[reached];
+    if (!step) break;
+    upcasted = step(upcasted);
+  }
+  if (reached !== current) throw new UnknownEvent(`${place(recorded)} is ${type} in version ${version}; this build knows versions up to ${current}`);
+  return upcasted;
+}
+
+const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);
+
+const place = ({ stream, revision }: RecordedEvent): string => `event ${revision} of stream ${stream}`;
