@@ -48,4 +48,10 @@ export interface PeriodClosed {
   readonly data: { readonly mode: Mode; readonly period: string; readonly throughPosition: string; readonly balances: Readonly<Record<string, string>>; readonly actor: string };
 }
 
-export type OperationsEvent = AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | CheckpointSigned | PeriodClosed;
+/** `secrets-<purpose>`: a secret all nodes share, generated once, sealed under the master key; old versions are kept. */
+export interface SecretGenerated {
+  readonly type: 'SecretGenerated';
+  readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
+}
+
+export type OperationsEvent = SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | CheckpointSigned | PeriodClosed;

@@ -106,6 +106,8 @@ export type DepositKind =
   | 'late'
   /** Another coin we know. Refundable, never pays. */
   | 'wrong_coin'
+  /** The right coin on a network that the session does not offer. Refundable, never pays. */
+  | 'wrong_network'
   /** Below the dust limit. Never changes a state. */
   | 'dust';
 

@@ -1,0 +1,169 @@
+import type { DepositFacts, DepositConfirmed, DepositReverted, SessionCreated, SessionEvent, SessionExpired, Valuation } from '../src/domain/events/session-events.ts';
+import type { RefundId } from '../src/domain/ids.ts';
+import { formatAmount, type Coin } from '../src/domain/money.ts';
+import { accept, refuse, type Decision } from '../src/domain/result.ts';
+import { allocateRefund } from './refund-allocation.ts';
+import type { SessionValue } from './checkout-session.machine.ts';
+import { finalOf, hasPending, isSufficient, kindOf, received, refundable, refundedOrReserved, type SessionContext } from './checkout-session.state.ts';
+
+export interface SessionState {
+  readonly value: SessionValue;
+  readonly context: SessionContext;
+}
+
+/* Commands: imperative, with every fact from outside (time, quotes, chain observations) as data. */
+
+export interface CreateSession {
+  readonly type: 'CreateSession';
+  readonly data: SessionCreated['data'];
+}
+export interface CancelSession {
+  readonly type: 'CancelSession';
+  readonly nowSec: number;
+}
+export interface RecordDeposit {
+  readonly type: 'RecordDeposit';
+  readonly facts: DepositFacts;
+}
+export interface ConfirmDeposit {
+  readonly type: 'ConfirmDeposit';
+  readonly data: DepositConfirmed['data'];
+  readonly nowSec: number;
+  readonly valuation: Valuation | null;
+}
+export interface RevertDeposit {
+  readonly type: 'RevertDeposit';
+  readonly depositKey: string;
+  readonly reason: DepositReverted['data']['reason'];
+  readonly headNumber: number;
+}
+/** Sent only when every offered network was scanned past the deadline, or the longest wait is over. */
+export interface ExpireSession {
+  readonly type: 'ExpireSession';
+  readonly nowSec: number;
+  readonly scannedToSec: SessionExpired['data']['scannedToSec'];
+}
+export interface RequestRefund {
+  readonly type: 'RequestRefund';
+  readonly refundId: RefundId;
+  readonly coin: Coin;
+  /** 10^-18 units; null asks for all that is left. */
+  readonly units: bigint | null;
+  readonly asked: { readonly value: string; readonly currency: string } | null;
+  readonly reason: string | null;
+  readonly idempotencyStream: string | null;
+  readonly acknowledgedSender: boolean;
+  readonly nowSec: number;
+}
+
+export type SessionCommand = CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund;
+
+/** What may happen to a checkout session. Repeating a command adds no events. */
+export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
+  if (command.type === 'CreateSession') return create(command, state);
+  if (state.value === 'absent') return refuse('not_found', 'no such session');
+  switch (command.type) {
+    case 'CancelSession':
+      return cancel(command, state);
+    case 'RecordDeposit':
+      return recordDeposit(command, state);
+    case 'ConfirmDeposit':
+      return confirmDeposit(command, state);
+    case 'RevertDeposit':
+      return revertDeposit(command, state);
+    case 'ExpireSession':
+      return expire(command, state);
+    case 'RequestRefund':
+      return requestRefund(command, state);
+  }
+}
+
+/* Decisions */
+
+/** A used `order_id`: the same request is a safe retry, another one is a conflict. */
+function create({ data }: CreateSession, state: SessionState): Decision<SessionEvent> {
+  if (state.value === 'absent') return accept({ type: 'SessionCreated', data });
+  if (state.context.created?.requestHash === data.requestHash) return accept();
+  return refuse('order_id_conflict', 'order_id is already used by a session with another body', 'order_id');
+}
+
+function cancel({ nowSec }: CancelSession, { value, context }: SessionState): Decision<SessionEvent> {
+  if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
+  if ((value !== 'open' && value !== 'processing') || nowSec >= context.expiresAtSec) return refuse('session_expired', 'the session is already expired');
+  return accept({ type: 'SessionCancelled', data: { cancelledAtSec: nowSec, inFlight: value === 'processing' } });
+}
+
+function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
+  const known = context.deposits[facts.depositKey];
+  if (known && (known.status === 'detected' || known.status === 'final')) return accept();
+  return accept({ type: 'DepositDetected', data: { ...facts, kind: kindOf(context, facts) } });
+}
+
+function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
+  const deposit = state.context.deposits[data.depositKey];
+  if (deposit?.status !== 'detected') return accept();
+  const confirmed: SessionEvent = { type: 'DepositConfirmed', data };
+  const after = { ...state.context, deposits: { ...state.context.deposits, [data.depositKey]: { ...deposit, kind: confirmedKind(state.context, deposit, data), status: 'final' as const } } };
+  const payable = state.value === 'open' || state.value === 'processing' || state.value === 'expired' || state.value === 'failed';
+  const total = received(after);
+  if (!payable || total === 0n || !isSufficient(after, total)) return accept(confirmed);
+  return accept<SessionEvent>(confirmed, {
+    type: 'SessionPaid',
+    data: {
+      coin: deposit.facts.coin,
+      due: formatAmount(after.due),
+      received: formatAmount(total),
+      excess: formatAmount(total > after.due ? total - after.due : 0n),
+      paidAtSec: nowSec,
+      afterExpiry: state.value === 'expired' || state.value === 'failed',
+      valuation,
+    },
+  });
+}
+
+function confirmedKind(context: SessionContext, deposit: SessionContext['deposits'][string], data: DepositConfirmed['data']) {
+  return deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, { ...deposit.facts, blockTimeSec: data.blockTimeSec }) : deposit.kind;
+}
+
+function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
+  const status = context.deposits[depositKey]?.status;
+  if (status !== 'detected' && status !== 'final') return accept();
+  return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber } });
+}
+
+/** While on-time money is on its way the session neither expires nor fails: its finality decides. */
+function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: SessionState): Decision<SessionEvent> {
+  if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
+  const coin = context.created.dueCoin;
+  const money = formatAmount(received(context));
+  if (context.sufficientSeen) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
+  return accept({ type: 'SessionExpired', data: { expiredAtSec: nowSec, coin, received: money, scannedToSec } });
+}
+
+function requestRefund(command: RequestRefund, { context }: SessionState): Decision<SessionEvent> {
+  const { coin, refundId } = command;
+  if (context.refunds[refundId]) return accept();
+  const final = finalOf(context, coin);
+  if (final === 0n) return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
+  const left = refundable(context, coin);
+  const units = command.units ?? left;
+  if (units <= 0n || units > left) return refuse('refund_exceeds_paid', `at most ${formatAmount(left)} ${coin} can be refunded`, 'amount.value');
+  const legs = allocateRefund(context, refundId, coin, units);
+  if (!legs) return refuse('refund_exceeds_paid', 'part of the money has no single payer and must be refunded by hand', 'amount.value');
+  const full = units === final && refundedOrReserved(context, coin) === 0n;
+  return accept({
+    type: 'RefundRequested',
+    data: {
+      refundId,
+      coin,
+      amount: formatAmount(units),
+      asked: command.asked,
+      refundType: full ? 'full' : 'partial',
+      legs,
+      requestedAtSec: command.nowSec,
+      reason: command.reason,
+      idempotencyStream: command.idempotencyStream,
+      acknowledgedSender: command.acknowledgedSender,
+    },
+  });
+}

@@ -1,0 +1,234 @@
+import { assign, setup } from 'xstate';
+import type { EventOf } from '../src/domain/events/domain-event.ts';
+import type { RefundPayoutSigned, SessionEvent } from '../src/domain/events/session-events.ts';
+import { amountOf } from '../src/domain/money.ts';
+import {
+  hasPending,
+  initialContext,
+  isSufficient,
+  kindOf,
+  pending,
+  received,
+  refundable,
+  type DepositState,
+  type LegState,
+  type RefundState,
+  type SessionContext,
+} from './checkout-session.state.ts';
+
+export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
+
+/*
+ * The life of a checkout session and its refunds. The alphabet is the session's domain events, so a stored stream that
+ * replays without refusal was legal. Guards hold the invariants; the decider beside this file makes the choices.
+ */
+
+type Of<Type extends SessionEvent['type']> = EventOf<Type>;
+const as = <Type extends SessionEvent['type']>(event: SessionEvent): Of<Type>['data'] => event.data as Of<Type>['data'];
+
+/* Fold: one function an event. */
+
+function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
+  const deposit = context.deposits[key];
+  if (!deposit) return {};
+  const deposits = { ...context.deposits, [key]: change(deposit) };
+  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
+}
+
+const suffices = (context: SessionContext): boolean => isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
+
+function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Partial<SessionContext> {
+  return { created: data, due: amountOf(data.dueAmount), tolerance: amountOf(data.policy.tolerance), expiresAtSec: data.expiresAtSec };
+}
+
+function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data']): Partial<SessionContext> {
+  const deposit: DepositState = { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' };
+  const deposits = { ...context.deposits, [data.depositKey]: deposit };
+  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
+}
+
+function foldConfirmed(context: SessionContext, data: Of<'DepositConfirmed'>['data']): Partial<SessionContext> {
+  return withDeposit(context, data.depositKey, (deposit) => {
+    const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
+    // A reorg may have moved the transfer past the deadline since it was seen.
+    const kind = deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, facts) : deposit.kind;
+    return { ...deposit, facts, kind, status: 'final' };
+  });
+}
+
+const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> =>
+  withDeposit(context, data.depositKey, (deposit) => ({ ...deposit, status: data.reason === 'failed' ? 'failed' : 'reverted' }));
+
+function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'>['data']): Partial<SessionContext> {
+  const legs = Object.fromEntries(
+    data.legs.map((leg): [string, LegState] => [
+      leg.legId,
+      { leg, units: amountOf(leg.amount), status: 'PENDING', txHashes: [], landedTxHash: null, networkFee: null, failureReason: null },
+    ]),
+  );
+  const refund: RefundState = { requested: data, units: amountOf(data.amount), status: 'PENDING', legs, updatedAtSec: data.requestedAtSec, failureReason: null, returned: 0n };
+  return { refunds: { ...context.refunds, [data.refundId]: refund } };
+}
+
+function withLeg(
+  context: SessionContext,
+  data: { refundId: string; legId: string },
+  change: (leg: LegState) => LegState,
+  refundChange: Partial<RefundState> = {},
+): Partial<SessionContext> {
+  const refund = context.refunds[data.refundId];
+  const leg = refund?.legs[data.legId];
+  if (!refund || !leg) return {};
+  const changed: RefundState = { ...refund, ...refundChange, legs: { ...refund.legs, [data.legId]: change(leg) } };
+  return { refunds: { ...context.refunds, [data.refundId]: changed } };
+}
+
+const foldSigned = (context: SessionContext, data: RefundPayoutSigned['data']): Partial<SessionContext> =>
+  withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', txHashes: [...leg.txHashes, data.txHash] }), { status: 'PROCESSING', updatedAtSec: data.signedAtSec });
+
+const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded'>['data']): Partial<SessionContext> =>
+  withLeg(context, data, (leg) => ({ ...leg, status: 'COMPLETED', landedTxHash: data.txHash, networkFee: data.networkFee }), { updatedAtSec: data.landedAtSec });
+
+const foldPayoutReverted = (context: SessionContext, data: Of<'RefundPayoutReverted'>['data']): Partial<SessionContext> =>
+  withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null }));
+
+const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
+  withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), { updatedAtSec: data.failedAtSec });
+
+function foldRefundEnd(context: SessionContext, refundId: string, change: Partial<RefundState>): Partial<SessionContext> {
+  const refund = context.refunds[refundId];
+  return refund ? { refunds: { ...context.refunds, [refundId]: { ...refund, ...change } } } : {};
+}
+
+/* Guards: total functions, one invariant each. */
+
+const depositIn = (context: SessionContext, key: string, ...statuses: DepositState['status'][]): boolean => {
+  const deposit = context.deposits[key];
+  return deposit !== undefined && statuses.includes(deposit.status);
+};
+
+const legIn = (context: SessionContext, data: { refundId: string; legId: string }, ...statuses: LegState['status'][]): boolean => {
+  const leg = context.refunds[data.refundId]?.legs[data.legId];
+  return leg !== undefined && statuses.includes(leg.status);
+};
+
+/** A deposit is detected once; again only after it was reverted (a reorg brought it back). */
+const isUnknownDeposit = (context: SessionContext, key: string): boolean =>
+  context.created !== null && (context.deposits[key] === undefined || depositIn(context, key, 'reverted', 'failed'));
+
+function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
+  const units = amountOf(data.amount);
+  const legs = data.legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
+  return units > 0n && units === legs && context.refunds[data.refundId] === undefined && units <= refundable(context, data.coin) && data.legs.every((leg) => leg.coin === data.coin);
+}
+
+const allLegs = (context: SessionContext, refundId: string, test: (leg: LegState) => boolean): boolean => {
+  const refund = context.refunds[refundId];
+  return refund !== undefined && refund.status !== 'COMPLETED' && refund.status !== 'FAILED' && Object.values(refund.legs).every(test);
+};
+
+const foldOf =
+  <Type extends SessionEvent['type']>(fold: (context: SessionContext, data: Of<Type>['data']) => Partial<SessionContext>) =>
+  ({ context, event }: { context: SessionContext; event: SessionEvent }): Partial<SessionContext> =>
+    fold(context, as<Type>(event));
+
+type Seen = { context: SessionContext; event: SessionEvent };
+
+export const checkoutSessionMachine = setup({
+  types: { context: {} as SessionContext, events: {} as SessionEvent },
+  guards: {
+    isOnTimeAndNew: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) && as<'DepositDetected'>(event).kind === 'on_time',
+    isNewDeposit: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey),
+    leavesPending: ({ context, event }: Seen) =>
+      depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected') && hasPending({ ...context, ...foldConfirmed(context, as<'DepositConfirmed'>(event)) }),
+    isDetected: ({ context, event }: Seen) => depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected'),
+    revertLeavesPending: ({ context, event }: Seen) =>
+      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') && hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
+    isRevertible: ({ context, event }: Seen) => depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
+    isSufficient: ({ context, event }: Seen) => isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
+    isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
+    isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
+    isInFlightLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING'),
+    isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
+    isUnfinishedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
+    isAllLanded: ({ context, event }: Seen) => allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+    isAllEndedSomeFailed: ({ context, event }: Seen) =>
+      allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED' || leg.status === 'FAILED') &&
+      !allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+  },
+  actions: {
+    foldCreated: assign(foldOf<'SessionCreated'>(foldCreated)),
+    foldDetected: assign(foldOf<'DepositDetected'>(foldDetected)),
+    foldConfirmed: assign(foldOf<'DepositConfirmed'>(foldConfirmed)),
+    foldReverted: assign(foldOf<'DepositReverted'>(foldReverted)),
+    foldPaid: assign(foldOf<'SessionPaid'>((_, paid) => ({ paid }))),
+    foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
+    foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
+    foldCancelled: assign(foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) }))),
+    foldRefundRequested: assign(foldOf<'RefundRequested'>(foldRefundRequested)),
+    foldSigned: assign(foldOf<'RefundPayoutSigned'>(foldSigned)),
+    foldReplaced: assign(foldOf<'RefundPayoutReplaced'>(foldSigned)),
+    foldLanded: assign(foldOf<'RefundPayoutLanded'>(foldLanded)),
+    foldPayoutReverted: assign(foldOf<'RefundPayoutReverted'>(foldPayoutReverted)),
+    foldPayoutFailed: assign(foldOf<'RefundPayoutFailed'>(foldPayoutFailed)),
+    foldRefundCompleted: assign(
+      foldOf<'RefundCompleted'>((context, data) => foldRefundEnd(context, data.refundId, { status: 'COMPLETED', returned: amountOf(data.amount), updatedAtSec: data.completedAtSec })),
+    ),
+    foldRefundFailed: assign(
+      foldOf<'RefundFailed'>((context, data) =>
+        foldRefundEnd(context, data.refundId, { status: 'FAILED', returned: amountOf(data.amountReturned), failureReason: data.reason, updatedAtSec: data.failedAtSec }),
+      ),
+    ),
+  },
+}).createMachine({
+  id: 'checkout-session',
+  initial: 'absent',
+  context: initialContext,
+  states: {
+    absent: { on: { SessionCreated: { target: 'open', actions: 'foldCreated' } } },
+    open: {
+      on: {
+        DepositDetected: [
+          { guard: 'isOnTimeAndNew', target: 'processing', actions: 'foldDetected' },
+          { guard: 'isNewDeposit', actions: 'foldDetected' },
+        ],
+        SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' },
+        SessionExpired: { target: 'expired', actions: 'foldExpired' },
+        SessionFailed: { target: 'failed', actions: 'foldFailed' },
+        SessionCancelled: { target: 'cancelled', actions: 'foldCancelled' },
+      },
+    },
+    processing: {
+      on: {
+        DepositDetected: { guard: 'isNewDeposit', actions: 'foldDetected' },
+        DepositConfirmed: [
+          { guard: 'leavesPending', actions: 'foldConfirmed' },
+          { guard: 'isDetected', target: 'open', actions: 'foldConfirmed' },
+        ],
+        DepositReverted: [
+          { guard: 'revertLeavesPending', actions: 'foldReverted' },
+          { guard: 'isRevertible', target: 'open', actions: 'foldReverted' },
+        ],
+        SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' },
+        SessionCancelled: { target: 'cancelled', actions: 'foldCancelled' },
+      },
+    },
+    paid: {},
+    expired: { on: { SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' } } },
+    failed: { on: { SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' } } },
+    cancelled: {},
+  },
+  on: {
+    DepositDetected: { guard: 'isNewDeposit', actions: 'foldDetected' },
+    DepositConfirmed: { guard: 'isDetected', actions: 'foldConfirmed' },
+    DepositReverted: { guard: 'isRevertible', actions: 'foldReverted' },
+    RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },
+    RefundPayoutSigned: { guard: 'isUnsignedLeg', actions: 'foldSigned' },
+    RefundPayoutReplaced: { guard: 'isInFlightLeg', actions: 'foldReplaced' },
+    RefundPayoutLanded: { guard: 'isInFlightLeg', actions: 'foldLanded' },
+    RefundPayoutReverted: { guard: 'isLandedLeg', actions: 'foldPayoutReverted' },
+    RefundPayoutFailed: { guard: 'isUnfinishedLeg', actions: 'foldPayoutFailed' },
+    RefundCompleted: { guard: 'isAllLanded', actions: 'foldRefundCompleted' },
+    RefundFailed: { guard: 'isAllEndedSomeFailed', actions: 'foldRefundFailed' },
+  },
+});

@@ -1,0 +1,143 @@
+import type {
+  DepositDetected,
+  DepositKind,
+  RefundFailureReason,
+  RefundLeg,
+  RefundRequested,
+  SessionCancelled,
+  SessionCreated,
+  SessionExpired,
+  SessionFailed,
+  SessionPaid,
+} from '../src/domain/events/session-events.ts';
+import { amountOf, type Coin } from '../src/domain/money.ts';
+
+/** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
+export interface SessionContext {
+  readonly created: SessionCreated['data'] | null;
+  /** Due and tolerance in 10^-18 units of the due coin. */
+  readonly due: bigint;
+  readonly tolerance: bigint;
+  /** Moves only earlier. */
+  readonly expiresAtSec: number;
+  readonly deposits: Readonly<Record<string, DepositState>>;
+  readonly refunds: Readonly<Record<string, RefundState>>;
+  /** True once on-time money that would have sufficed was seen, final or not. */
+  readonly sufficientSeen: boolean;
+  readonly paid: SessionPaid['data'] | null;
+  readonly expired: SessionExpired['data'] | null;
+  readonly failed: SessionFailed['data'] | null;
+  readonly cancelled: SessionCancelled['data'] | null;
+}
+
+export interface DepositState {
+  readonly facts: DepositDetected['data'];
+  readonly kind: DepositKind;
+  readonly units: bigint;
+  readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+}
+
+export interface RefundState {
+  readonly requested: RefundRequested['data'];
+  readonly units: bigint;
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  readonly legs: Readonly<Record<string, LegState>>;
+  readonly updatedAtSec: number;
+  readonly failureReason: RefundFailureReason | null;
+  readonly returned: bigint;
+}
+
+export interface LegState {
+  readonly leg: RefundLeg;
+  readonly units: bigint;
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  /** Every transaction signed for this leg, oldest first; at most one of them can land. */
+  readonly txHashes: readonly string[];
+  readonly landedTxHash: string | null;
+  readonly networkFee: string | null;
+  readonly failureReason: RefundFailureReason | null;
+}
+
+export const initialContext: SessionContext = {
+  created: null,
+  due: 0n,
+  tolerance: 0n,
+  expiresAtSec: 0,
+  deposits: {},
+  refunds: {},
+  sufficientSeen: false,
+  paid: null,
+  expired: null,
+  failed: null,
+  cancelled: null,
+};
+
+const sum = (amounts: Iterable<bigint>): bigint => {
+  let total = 0n;
+  for (const amount of amounts) total += amount;
+  return total;
+};
+
+const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits);
+
+/** Final on-time money of the due coin: what can make the session paid. */
+export function received(context: SessionContext): bigint {
+  return sum(depositsOf(context).filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final').map((deposit) => deposit.units));
+}
+
+/** On-time money of the due coin that was seen but is not final. */
+export function pending(context: SessionContext): bigint {
+  return sum(depositsOf(context).filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected').map((deposit) => deposit.units));
+}
+
+export function hasPending(context: SessionContext): boolean {
+  return depositsOf(context).some((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected');
+}
+
+export function isSufficient(context: SessionContext, units: bigint): boolean {
+  return units >= context.due - context.tolerance;
+}
+
+/** Final money of a coin, whatever its kind: all of it can go back to who paid it. */
+export function finalOf(context: SessionContext, coin: Coin): bigint {
+  return sum(depositsOf(context).filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final').map((deposit) => deposit.units));
+}
+
+/** Money of a coin that refunds have paid out or hold reserved. A failed leg is released. */
+export function refundedOrReserved(context: SessionContext, coin: Coin): bigint {
+  return sum(
+    Object.values(context.refunds)
+      .flatMap((refund) => Object.values(refund.legs))
+      .filter((leg) => leg.leg.coin === coin && leg.status !== 'FAILED')
+      .map((leg) => leg.units),
+  );
+}
+
+export function refunded(context: SessionContext, coin: Coin): bigint {
+  return sum(
+    Object.values(context.refunds)
+      .flatMap((refund) => Object.values(refund.legs))
+      .filter((leg) => leg.leg.coin === coin && leg.status === 'COMPLETED')
+      .map((leg) => leg.units),
+  );
+}
+
+/** What a refund of this coin may still take; never negative, also after a final deposit was reverted. */
+export function refundable(context: SessionContext, coin: Coin): bigint {
+  const left = finalOf(context, coin) - refundedOrReserved(context, coin);
+  return left > 0n ? left : 0n;
+}
+
+/** A paid session whose money was reverted after it had been final. */
+export function isReversed(context: SessionContext): boolean {
+  return context.paid !== null && !isSufficient(context, received(context));
+}
+
+/** How a transfer counts, judged by the block time the chain gives it. */
+export function kindOf(context: SessionContext, deposit: { coin: Coin; network: string; amount: string; blockTimeSec: number }): DepositKind {
+  const created = context.created;
+  if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
+  if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
+  if (amountOf(deposit.amount) < amountOf(created.policy.dustLimit)) return 'dust';
+  return context.cancelled !== null || deposit.blockTimeSec > context.expiresAtSec ? 'late' : 'on_time';
+}
