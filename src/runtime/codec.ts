@@ -39,6 +39,7 @@ export const CURRENT_VERSION = {
   DeliveryRejected: 1,
   DeliveryBlocked: 1,
   RedeliveryRequested: 1,
+  SecretGenerated: 1,
   AddressRangeLeased: 1,
   RangeScanned: 1,
   ChainReplaced: 1,

@@ -1,0 +1,170 @@
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { EventMetadata } from '../domain/events/envelope.ts';
+import type { Decision, Refusal } from '../domain/result.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EncodedEvent, EventStore, RecordedEvent, Rider } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import { decodeEvent, encodeEvent } from './codec.ts';
+import type { MachineState, MachineTable } from './machine-table.ts';
+import { Mailboxes } from './mailboxes.ts';
+import type { NotificationIds } from './notification-ids.ts';
+
+/** A life cycle as the handler runs it: who decides, and the machine that must accept every event. */
+export interface Aggregate<Value extends string, Context, Event extends DomainEvent, Command> {
+  readonly table: MachineTable<Value, Context, Event>;
+  readonly decide: (command: Command, state: MachineState<Value, Context>) => Decision<Event>;
+  /** Event types that tell a merchant: they get an `evt_` id when they are decided. */
+  readonly notifies: ReadonlySet<string>;
+}
+
+/** Why and by whom: ends up in the metadata of every event of the command. */
+export interface CommandContext {
+  readonly correlationId: string;
+  readonly actor: string;
+  readonly causationId?: string;
+  readonly traceParent?: string;
+  readonly riders?: readonly Rider[];
+}
+
+export type Executed<Value extends string, Context, Event> =
+  | { readonly ok: true; readonly state: MachineState<Value, Context>; readonly events: readonly Event[] }
+  | { readonly ok: false; readonly refusal: Refusal; readonly state: MachineState<Value, Context> };
+
+interface Loaded<Value extends string, Context> {
+  readonly state: MachineState<Value, Context>;
+  readonly revision: number;
+  readonly lastHash: string;
+}
+
+/** Another writer got in between; after this many fresh decisions the caller must retry. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Runs commands one at a time per stream: decide, let the machine accept each event, append with the expected revision,
+ * and only then move the state the reply is made from.
+ */
+export class CommandHandler<Value extends string, Context, Event extends DomainEvent, Command> {
+  readonly #store: EventStore;
+  readonly #aggregate: Aggregate<Value, Context, Event, Command>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #notificationIds: NotificationIds;
+  readonly #mailboxes: Mailboxes<Loaded<Value, Context>>;
+  readonly #soleWriter: boolean;
+
+  constructor(options: {
+    store: EventStore;
+    aggregate: Aggregate<Value, Context, Event, Command>;
+    clock: Clock;
+    random: Random;
+    notificationIds: NotificationIds;
+    /** States kept in memory. */
+    capacity?: number;
+    /** True when no other process appends, so that a cached state is never stale. */
+    soleWriter: boolean;
+  }) {
+    this.#store = options.store;
+    this.#aggregate = options.aggregate;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#notificationIds = options.notificationIds;
+    this.#soleWriter = options.soleWriter;
+    this.#mailboxes = new Mailboxes(options.capacity ?? 50_000);
+  }
+
+  /**
+   * Executes the command. `expectNew` skips the read of a stream that most likely does not exist: the append itself
+   * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers won.
+   */
+  async execute(stream: string, command: Command, context: CommandContext, options: { expectNew?: boolean } = {}): Promise<Executed<Value, Context, Event>> {
+    return this.#mailboxes.run(stream, async (box) => {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+        const assumedNew = attempt === 1 && options.expectNew === true && box.value === null;
+        const loaded = assumedNew ? this.#absent() : (box.value ??= await this.#load(stream));
+        const decision = this.#aggregate.decide(command, loaded.state);
+        if (!decision.ok) return { ok: false, refusal: decision.refusal, state: loaded.state };
+        if (decision.events.length === 0) return { ok: true, state: loaded.state, events: [] };
+        const next = this.#fold(loaded.state, decision.events);
+        const encoded = this.#encode(stream, loaded, decision.events, context);
+        const expected = loaded.revision < 0 ? 'no-stream' : loaded.revision;
+        const result = await this.#append(box, { stream, expected, events: encoded, riders: context.riders });
+        if (result.ok) {
+          box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
+          return { ok: true, state: next, events: decision.events };
+        }
+        box.value = null;
+      }
+      throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);
+    });
+  }
+
+  /** The state as it stands, or null when the stream does not exist. Reads the caller's own writes. */
+  async read(stream: string): Promise<MachineState<Value, Context> | null> {
+    const cached = this.#mailboxes.peek(stream);
+    if (cached && this.#soleWriter) return cached.state;
+    return this.#mailboxes.run(stream, async (box) => {
+      box.value = box.value ? await this.#refresh(stream, box.value) : await this.#load(stream);
+      return box.value.revision < 0 ? null : box.value.state;
+    });
+  }
+
+  #absent(): Loaded<Value, Context> {
+    return { state: this.#aggregate.table.initial, revision: -1, lastHash: '' };
+  }
+
+  async #load(stream: string): Promise<Loaded<Value, Context>> {
+    return this.#replay(this.#absent(), await this.#store.readStream(stream));
+  }
+
+  async #refresh(stream: string, loaded: Loaded<Value, Context>): Promise<Loaded<Value, Context>> {
+    return this.#soleWriter ? loaded : this.#replay(loaded, await this.#store.readStream(stream, { from: loaded.revision + 1 }));
+  }
+
+  #replay(from: Loaded<Value, Context>, recorded: readonly RecordedEvent[]): Loaded<Value, Context> {
+    const last = recorded.at(-1);
+    if (!last) return from;
+    const events = recorded.map((event) => decodeEvent(event).event as Event);
+    return { state: this.#aggregate.table.replay(events, from.state), revision: last.revision, lastHash: last.hash };
+  }
+
+  #fold(state: MachineState<Value, Context>, events: readonly Event[]): MachineState<Value, Context> {
+    // A decider that proposes what its machine refuses is a bug: replay throws before anything is stored.
+    return this.#aggregate.table.replay(events, state);
+  }
+
+  #encode(stream: string, loaded: Loaded<Value, Context>, events: readonly Event[], context: CommandContext): EncodedEvent[] {
+    const atMs = this.#clock.nowMs();
+    let prev = loaded.lastHash;
+    return events.map((event, index) => {
+      const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision: loaded.revision + 1 + index, atMs, event, metadata: this.#metadata(event, prev, context) });
+      prev = encoded.hash;
+      return encoded;
+    });
+  }
+
+  #metadata(event: Event, prev: string, context: CommandContext): EventMetadata {
+    return {
+      correlationId: context.correlationId,
+      ...(context.causationId !== undefined && { causationId: context.causationId }),
+      ...(context.traceParent !== undefined && { traceParent: context.traceParent }),
+      actor: context.actor,
+      prev,
+      ...(this.#aggregate.notifies.has(event.type) && { notificationId: this.#notificationIds.next() }),
+    };
+  }
+
+  async #append(box: { value: Loaded<Value, Context> | null }, request: Parameters<EventStore['append']>[0]): ReturnType<EventStore['append']> {
+    try {
+      return await this.#store.append(request);
+    } catch (error) {
+      // The outcome is unknown, so the cached state may be behind: the next command reads anew.
+      box.value = null;
+      throw error;
+    }
+  }
+}
+
+/** Other writers changed the stream each time a command was decided anew. */
+export class ConcurrencyExhausted extends Error {
+  override readonly name = 'ConcurrencyExhausted';
+}

@@ -1,0 +1,55 @@
+/** What one stream's mailbox holds between tasks; null when it must be loaded. */
+export interface Box<Value> {
+  value: Value | null;
+}
+
+interface Entry<Value> extends Box<Value> {
+  tail: Promise<unknown>;
+  waiting: number;
+}
+
+/** Runs tasks of one key one after another, and keeps the values of the most recently used keys. */
+export class Mailboxes<Value> {
+  readonly #capacity: number;
+  readonly #entries = new Map<string, Entry<Value>>();
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Runs the task when all earlier ones of the key have settled. */
+  async run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
+    const entry = this.#touch(key);
+    const previous = entry.waiting > 0 ? entry.tail : null;
+    entry.waiting++;
+    const result = previous === null ? task(entry) : previous.then(() => task(entry));
+    entry.tail = result.catch(() => undefined);
+    try {
+      return await result;
+    } finally {
+      entry.waiting--;
+      this.#evict();
+    }
+  }
+
+  /** The value kept for the key while no task of it runs; null otherwise. */
+  peek(key: string): Value | null {
+    const entry = this.#entries.get(key);
+    return entry && entry.waiting === 0 ? entry.value : null;
+  }
+
+  #touch(key: string): Entry<Value> {
+    const entry = this.#entries.get(key) ?? { value: null, tail: Promise.resolve(), waiting: 0 };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #evict(): void {
+    if (this.#entries.size <= this.#capacity) return;
+    for (const [key, entry] of this.#entries) {
+      if (entry.waiting === 0) this.#entries.delete(key);
+      if (this.#entries.size <= this.#capacity) return;
+    }
+  }
+}
