@@ -1,0 +1,135 @@
+/*
+ * The import table of the architecture: imports point inwards. Each layer lists what it may see of our own code;
+ * everything else under `src/`, `state-machines/` and `projections/` is out of bounds for it. Tests and benches are free.
+ */
+const SRC = {
+  domain: '^src/domain/',
+  ports: '^src/ports/',
+  runtime: '^src/runtime/',
+  useCases: '^src/use-cases/',
+  processes: '^src/processes/',
+  http: '^src/http/',
+  schemas: '^src/http/schemas/',
+  checkout: '^src/checkout/',
+  cli: '^src/cli/',
+  client: '^src/client/',
+  signer: '^src/signer/',
+  sandbox: '^src/sandbox/',
+  machines: '^state-machines/',
+  projections: '^projections/',
+};
+const OURS = '^(src|state-machines|projections)/';
+
+const layer = (name, comment, path, allowed) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path },
+  to: { path: OURS, pathNot: [path, ...allowed] },
+});
+
+const noPackages = (name, path, except = []) => ({
+  name,
+  comment: `${path} runs without packages${except.length > 0 ? ` other than ${except.join(', ')}` : ''}`,
+  severity: 'error',
+  from: { path },
+  to: {
+    dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'],
+    pathNot: except.map((it) => `node_modules/${it}/`),
+  },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'A cycle means two files are one concept, or one of them points outwards.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    { name: 'resolvable', comment: 'An import that leads nowhere.', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'declared-packages-only',
+      comment: 'The product may use only packages that package.json installs for it.',
+      severity: 'error',
+      from: { path: OURS, pathNot: [SRC.sandbox] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+    layer('domain', 'The words import nothing.', SRC.domain, []),
+    noPackages('domain-packages', SRC.domain),
+    layer('state-machines', 'Life cycles see the domain and xstate.', SRC.machines, [SRC.domain]),
+    noPackages('state-machines-packages', SRC.machines, ['xstate']),
+    layer('ports', 'Ports speak the words of the domain.', SRC.ports, [SRC.domain]),
+    noPackages('ports-packages', SRC.ports),
+    layer('projections', 'A projection turns an event into row changes.', SRC.projections, [SRC.domain, SRC.ports]),
+    noPackages('projections-packages', SRC.projections),
+    layer('runtime', 'Machinery without business words.', SRC.runtime, [SRC.domain, SRC.ports, SRC.machines]),
+    layer('use-cases', 'One command-side use case a file.', SRC.useCases, [SRC.domain, SRC.ports, SRC.runtime, SRC.machines, SRC.projections]),
+    layer('processes', 'Event or clock to command or side effect.', SRC.processes, [
+      SRC.domain,
+      SRC.ports,
+      SRC.runtime,
+      SRC.machines,
+      SRC.projections,
+      SRC.useCases,
+    ]),
+    layer('http', 'The merchant API.', SRC.http, [SRC.domain, SRC.ports, SRC.runtime, SRC.projections, SRC.useCases]),
+    layer('checkout', "The payer's page.", SRC.checkout, [SRC.domain, SRC.ports, SRC.runtime, SRC.projections, SRC.useCases]),
+    layer('cli', 'Operator commands; adapters come from main.ts.', SRC.cli, [
+      SRC.domain,
+      SRC.ports,
+      SRC.runtime,
+      SRC.projections,
+      SRC.useCases,
+      SRC.sandbox,
+      '^src/config[.]ts$',
+      '^src/main[.]ts$',
+    ]),
+    layer('client', 'The SDK shares only the wire schemas with the server.', SRC.client, [SRC.schemas]),
+    layer('wire-schemas', 'Wire types are the public contract: words of the domain only.', SRC.schemas, [SRC.domain]),
+    layer('signer', 'The holder of the keys sees as little as it can.', SRC.signer, [SRC.domain, SRC.ports, SRC.runtime]),
+    layer('sandbox', 'Local chains and a test payer; adapters come from main.ts.', SRC.sandbox, [
+      SRC.domain,
+      SRC.ports,
+      SRC.runtime,
+      SRC.projections,
+      SRC.useCases,
+      '^src/config[.]ts$',
+      '^src/main[.]ts$',
+    ]),
+    layer('config', 'Settings know the words only.', '^src/config[.]ts$', [SRC.domain, SRC.ports]),
+    {
+      name: 'adapters-inwards',
+      comment: 'An adapter translates for a port: domain, ports, the codec machinery and its own driver.',
+      severity: 'error',
+      from: { path: '^src/adapters/([^/]+)/' },
+      to: { path: OURS, pathNot: ['^src/adapters/$1/', SRC.domain, SRC.ports, SRC.runtime] },
+    },
+    {
+      name: 'adapters-apart',
+      comment: 'No adapter knows another one.',
+      severity: 'error',
+      from: { path: '^src/adapters/([^/]+)/' },
+      to: { path: '^src/adapters/', pathNot: ['^src/adapters/$1/'] },
+    },
+    {
+      name: 'main-names-adapters',
+      comment: 'Only the composition root names adapters.',
+      severity: 'error',
+      from: { path: OURS, pathNot: ['^src/main[.]ts$', '^src/main/', '^src/adapters/'] },
+      to: { path: '^src/adapters/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+    },
+    detectProcessBuiltinModuleCalls: true,
+  },
+};

@@ -1,0 +1,48 @@
+import { defineConfig } from 'vitest/config';
+
+/** Two cores are enough for the whole suite; end-to-end files start services of their own, so they take turns. */
+const FAST = { timeoutMs: 20_000, workers: 2 };
+const SLOW = { timeoutMs: 240_000 };
+
+const fast = (name: string) => ({
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    testTimeout: FAST.timeoutMs,
+    hookTimeout: FAST.timeoutMs,
+    maxWorkers: FAST.workers,
+    sequence: { groupOrder: 0 },
+  },
+});
+
+export default defineConfig({
+  test: {
+    watch: false,
+    pool: 'forks',
+    reporters: ['default'],
+    projects: [
+      fast('unit'),
+      fast('property'),
+      {
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: FAST.workers,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: SLOW.timeoutMs,
+          hookTimeout: SLOW.timeoutMs,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
