@@ -1,10 +1,13 @@
 import type { Mode } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
 import type { AddressFamily } from '../domain/networks.ts';
 
 export interface CollectionAddress {
   readonly family: AddressFamily;
   readonly address: string;
   readonly derivationIndex: number;
+  /** Solana: the associated token account of the owner per coin, where the money lands. */
+  readonly tokenAccounts?: Readonly<Partial<Record<Coin, string>>>;
 }
 
 /** Collection addresses derived ahead of demand; each is given out at most once, over restarts and nodes. */

@@ -9,7 +9,6 @@ export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed
 export interface DepositView extends DepositFacts {
   readonly kind: DepositKind;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  readonly detectedAtMs: number;
 }
 
 export interface PayoutView {

@@ -1,0 +1,188 @@
+import type { FinalityRule, PaymentOption, RateLock, SessionCreated } from '../domain/events/session-events.ts';
+import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
+import type { Mode, SessionId } from '../domain/ids.ts';
+import { amountOf, convertRoundingUp, formatAmount, isCoin, type Coin } from '../domain/money.ts';
+import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
+import { sessionStream } from '../domain/streams.ts';
+import type { AddressPool, CollectionAddress } from '../ports/addresses.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Rider } from '../ports/event-store.ts';
+import type { Rates } from '../ports/rates.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { Caller, CreateSessionInput, Outcome } from './merchant-api.ts';
+import type { MerchantDomain, MerchantLookup, MerchantSettings } from './merchant-lookup.ts';
+import type { PersonalData } from './personal-data.ts';
+import type { SessionHandler } from './session-handler.ts';
+import type { SessionIds } from './session-ids.ts';
+import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
+
+export interface CreateSessionDeps {
+  readonly sessions: SessionHandler;
+  readonly ids: SessionIds;
+  readonly merchants: MerchantLookup;
+  readonly rates: Rates;
+  readonly addresses: AddressPool;
+  readonly personal: PersonalData;
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+  /** The networks this installation runs in a mode, in default order. */
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly sessionTtlSec: number;
+  /** Decimals the converted amount is rounded up to. */
+  readonly conversionDecimals: number;
+  /** Units of the coin; transfers below it never change a state. */
+  readonly dustLimit: string;
+}
+
+const RETRY_AFTER_SEC = 5;
+
+/** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
+export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
+  const merchant = deps.merchants.settings(caller.merchantId);
+  if (!merchant) return { ok: false, refusal: { code: 'authentication_failed', message: 'unknown merchant' } };
+  const requestHash = deps.ids.requestHash(canonicalJson(input));
+  const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
+  if (!admission.ok) return admission;
+  const id = await currentOrOlderId(deps, caller, input.orderId);
+  const domain = domainOf(merchant, input);
+  if (!domain.ok) return domain;
+  const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
+  const nowMs = deps.clock.nowMs();
+  const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
+  if (coin !== input.currency && !rateLock) return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
+  const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
+  const taken = takeAddresses(deps, merchant, coin);
+  const paymentOptions = optionsOf(deps, merchant, coin, due, taken);
+  if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
+  const sealed = await deps.personal.sealNew(id, personalOf(input));
+  const data = sessionData(deps, { caller, input, merchant, id, requestHash, coin, due, rateLock, nowMs, paymentOptions, domain: domain.value, personal: sealed?.sealed ?? null });
+  const riders = [caller.nonceRider, sealed?.rider].filter((rider): rider is Rider => rider !== undefined);
+  const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
+  const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
+  if (!result.ok || result.events.length === 0) for (const address of taken.values()) deps.addresses.giveBack(caller.mode, address);
+  return result.ok ? { ok: true, value: result.state } : result;
+}
+
+/** A used `order_id` is found under the secret that was current when it was used. */
+async function currentOrOlderId(deps: CreateSessionDeps, caller: Caller, orderId: string): Promise<SessionId> {
+  for (const older of deps.ids.older(caller.mode, caller.merchantId, orderId)) {
+    if (await deps.sessions.read(sessionStream(older))) return older;
+  }
+  return deps.ids.current(caller.mode, caller.merchantId, orderId);
+}
+
+/** A safe retry needs no rate and no address: the session is there already. */
+async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
+  const state = await deps.sessions.read(sessionStream(id));
+  return state?.context.created?.requestHash === requestHash ? { ok: true, value: state } : refusal;
+}
+
+const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({ ok: false, refusal: { code, message }, retryAfterSec: RETRY_AFTER_SEC });
+
+function domainOf(merchant: MerchantSettings, input: CreateSessionInput): { ok: true; value: MerchantDomain | null } | (Outcome<never> & { ok: false }) {
+  if (input.merchantDomainId === undefined) return { ok: true, value: null };
+  const domain = merchant.domains.find((candidate) => candidate.domainId === input.merchantDomainId);
+  const fault = (param: string, message: string) => ({ ok: false as const, refusal: { code: 'invalid_request' as const, message, param } });
+  if (!domain) return fault('merchant_domain_id', 'merchant_domain_id is not a domain registered for this merchant');
+  for (const [param, url] of [['success_url', input.successUrl], ['cancel_url', input.cancelUrl]] as const) {
+    if (url !== undefined && new URL(url).hostname !== domain.host) return fault(param, `${param} must be on ${domain.host}, the domain of merchant_domain_id`);
+  }
+  return { ok: true, value: domain };
+}
+
+/** One address per family that is offered and has one to give. */
+function takeAddresses(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin): Map<AddressFamily, CollectionAddress> {
+  const taken = new Map<AddressFamily, CollectionAddress>();
+  for (const settings of offered(deps, merchant, coin)) {
+    const family = addressFamilyOf(settings.network);
+    if (taken.has(family)) continue;
+    const address = deps.addresses.take(merchant.mode, family);
+    if (address) taken.set(family, address);
+  }
+  return taken;
+}
+
+function offered(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin): NetworkSettings[] {
+  const { policy, mode } = merchant;
+  const allowed = deps.networks(mode).filter((settings) => policy.networks.includes(settings.network) && tokenOf(settings, coin) !== undefined);
+  const usable = allowed.filter((settings) => settings.network !== 'tron' || coin !== 'USDC' || policy.offerTronUsdc);
+  return usable.sort((one, other) => policy.networks.indexOf(one.network) - policy.networks.indexOf(other.network));
+}
+
+function optionsOf(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin, due: bigint, taken: ReadonlyMap<AddressFamily, CollectionAddress>): PaymentOption[] {
+  return offered(deps, merchant, coin).flatMap((settings): PaymentOption[] => {
+    const address = taken.get(addressFamilyOf(settings.network));
+    const token = tokenOf(settings, coin);
+    if (!address || !token) return [];
+    return [
+      {
+        network: settings.network,
+        coin,
+        tokenAddress: token.address,
+        decimals: token.decimals,
+        chainId: settings.chainId,
+        address: address.address,
+        derivationIndex: address.derivationIndex,
+        ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
+        finality: finalityOf(settings, merchant.policy, due),
+      },
+    ];
+  });
+}
+
+/** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */
+function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigint): FinalityRule {
+  const quick = settings.network === 'ethereum' && due < amountOf(policy.ethereumFinalizedFrom);
+  return quick ? { kind: 'confirmations', confirmations: policy.ethereumConfirmations } : { kind: 'finalized' };
+}
+
+const personalOf = (input: CreateSessionInput) => ({
+  ...(input.description !== undefined && { description: input.description }),
+  ...(input.lineItems !== undefined && { lineItems: input.lineItems }),
+  ...(input.metadata !== undefined && { metadata: input.metadata }),
+  ...(input.successUrl !== undefined && { successUrl: input.successUrl }),
+  ...(input.cancelUrl !== undefined && { cancelUrl: input.cancelUrl }),
+});
+
+interface SessionFacts {
+  readonly caller: Caller;
+  readonly input: CreateSessionInput;
+  readonly merchant: MerchantSettings;
+  readonly id: SessionId;
+  readonly requestHash: string;
+  readonly coin: Coin;
+  readonly due: bigint;
+  readonly rateLock: RateLock | null;
+  readonly nowMs: number;
+  readonly paymentOptions: readonly PaymentOption[];
+  readonly domain: MerchantDomain | null;
+  readonly personal: string | null;
+}
+
+function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreated['data'] {
+  const { caller, input, merchant, due } = facts;
+  const createdAtSec = toSec(facts.nowMs);
+  const dustLimit = amountOf(deps.dustLimit);
+  return {
+    sessionId: facts.id,
+    mode: caller.mode,
+    merchantId: caller.merchantId,
+    orderId: input.orderId,
+    requestHash: facts.requestHash,
+    amount: input.amount,
+    currency: input.currency,
+    dueCoin: facts.coin,
+    dueAmount: formatAmount(due),
+    rateLock: facts.rateLock,
+    taxAmount: input.taxAmount ?? null,
+    shippingAmount: input.shippingAmount ?? null,
+    createdAtSec,
+    expiresAtSec: createdAtSec + (merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
+    paymentOptions: facts.paymentOptions,
+    // An order smaller than the dust limit must still be payable in one transfer.
+    policy: { tolerance: merchant.policy.tolerance, dustLimit: formatAmount(due < dustLimit ? due : dustLimit) },
+    domainId: facts.domain?.domainId ?? null,
+    personal: facts.personal,
+  };
+}

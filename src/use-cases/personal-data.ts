@@ -1,0 +1,55 @@
+import type { SessionPersonalData } from '../domain/events/session-events.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { Rider } from '../ports/event-store.ts';
+import type { PersonalKeys } from '../ports/personal-keys.ts';
+
+/** Encrypts text with a key derived from the master key and an erasable salt; bound to its subject. */
+export interface PersonalSeal {
+  seal(salt: Uint8Array, subject: string, plain: string): string;
+  open(salt: Uint8Array, subject: string, sealed: string): string;
+}
+
+/** Personal data of sessions: sealed inside the events, readable until the session's salt is erased. */
+export class PersonalData {
+  readonly #keys: PersonalKeys;
+  readonly #seal: PersonalSeal;
+
+  constructor(keys: PersonalKeys, seal: PersonalSeal) {
+    this.#keys = keys;
+    this.#seal = seal;
+  }
+
+  /** Seals what the merchant said; null when it said nothing. The rider goes with the event that holds the text. */
+  async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; rider?: Rider } | null> {
+    if (Object.values(data).every((value) => value === undefined)) return null;
+    const { salt, rider } = await this.#keys.create(id);
+    const sealed = this.#seal.seal(salt, id, JSON.stringify(data));
+    return rider === undefined ? { sealed } : { sealed, rider };
+  }
+
+  /** Null when there is none or its salt was erased. */
+  async open(id: SessionId, sealed: string | null): Promise<SessionPersonalData | null> {
+    const text = await this.openText(id, sealed);
+    return text === null ? null : (JSON.parse(text) as SessionPersonalData);
+  }
+
+  /** Seals a later text of the same session, such as a refund's reason; null when its salt was erased or never made. */
+  async sealText(id: SessionId, plain: string): Promise<{ sealed: string; rider?: Rider }> {
+    const known = await this.#keys.get(id);
+    if (known) return { sealed: this.#seal.seal(known, id, plain) };
+    const { salt, rider } = await this.#keys.create(id);
+    const sealed = this.#seal.seal(salt, id, plain);
+    return rider === undefined ? { sealed } : { sealed, rider };
+  }
+
+  async openText(id: SessionId, sealed: string | null): Promise<string | null> {
+    if (sealed === null) return null;
+    const salt = await this.#keys.get(id);
+    return salt ? this.#seal.open(salt, id, sealed) : null;
+  }
+
+  /** Makes the session's personal data unreadable for ever. */
+  async erase(id: SessionId): Promise<void> {
+    await this.#keys.erase(id);
+  }
+}

@@ -1,0 +1,67 @@
+import type { RefundId, SessionId } from '../domain/ids.ts';
+import { amountOf, convertRoundingDown, formatAmount, isCoin, type Coin } from '../domain/money.ts';
+import { sessionStream } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Rider } from '../ports/event-store.ts';
+import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
+import { finalOf } from '../../state-machines/checkout-session.state.ts';
+import { canonicalJson } from './canonical-json.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { Caller, Outcome, RefundInput } from './merchant-api.ts';
+import type { PersonalData } from './personal-data.ts';
+import type { SessionHandler } from './session-handler.ts';
+import type { SessionIds } from './session-ids.ts';
+
+interface RefundDeps {
+  readonly sessions: SessionHandler;
+  readonly ids: SessionIds;
+  readonly idempotency: Idempotency;
+  readonly personal: PersonalData;
+  readonly clock: Clock;
+  readonly newRefundId: () => RefundId;
+}
+
+/** Coin amounts a merchant can ask for have at most this many decimals. */
+const REFUND_DECIMALS = 6;
+
+/** Reserves a refund. The session's own stream decides what fits, so parallel requests can never exceed what was received. */
+export async function requestRefund(deps: RefundDeps, caller: Caller, input: RefundInput, state: SessionState): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
+  const money = moneyOf(input, state);
+  if (!money.ok) return money;
+  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(input)), deps.newRefundId);
+  if (!admission.ok) return admission;
+  const refundId = admission.givenId as RefundId;
+  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason);
+  const command = {
+    type: 'RequestRefund' as const,
+    refundId,
+    coin: money.value.coin,
+    units: money.value.units,
+    asked: input.amount ?? null,
+    reason: reason?.sealed ?? null,
+    idempotencyStream: admission.stream,
+    acknowledgedSender: input.acknowledgeSender ?? false,
+    nowSec: toSec(deps.clock.nowMs()),
+  };
+  const riders = [caller.nonceRider, reason?.rider].filter((rider): rider is Rider => rider !== undefined);
+  const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
+  const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
+  return result.ok ? { ok: true, value: { state: result.state, refundId } } : result;
+}
+
+/** What the request means in units of a coin: the coin itself, or merchant currency at the session's locked rate. */
+function moneyOf(input: RefundInput, { context }: SessionState): Outcome<{ coin: Coin; units: bigint | null }> {
+  const created = context.created!;
+  if (!input.amount) return { ok: true, value: { coin: created.dueCoin, units: null } };
+  const { value, currency } = input.amount;
+  const units = amountOf(value);
+  if (isCoin(currency)) {
+    const received = currency === created.dueCoin || finalOf(context, currency) > 0n;
+    if (received) return { ok: true, value: { coin: currency, units } };
+  } else if (currency === created.currency && created.rateLock) {
+    const converted = convertRoundingDown(units, created.rateLock.rate, REFUND_DECIMALS);
+    if (converted > 0n) return { ok: true, value: { coin: created.dueCoin, units: converted } };
+    return { ok: false, refusal: { code: 'invalid_request', message: `${value} ${currency} is less than ${formatAmount(1n)} ${created.dueCoin}`, param: 'amount.value' } };
+  }
+  return { ok: false, refusal: { code: 'invalid_request', message: `amount.currency must be the coin paid (${created.dueCoin}) or the order's currency (${created.currency})`, param: 'amount.currency' } };
+}

@@ -1,0 +1,21 @@
+import type { SessionEvent } from '../domain/events/session-events.ts';
+import { CommandHandler } from '../runtime/command-handler.ts';
+import { MachineTable } from '../runtime/machine-table.ts';
+import { decideSession, type SessionCommand } from '../../state-machines/checkout-session.decider.ts';
+import { checkoutSessionMachine, type SessionValue } from '../../state-machines/checkout-session.machine.ts';
+import type { SessionContext } from '../../state-machines/checkout-session.state.ts';
+
+export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
+
+/** Session events that merchants are told about (specification, "Event types"). */
+export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled', 'RefundCompleted', 'RefundFailed']);
+
+export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;
+
+/** The one place where sessions are changed. */
+export function createSessionHandler(deps: Omit<ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0], 'aggregate'>): SessionHandler {
+  return new CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>({
+    ...deps,
+    aggregate: { table: sessionTable, decide: decideSession, notifies: NOTIFYING_EVENTS },
+  });
+}

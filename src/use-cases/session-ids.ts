@@ -1,0 +1,40 @@
+import { createHmac } from 'node:crypto';
+import { base32, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
+import type { SharedSecret } from './shared-secrets.ts';
+
+/**
+ * Session ids are an HMAC of (mode, merchant, order_id): a used `order_id` then is the `NoStream` conflict of one append,
+ * and the id in the payment page's URL cannot be guessed.
+ */
+export class SessionIds {
+  readonly #secrets: readonly SharedSecret[];
+
+  /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. */
+  constructor(secrets: readonly SharedSecret[]) {
+    if (secrets.length === 0) throw new Error('session ids need a secret');
+    this.#secrets = secrets;
+  }
+
+  current(mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+    return idUnder(this.#secrets[0]!, mode, merchantId, orderId);
+  }
+
+  /** The ids that older secrets would have given, newest first. */
+  older(mode: Mode, merchantId: MerchantId, orderId: string): SessionId[] {
+    return this.#secrets.slice(1).map((secret) => idUnder(secret, mode, merchantId, orderId));
+  }
+
+  /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
+  requestHash(canonical: string): string {
+    return createHmac('sha256', this.#secrets.at(-1)!.bytes).update('request|').update(canonical).digest('hex');
+  }
+}
+
+const ID_BYTES = 20;
+
+function idUnder(secret: SharedSecret, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+  const mac = createHmac('sha256', secret.bytes);
+  // Length prefixes keep ("a", "bc") and ("ab", "c") apart.
+  for (const part of [mode, merchantId, orderId]) mac.update(`${Buffer.byteLength(part)}:${part}`);
+  return `cs_${base32(mac.digest().subarray(0, ID_BYTES))}` as SessionId;
+}

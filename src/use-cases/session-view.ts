@@ -1,0 +1,86 @@
+import type { SessionPersonalData } from '../domain/events/session-events.ts';
+import type { RefundId } from '../domain/ids.ts';
+import { formatAmount } from '../domain/money.ts';
+import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
+import { isReversed, pending, received, refundable, refunded, type RefundState, type SessionContext } from '../../state-machines/checkout-session.state.ts';
+import type { DepositView, PayoutView, RefundView, SessionStatus, SessionView } from './views.ts';
+
+/** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
+export function sessionView(state: SessionState, personal: SessionPersonalData | null, reasons: ReadonlyMap<string, string> = NO_REASONS): SessionView {
+  const { context } = state;
+  const created = context.created;
+  if (!created || state.value === 'absent') throw new Error('a session without SessionCreated has no view');
+  return {
+    sessionId: created.sessionId,
+    mode: created.mode,
+    merchantId: created.merchantId,
+    orderId: created.orderId,
+    status: state.value satisfies SessionStatus,
+    amount: created.amount,
+    currency: created.currency,
+    dueCoin: created.dueCoin,
+    dueAmount: created.dueAmount,
+    rateLock: created.rateLock,
+    taxAmount: created.taxAmount,
+    shippingAmount: created.shippingAmount,
+    createdAtSec: created.createdAtSec,
+    expiresAtSec: context.expiresAtSec,
+    paymentOptions: created.paymentOptions,
+    domainId: created.domainId,
+    personal,
+    received: formatAmount(received(context)),
+    pending: formatAmount(pending(context)),
+    excess: formatAmount(excessOf(context)),
+    refunded: formatAmount(refunded(context, created.dueCoin)),
+    refundable: formatAmount(refundable(context, created.dueCoin)),
+    reversed: isReversed(context),
+    afterExpiry: context.paid?.afterExpiry ?? false,
+    paidAtSec: context.paid?.paidAtSec ?? null,
+    deposits: depositViews(context),
+    refunds: Object.values(context.refunds).map((refund) => refundView(context, refund, reasons.get(refund.requested.refundId) ?? null)),
+  };
+}
+
+const NO_REASONS: ReadonlyMap<string, string> = new Map();
+
+function excessOf(context: SessionContext): bigint {
+  const excess = received(context) - context.due;
+  return context.paid !== null && excess > 0n ? excess : 0n;
+}
+
+function depositViews(context: SessionContext): DepositView[] {
+  return Object.values(context.deposits).map((deposit) => ({ ...deposit.facts, kind: deposit.kind, status: deposit.status }));
+}
+
+/** One refund of the session; `reason` is the merchant's own, opened. */
+export function refundView(context: SessionContext, refund: RefundState, reason: string | null): RefundView {
+  const { requested } = refund;
+  const payouts = Object.values(refund.legs).map(
+    (leg): PayoutView => ({
+      legId: leg.leg.legId,
+      network: leg.leg.network,
+      coin: leg.leg.coin,
+      toAddress: leg.leg.toAddress,
+      amount: leg.leg.amount,
+      status: leg.status,
+      txHash: leg.landedTxHash ?? leg.txHashes.at(-1) ?? null,
+      networkFee: leg.networkFee,
+      failureReason: leg.failureReason,
+    }),
+  );
+  return {
+    refundId: requested.refundId as RefundId,
+    sessionId: context.created!.sessionId,
+    orderId: context.created!.orderId,
+    coin: requested.coin,
+    amount: requested.amount,
+    type: requested.refundType,
+    status: refund.status,
+    reason,
+    payouts,
+    createdSec: requested.requestedAtSec,
+    updatedSec: refund.updatedAtSec,
+    failureReason: refund.failureReason,
+    amountReturned: formatAmount(refund.returned),
+  };
+}
