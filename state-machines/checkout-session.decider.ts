@@ -4,7 +4,7 @@ import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
-import { finalOf, hasPending, isSufficient, kindOf, received, refundable, refundedOrReserved, type SessionContext } from './checkout-session.state.ts';
+import { finalOf, foldConfirmed, hasPending, isSufficient, kindOf, received, refundable, refundedOrReserved, type SessionContext } from './checkout-session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -103,7 +103,7 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   const deposit = state.context.deposits[data.depositKey];
   if (deposit?.status !== 'detected') return accept();
   const confirmed: SessionEvent = { type: 'DepositConfirmed', data };
-  const after = { ...state.context, deposits: { ...state.context.deposits, [data.depositKey]: { ...deposit, kind: confirmedKind(state.context, deposit, data), status: 'final' as const } } };
+  const after = { ...state.context, ...foldConfirmed(state.context, data) };
   const payable = state.value === 'open' || state.value === 'processing' || state.value === 'expired' || state.value === 'failed';
   const total = received(after);
   if (!payable || total === 0n || !isSufficient(after, total)) return accept(confirmed);
@@ -119,10 +119,6 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
       valuation,
     },
   });
-}
-
-function confirmedKind(context: SessionContext, deposit: SessionContext['deposits'][string], data: DepositConfirmed['data']) {
-  return deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, { ...deposit.facts, blockTimeSec: data.blockTimeSec }) : deposit.kind;
 }
 
 function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {

@@ -3,13 +3,14 @@ import type { EventOf } from '../src/domain/events/domain-event.ts';
 import type { RefundPayoutSigned, SessionEvent } from '../src/domain/events/session-events.ts';
 import { amountOf } from '../src/domain/money.ts';
 import {
+  foldConfirmed,
   hasPending,
   initialContext,
   isSufficient,
-  kindOf,
-  pending,
   received,
   refundable,
+  suffices,
+  withDeposit,
   type DepositState,
   type LegState,
   type RefundState,
@@ -28,15 +29,6 @@ const as = <Type extends SessionEvent['type']>(event: SessionEvent): Of<Type>['d
 
 /* Fold: one function an event. */
 
-function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
-  const deposit = context.deposits[key];
-  if (!deposit) return {};
-  const deposits = { ...context.deposits, [key]: change(deposit) };
-  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
-}
-
-const suffices = (context: SessionContext): boolean => isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
-
 function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Partial<SessionContext> {
   return { created: data, due: amountOf(data.dueAmount), tolerance: amountOf(data.policy.tolerance), expiresAtSec: data.expiresAtSec };
 }
@@ -45,15 +37,6 @@ function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data
   const deposit: DepositState = { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' };
   const deposits = { ...context.deposits, [data.depositKey]: deposit };
   return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
-}
-
-function foldConfirmed(context: SessionContext, data: Of<'DepositConfirmed'>['data']): Partial<SessionContext> {
-  return withDeposit(context, data.depositKey, (deposit) => {
-    const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
-    // A reorg may have moved the transfer past the deadline since it was seen.
-    const kind = deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, facts) : deposit.kind;
-    return { ...deposit, facts, kind, status: 'final' };
-  });
 }
 
 const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> =>

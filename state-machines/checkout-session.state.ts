@@ -1,4 +1,5 @@
 import type {
+  DepositConfirmed,
   DepositDetected,
   DepositKind,
   RefundFailureReason,
@@ -140,4 +141,25 @@ export function kindOf(context: SessionContext, deposit: { coin: Coin; network: 
   if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
   if (amountOf(deposit.amount) < amountOf(created.policy.dustLimit)) return 'dust';
   return context.cancelled !== null || deposit.blockTimeSec > context.expiresAtSec ? 'late' : 'on_time';
+}
+
+/** Whether on-time money, final or still on its way, would pay the session. */
+export const suffices = (context: SessionContext): boolean => isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
+
+/** Changes one known deposit and remembers whether enough was ever seen. */
+export function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
+  const deposit = context.deposits[key];
+  if (!deposit) return {};
+  const deposits = { ...context.deposits, [key]: change(deposit) };
+  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
+}
+
+/** What a confirmed deposit does to the context; the decider asks it before the machine does. */
+export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
+  return withDeposit(context, data.depositKey, (deposit) => {
+    const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
+    // A reorg may have moved the transfer past the deadline since it was seen.
+    const kind = deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, facts) : deposit.kind;
+    return { ...deposit, facts, kind, status: 'final' };
+  });
 }

@@ -1,0 +1,104 @@
+import { isAbsolute, resolve } from 'node:path';
+import { z } from 'zod';
+
+/**
+ * Every setting of the service, read from the environment once. All are optional in the sandbox; `quittance serve`
+ * checks in `src/production-checks.ts` what production must have.
+ */
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const seconds = z.coerce.number().int().min(1).max(30 * 86_400);
+const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
+const flag = z.stringbool();
+const url = z.url({ protocol: /^https?$/ });
+
+const ROLES = ['api', 'worker', 'signer'] as const;
+export type Role = (typeof ROLES)[number];
+export const RATE_PROVIDERS = ['static', 'coinbase', 'kraken', 'coingecko'] as const;
+export type RateProviderName = (typeof RATE_PROVIDERS)[number];
+
+const rpcUrls = {
+  ETHEREUM_RPC_URLS: list.optional(),
+  BSC_RPC_URLS: list.optional(),
+  TRON_API_URLS: list.optional(),
+  SOLANA_RPC_URLS: list.optional(),
+  TEST_ETHEREUM_RPC_URLS: list.optional(),
+  TEST_BSC_RPC_URLS: list.optional(),
+  TEST_TRON_API_URLS: list.optional(),
+  TEST_SOLANA_RPC_URLS: list.optional(),
+};
+
+const environment = z.object({
+  /** Port of the merchant API and the payment page. */
+  PORT: port.default(8080),
+  HOST: z.string().default('127.0.0.1'),
+  /** Port of `/metrics`, `/healthz`, `/readyz`; always on `HOST`. */
+  OPS_PORT: port.default(9464),
+  /** What payers and merchants see as the address of the service; https in production (TLS ends at a proxy). */
+  PUBLIC_URL: url.optional(),
+  /** Hops of reverse proxies whose `X-Forwarded-For` is believed. */
+  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  DATA_DIR: z.string().min(1).default('./data'),
+  ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
+  /** `esdb://...`; unset: the embedded store. */
+  EVENTSTORE_URL: z.string().optional(),
+  /** Unset: embedded. */
+  REDIS_URL: z.string().optional(),
+  /** 32 bytes in hex or base64; several comma-separated, the first seals, all open. Sandbox: made in `DATA_DIR`. */
+  MASTER_KEY: z.string().optional(),
+  /** Number of this node, 0 to 999, different on every node: keeps event ids apart. */
+  NODE_NUMBER: z.coerce.number().int().min(0).max(999).default(0),
+  WALLET_XPUB_EVM: z.string().optional(),
+  WALLET_XPUB_TRON: z.string().optional(),
+  WALLET_SOLANA_POOL: z.string().optional(),
+  TEST_WALLET_XPUB_EVM: z.string().optional(),
+  TEST_WALLET_XPUB_TRON: z.string().optional(),
+  TEST_WALLET_SOLANA_POOL: z.string().optional(),
+  /** Longest wait for an unreachable network before a session expires all the same. */
+  EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
+  /** Requests a second per API key; the burst is five times that. 0 switches the limit off. */
+  RATE_LIMIT_PER_KEY: z.coerce.number().int().min(0).default(100),
+  ADMIN_PORT: port.optional(),
+  ADMIN_TOKEN: z.string().min(16).optional(),
+  ...rpcUrls,
+  TRON_API_KEY: z.string().optional(),
+  SESSION_TTL_SECONDS: seconds.default(1800),
+  RATE_PROVIDERS: list.pipe(z.array(z.enum(RATE_PROVIDERS)).min(1)).optional(),
+  /** Units of the coin for one unit of each currency. */
+  RATE_STATIC: z.string().default('USD=1.0002,EUR=1.08,CNY=0.139'),
+  RATE_COINBASE_URL: url.optional(),
+  RATE_KRAKEN_URL: url.optional(),
+  RATE_COINGECKO_URL: url.optional(),
+  RATE_MAX_AGE_SECONDS: seconds.default(300),
+  /** Decimals a converted amount is rounded up to. */
+  CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
+  /** Units of a coin; transfers below it never change a state. */
+  DUST_LIMIT: z.string().regex(/^(0|[1-9]\d*)(\.\d{1,6})?$/).default('0.01'),
+  /** Allows http and private addresses for webhooks. Sandbox: true. */
+  WEBHOOK_ALLOW_INSECURE: flag.optional(),
+  HEADER_PREFIX: z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-').default('X-Service-'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+type Environment = z.infer<typeof environment>;
+
+export type Config = Omit<Environment, 'DATA_DIR'> & {
+  readonly DATA_DIR: string;
+};
+
+/** The environment does not describe a service that can run. The message names each variable. */
+export class InvalidConfig extends Error {
+  override readonly name = 'InvalidConfig';
+}
+
+/** Reads the environment. Empty variables count as absent. Throws `InvalidConfig`. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    throw new InvalidConfig(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
+  }
+  const dataDir = parsed.data.DATA_DIR;
+  return { ...parsed.data, DATA_DIR: isAbsolute(dataDir) ? dataDir : resolve(dataDir) };
+}

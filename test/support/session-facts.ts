@@ -1,0 +1,58 @@
+import type { DepositFacts, SessionCreated } from '../../src/domain/events/session-events.ts';
+import type { MerchantId, SessionId } from '../../src/domain/ids.ts';
+
+export const SESSION_ID = `cs_${'a'.repeat(32)}` as SessionId;
+export const MERCHANT_ID = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
+export const CREATED_AT = 1_800_000_000;
+export const EXPIRES_AT = CREATED_AT + 1800;
+
+/** Facts of a session of 10 USDT on Ethereum and BSC; any of them can be replaced. */
+export function createdFacts(change: Partial<SessionCreated['data']> = {}): SessionCreated['data'] {
+  const option = { coin: 'USDT' as const, tokenAddress: '0xToken', address: '0xOurs', derivationIndex: 1, finality: { kind: 'finalized' as const } };
+  return {
+    sessionId: SESSION_ID,
+    mode: 'test',
+    merchantId: MERCHANT_ID,
+    orderId: 'order-1',
+    requestHash: 'hash',
+    amount: '10.00',
+    currency: 'USDT',
+    dueCoin: 'USDT',
+    dueAmount: '10.00',
+    rateLock: null,
+    taxAmount: null,
+    shippingAmount: null,
+    createdAtSec: CREATED_AT,
+    expiresAtSec: EXPIRES_AT,
+    paymentOptions: [
+      { network: 'ethereum', chainId: '31337', decimals: 6, ...option },
+      { network: 'bsc', chainId: '31338', decimals: 18, ...option },
+    ],
+    policy: { tolerance: '0', dustLimit: '0.01' },
+    domainId: null,
+    personal: null,
+    ...change,
+  };
+}
+
+/** A transfer of 10 USDT to the session on Ethereum, one minute after creation; any fact can be replaced. */
+export function depositFacts(change: Partial<DepositFacts> = {}): DepositFacts {
+  const txHash = change.txHash ?? '0x01';
+  const network = change.network ?? 'ethereum';
+  const logIndex = change.logIndex ?? 0;
+  return {
+    depositKey: `${network}:${txHash}:${logIndex}`,
+    network,
+    coin: 'USDT',
+    tokenAddress: '0xToken',
+    amount: '10.00',
+    fromAddress: '0xPayer',
+    toAddress: '0xOurs',
+    txHash,
+    logIndex,
+    blockNumber: 100,
+    blockHash: '0xblock',
+    blockTimeSec: CREATED_AT + 60,
+    ...change,
+  };
+}

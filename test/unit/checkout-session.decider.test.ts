@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundId } from '../../src/domain/ids.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import type { ConfirmDeposit, RequestRefund } from '../../state-machines/checkout-session.decider.ts';
+import { kindOf, refundable } from '../../state-machines/checkout-session.state.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../support/session-facts.ts';
+import { given } from '../support/given.ts';
+
+const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
+const detected = (facts: DepositFacts, kind: 'on_time' | 'late' | 'wrong_coin' | 'dust' = 'on_time'): SessionEvent => ({ type: 'DepositDetected', data: { ...facts, kind } });
+const confirmData = (facts: DepositFacts) => ({
+  depositKey: facts.depositKey,
+  rule: { kind: 'finalized' as const },
+  blockNumber: facts.blockNumber,
+  blockHash: facts.blockHash,
+  blockTimeSec: facts.blockTimeSec,
+  headNumber: facts.blockNumber + 20,
+});
+const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: confirmData(facts) });
+const confirm = (facts: DepositFacts): ConfirmDeposit => ({ type: 'ConfirmDeposit', data: confirmData(facts), nowSec: EXPIRES_AT - 100, valuation: null });
+const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
+  type: 'SessionPaid',
+  data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: EXPIRES_AT - 100, afterExpiry, valuation: null },
+});
+const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
+const refund = (amount: string | null, id = 're_a'): RequestRefund => ({
+  type: 'RequestRefund',
+  refundId: id as RefundId,
+  coin: 'USDT',
+  units: amount === null ? null : amountOf(amount),
+  asked: null,
+  reason: null,
+  idempotencyStream: null,
+  acknowledgedSender: false,
+  nowSec: EXPIRES_AT,
+});
+
+const full = depositFacts();
+const half = depositFacts({ amount: '5.00', txHash: '0x02', fromAddress: '0xFirst' });
+const otherHalf = depositFacts({ amount: '5.00', txHash: '0x03', network: 'bsc', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+
+describe('creating', () => {
+  it('creates an absent session', () => {
+    given().when({ type: 'CreateSession', data: createdFacts() }).then('SessionCreated');
+  });
+  it('adds nothing when the same request is repeated', () => {
+    given(created()).when({ type: 'CreateSession', data: createdFacts() }).then();
+  });
+  it('refuses another request with the same order_id', () => {
+    given(created()).when({ type: 'CreateSession', data: createdFacts({ requestHash: 'other' }) }).thenRefused('order_id_conflict');
+  });
+  it('refuses every other command on an absent session', () => {
+    given().when({ type: 'RecordDeposit', facts: full }).thenRefused('not_found');
+  });
+});
+
+describe('a payment', () => {
+  it('is seen, then pays once it is final', () => {
+    given(created()).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
+    const { events } = given(created(), detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00', afterExpiry: false } });
+  });
+  it('is one fact however often it is reported', () => {
+    given(created(), detected(full)).when({ type: 'RecordDeposit', facts: full }).then();
+    given(created(), detected(full), confirmed(full), paid()).when(confirm(full)).then();
+  });
+  it('may come in several transfers, payers and networks', () => {
+    const { after } = given(created(), detected(half)).when(confirm(half)).then('DepositConfirmed');
+    expect(after.value).toBe('open');
+    given(created(), detected(half), confirmed(half), detected(otherHalf)).when(confirm(otherHalf)).then('DepositConfirmed', 'SessionPaid');
+  });
+  it('below the due amount does not pay', () => {
+    const short = depositFacts({ amount: '9.999999' });
+    given(created(), detected(short)).when(confirm(short)).then('DepositConfirmed');
+  });
+  it('may be short by the tolerance, to the last unit', () => {
+    const withTolerance = created({ policy: { tolerance: '0.50', dustLimit: '0.01' } });
+    const enough = depositFacts({ amount: '9.50' });
+    const short = depositFacts({ amount: '9.499999' });
+    given(withTolerance, detected(enough)).when(confirm(enough)).then('DepositConfirmed', 'SessionPaid');
+    given(withTolerance, detected(short)).when(confirm(short)).then('DepositConfirmed');
+  });
+  it('above the due amount pays and records the excess', () => {
+    const over = depositFacts({ amount: '12.5' });
+    const { events } = given(created(), detected(over)).when(confirm(over)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '12.50', excess: '2.50' } });
+  });
+  it('of another coin, of dust, late, or on a network that is not offered never pays', () => {
+    const { state } = given(created());
+    expect(kindOf(state.context, depositFacts({ coin: 'USDC' }))).toBe('wrong_coin');
+    expect(kindOf(state.context, depositFacts({ amount: '0.009999' }))).toBe('dust');
+    expect(kindOf(state.context, depositFacts({ network: 'tron' }))).toBe('wrong_network');
+    expect(kindOf(state.context, depositFacts({ blockTimeSec: EXPIRES_AT }))).toBe('on_time');
+    const late = depositFacts({ blockTimeSec: EXPIRES_AT + 1 });
+    expect(kindOf(state.context, late)).toBe('late');
+    given(created(), detected(late, 'late')).when(confirm(late)).then('DepositConfirmed');
+  });
+  it('moved past the deadline by a reorg does not pay', () => {
+    const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
+    given(created(), detected(full)).when(moved).then('DepositConfirmed');
+  });
+  it('that left the chain counts again when it comes back', () => {
+    const reverted: SessionEvent = { type: 'DepositReverted', data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    given(created(), detected(full)).when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1 }).then('DepositReverted');
+    given(created(), detected(full), reverted).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
+    given(created(), detected(full), reverted, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+  });
+  it('reverted after it was final leaves the session paid and marks it reversed', () => {
+    const { events, after } = given(created(), detected(full), confirmed(full), paid())
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 200 })
+      .then('DepositReverted');
+    expect(events[0]).toMatchObject({ data: { afterFinal: true } });
+    expect(after.value).toBe('paid');
+    expect(refundable(after.context, 'USDT')).toBe(0n);
+  });
+});
+
+describe('the end of a session', () => {
+  it('expires when nothing came', () => {
+    const { events } = given(created()).when(expire).then('SessionExpired');
+    expect(events[0]).toMatchObject({ data: { received: '0.00' } });
+  });
+  it('expires with what arrived when that was too little', () => {
+    const { events } = given(created(), detected(half), confirmed(half)).when(expire).then('SessionExpired');
+    expect(events[0]).toMatchObject({ data: { received: '5.00' } });
+  });
+  it('does not expire before its deadline, nor while on-time money is on its way', () => {
+    given(created()).when({ ...expire, nowSec: EXPIRES_AT }).then();
+    given(created(), detected(full)).when(expire).then();
+  });
+  it('fails when a payment that would have sufficed was lost', () => {
+    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    given(created(), detected(full), lost).when(expire).then('SessionFailed');
+  });
+  it('expires, not fails, when only a part was lost', () => {
+    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: half.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    given(created(), detected(half), lost).when(expire).then('SessionExpired');
+  });
+  it('is paid after all by an on-time transfer found later', () => {
+    const expired: SessionEvent = { type: 'SessionExpired', data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0', scannedToSec: {} } };
+    const { events } = given(created(), expired, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { afterExpiry: true } });
+  });
+});
+
+describe('cancelling', () => {
+  const cancelledEvent: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: EXPIRES_AT - 500, inFlight: false } };
+  it('ends an unpaid session before its deadline, in flight or not', () => {
+    const { after } = given(created()).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 }).then('SessionCancelled');
+    expect(after.context.expiresAtSec).toBe(EXPIRES_AT - 500);
+    given(created(), detected(full)).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 }).then('SessionCancelled');
+  });
+  it('is refused from the deadline on, after a cancel, and once paid', () => {
+    given(created()).when({ type: 'CancelSession', nowSec: EXPIRES_AT }).thenRefused('session_expired');
+    given(created(), cancelledEvent).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 400 }).thenRefused('session_expired');
+    given(created(), detected(full), confirmed(full), paid()).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 50 }).thenRefused('session_already_paid');
+  });
+  it('makes money that becomes final afterwards refundable and never paid', () => {
+    const { after } = given(created(), detected(full), cancelledEvent).when(confirm(full)).then('DepositConfirmed');
+    expect(after.value).toBe('cancelled');
+    expect(refundable(after.context, 'USDT')).toBe(amountOf('10'));
+  });
+});
+
+describe('refunding', () => {
+  const paidSession = [created(), detected(full), confirmed(full), paid()];
+  it('needs final money', () => {
+    given(created()).when(refund('1')).thenRefused('session_not_paid');
+    given(created(), detected(full)).when(refund('1')).thenRefused('session_not_paid');
+  });
+  it('takes all that is left when no amount is named', () => {
+    const { events } = given(...paidSession).when(refund(null)).then('RefundRequested');
+    expect(events[0]).toMatchObject({ data: { amount: '10.00', refundType: 'full', legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }] } });
+  });
+  it('never exceeds what was received, over several partial refunds', () => {
+    const { events } = given(...paidSession).when(refund('6')).then('RefundRequested');
+    given(...paidSession, ...events).when(refund('4.000001', 're_b')).thenRefused('refund_exceeds_paid');
+    given(...paidSession, ...events).when(refund('4', 're_b')).then('RefundRequested');
+  });
+  it('goes back to several payers, newest first, each capped by what it paid', () => {
+    const history = [created(), detected(half), confirmed(half), detected(otherHalf), confirmed(otherHalf), paid()];
+    const { events } = given(...history).when(refund('7')).then('RefundRequested');
+    expect(events[0]).toMatchObject({ data: { refundType: 'partial', legs: [{ toAddress: '0xSecond', amount: '5.00', network: 'bsc' }, { toAddress: '0xFirst', amount: '2.00', network: 'ethereum' }] } });
+    const { events: rest } = given(...history, ...events).when(refund(null, 're_b')).then('RefundRequested');
+    expect(rest[0]).toMatchObject({ data: { amount: '3.00', legs: [{ toAddress: '0xFirst', amount: '3.00' }] } });
+  });
+  it('cannot pay a payer that is not known', () => {
+    const anonymous = depositFacts({ fromAddress: null });
+    given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('refund_exceeds_paid');
+  });
+  it('releases only the legs that failed', () => {
+    const { events } = given(...paidSession).when(refund('10')).then('RefundRequested');
+    const failed: SessionEvent[] = [
+      { type: 'RefundPayoutFailed', data: { refundId: 're_a' as RefundId, legId: 're_a-1', reason: 'recipient_frozen', networkFee: null, failedAtSec: EXPIRES_AT } },
+      { type: 'RefundFailed', data: { refundId: 're_a' as RefundId, coin: 'USDT', amount: '10.00', amountReturned: '0.00', reason: 'recipient_frozen', failedAtSec: EXPIRES_AT } },
+    ];
+    given(...paidSession, ...events, ...failed).when(refund('10', 're_b')).then('RefundRequested');
+  });
+  it('is the same refund when its id is repeated', () => {
+    const { events } = given(...paidSession).when(refund('6')).then('RefundRequested');
+    given(...paidSession, ...events).when(refund('6')).then();
+  });
+  it('reads no session but its own', () => {
+    expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);
+  });
+});
