@@ -13,6 +13,7 @@ export const ERRORS = {
   authentication_failed: { status: 401, meaning: 'Key, timestamp, nonce or signature is missing or wrong.', action: 'Check the key, the clock (300 s), a fresh nonce, and that the signed bytes are the bytes sent.' },
   not_found: { status: 404, meaning: 'No such resource, or the caller has no access to it.', action: 'Check the id, the key and its mode.' },
   method_not_allowed: { status: 405, meaning: 'The path exists but not with this method.', action: 'Use the method in the documentation.' },
+  request_timeout: { status: 408, meaning: 'The body did not arrive in time. Nothing was stored.', action: 'Send the request again with a fresh timestamp, nonce and signature.' },
   order_id_conflict: { status: 409, meaning: 'The `order_id` is taken by a session with another body.', action: 'Use a new `order_id`, or repeat the first request exactly.' },
   idempotency_conflict: { status: 409, meaning: 'The `Idempotency-Key` was used with another request.', action: 'Use a new key for a new request.' },
   conflict: { status: 409, meaning: 'Another request changed the same resource at the same time.', action: 'Retry with the same `Idempotency-Key`.' },
