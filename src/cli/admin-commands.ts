@@ -1,0 +1,24 @@
+import type { JsonValue } from '../ports/read-model.ts';
+
+export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
+
+/** What an operator may do to a running service, by name. Each answers plain JSON. */
+export type AdminCommands = Readonly<Record<string, (args: AdminArguments) => Promise<JsonValue>>>;
+
+/** A command that cannot be carried out; the message is for the operator. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused';
+}
+
+export function requiredText(args: AdminArguments, name: string): string {
+  const value = args[name];
+  if (typeof value !== 'string' || value === '') throw new CommandRefused(`${name} is missing`);
+  return value;
+}
+
+export function optionalText(args: AdminArguments, name: string): string | undefined {
+  const value = args[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw new CommandRefused(`${name} must be text`);
+  return value;
+}

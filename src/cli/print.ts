@@ -1,0 +1,24 @@
+import type { JsonValue } from '../ports/read-model.ts';
+
+/** Prints an answer: as JSON, or as lines for people. */
+export function print(value: JsonValue, json: boolean): void {
+  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${lines(value, '').join('\n')}\n`);
+}
+
+/** Control characters and terminal escapes of foreign text must not reach the terminal. */
+// eslint-disable-next-line no-control-regex
+const inert = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+
+function lines(value: JsonValue, indent: string): string[] {
+  if (Array.isArray(value)) return value.length === 0 ? [`${indent}(none)`] : (value as readonly JsonValue[]).flatMap((item, index) => [...(index > 0 && isObject(item) ? [''] : []), ...lines(item, indent)]);
+  if (!isObject(value)) return [`${indent}${value === null ? '-' : inert(String(value))}`];
+  const entries = Object.entries(value);
+  const width = Math.max(...entries.map(([key]) => key.length), 0);
+  return entries.flatMap(([key, field]) =>
+    isObject(field) || Array.isArray(field) ? [`${indent}${inert(key)}:`, ...lines(field, `${indent}  `)] : [`${indent}${inert(key).padEnd(width)}  ${field === null ? '-' : inert(String(field))}`],
+  );
+}
+
+function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

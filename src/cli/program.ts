@@ -1,0 +1,111 @@
+import { Command } from 'commander';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { AdminArguments } from './admin-commands.ts';
+import { print } from './print.ts';
+
+/** What the commands need from the composition root. */
+export interface CliHost {
+  startSandbox(): Promise<void>;
+  serve(): Promise<void>;
+  /** Runs an operator's command in the running service, or on the opened store when none runs. */
+  admin(command: string, args: AdminArguments): Promise<JsonValue>;
+}
+
+type Options = Record<string, string | boolean | undefined>;
+
+/** `quittance ...`: every operator command, each with `--json`. */
+export function createProgram(host: CliHost): Command {
+  const program = new Command('quittance');
+  program.description('Self-hosted stablecoin payments: sessions, refunds, webhooks and an immutable ledger.');
+  program.command('serve').description('run the service in production (see docs/operations.md)').action(() => host.serve());
+  addSandbox(program, host);
+  addMerchants(program, host);
+  addWebhooks(program, host);
+  addSessions(program, host);
+  return program;
+}
+
+/** Declares one admin command: its options become the command's arguments under the same names. */
+function admin(parent: Command, host: CliHost, usage: string, name: string, description: string, options: readonly (readonly [string, string, boolean?])[] = []): void {
+  const command = parent.command(usage).description(description).option('--json', 'print JSON');
+  for (const [flags, text, required] of options) {
+    if (required) command.requiredOption(flags, text);
+    else command.option(flags, text);
+  }
+  command.action(async (...given: unknown[]) => {
+    const positional = given.slice(0, command.registeredArguments.length) as string[];
+    const { json, ...rest } = command.opts<Options>();
+    const args: Record<string, JsonValue> = {};
+    command.registeredArguments.forEach((argument, index) => {
+      if (positional[index] !== undefined) args[argument.name()] = positional[index];
+    });
+    for (const [key, value] of Object.entries(rest)) if (value !== undefined) args[key] = value;
+    print(await host.admin(name, args), json === true);
+  });
+}
+
+function addSandbox(program: Command, host: CliHost): void {
+  const sandbox = program.command('sandbox').description('local chains and test payments');
+  sandbox.command('start').description('run everything on this machine, for trying and testing').action(() => host.startSandbox());
+  admin(sandbox, host, 'pay <session_id>', 'sandbox.pay', 'pay a session with the test wallet', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--coin <coin>', 'USDT or USDC (default: the session\'s)'],
+    ['--amount <amount>', 'decimal amount (default: what is due)'],
+    ['--case <case>', 'exact, partial, over, late, wrong_coin, two_payers, reorg or lost'],
+  ]);
+}
+
+function addMerchants(program: Command, host: CliHost): void {
+  const merchant = program.command('merchant').description('merchants and their settings');
+  admin(merchant, host, 'create', 'merchant.create', 'register a merchant; prints its secrets once', [
+    ['--name <name>', 'shown to payers', true],
+    ['--mode <mode>', 'test or live', true],
+    ['--webhook-url <url>', 'where notifications go'],
+  ]);
+  admin(merchant, host, 'list', 'merchant.list', 'list merchants');
+  admin(merchant, host, 'show <merchant_id>', 'merchant.show', 'settings of a merchant');
+  admin(merchant, host, 'add-domain <merchant_id>', 'merchant.add-domain', 'register a shop domain', [
+    ['--host <host>', 'for example shop.example', true],
+    ['--name <name>', 'shop name shown to payers', true],
+  ]);
+  admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain');
+  admin(merchant, host, 'set-policy <merchant_id>', 'merchant.set-policy', 'change how payments are judged', [
+    ['--settlement-coin <coin>', 'USDT or USDC'],
+    ['--networks <list>', 'comma-separated, in the order shown'],
+    ['--tolerance <amount>', 'units of the coin a payment may be short'],
+    ['--session-ttl <seconds>', 'session lifetime'],
+    ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
+    ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
+    ['--offer-tron-usdc <bool>', 'true or false'],
+  ]);
+  const key = program.command('key').description('API keys');
+  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once');
+  admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
+}
+
+function addWebhooks(program: Command, host: CliHost): void {
+  const webhook = program.command('webhook').description('endpoints, secrets and deliveries');
+  admin(webhook, host, 'set <merchant_id>', 'webhook.set', 'set the endpoint of a merchant', [
+    ['--url <url>', 'https URL', true],
+    ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
+  ]);
+  admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [['--activate', 'make the issued secret the only one']]);
+  admin(webhook, host, 'deliveries <merchant_id>', 'webhook.deliveries', 'list deliveries, newest first', [
+    ['--status <status>', 'pending, delivered, exhausted, rejected or blocked'],
+    ['--limit <n>', 'at most this many (default 20)'],
+  ]);
+  admin(webhook, host, 'replay <merchant_id>', 'webhook.replay', 'deliver again, one event or a range of time in order', [
+    ['--event <event_id>', 'one event'],
+    ['--from <seconds>', 'Unix seconds, inclusive'],
+    ['--to <seconds>', 'Unix seconds, inclusive'],
+  ]);
+}
+
+function addSessions(program: Command, host: CliHost): void {
+  const session = program.command('session').description('look into sessions');
+  admin(session, host, 'explain <session_id>', 'session.explain', 'every observation and decision, in order');
+  admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever');
+  const projection = program.command('projection').description('rebuildable look-ups');
+  admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
+  admin(projection, host, 'compare', 'projection.compare', 'rebuild into a shadow and compare digests');
+}
