@@ -14,5 +14,7 @@ export interface WatchOnlyExport {
 /** The only holder of keys, in a process of its own. */
 export interface Signer {
   exportWatchOnly(mode: Mode, solanaPoolSize: number): Promise<WatchOnlyExport>;
+  /** Public keys (base58) of `m/44'/501'/i'/0'` for `count` indexes from `fromIndex` on. */
+  exportSolanaKeys(mode: Mode, fromIndex: number, count: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }

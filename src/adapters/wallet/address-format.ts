@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const BASE58_FORM = /^[1-9A-HJ-NP-Za-km-z]+$/;
+/** First byte of every TRON address on every TRON network. */
+const TRON_PREFIX = 0x41;
+const ED25519_KEY_BYTES = 32;
+
+/** The account behind a secp256k1 key (65 bytes uncompressed) on the EVM and on TRON: the last 20 bytes of its Keccak-256. */
+const accountOf = (publicKey: Uint8Array): Uint8Array => keccak_256(publicKey.subarray(1)).subarray(12);
+
+/** EIP-55 checksummed address of an uncompressed secp256k1 public key. */
+export function evmAddress(publicKey: Uint8Array): string {
+  const hex = Buffer.from(accountOf(publicKey)).toString('hex');
+  const mask = keccak_256(Buffer.from(hex, 'latin1'));
+  let address = '0x';
+  for (let i = 0; i < hex.length; i += 1) {
+    const nibble = i % 2 === 0 ? mask[i >> 1]! >> 4 : mask[i >> 1]! & 0x0f;
+    address += nibble >= 8 ? hex[i]!.toUpperCase() : hex[i]!;
+  }
+  return address;
+}
+
+/** Base58check address (`T...`) of an uncompressed secp256k1 public key. */
+export function tronAddress(publicKey: Uint8Array): string {
+  const payload = Buffer.concat([Buffer.of(TRON_PREFIX), accountOf(publicKey)]);
+  const checksum = sha256(sha256(payload)).subarray(0, 4);
+  return base58(Buffer.concat([payload, checksum]));
+}
+
+const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
+
+/** Base58 in Bitcoin's alphabet; leading zero bytes become `1`. */
+export function base58(bytes: Uint8Array): string {
+  let value = BigInt(`0x00${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (; value > 0n; value /= 58n) text = BASE58[Number(value % 58n)] + text;
+  let zeros = 0;
+  while (zeros < bytes.length && bytes[zeros] === 0) zeros += 1;
+  return '1'.repeat(zeros) + text;
+}
+
+/** True for the base58 form of exactly 32 bytes: what Solana calls a public key. Whether it is on the curve is not checked. */
+export function isSolanaPublicKey(text: string): boolean {
+  if (text.length < 32 || text.length > 44 || !BASE58_FORM.test(text)) return false;
+  let value = 0n;
+  for (const character of text) value = value * 58n + BigInt(BASE58.indexOf(character));
+  const digits = value === 0n ? '' : value.toString(16);
+  const zeros = /^1*/.exec(text)![0].length;
+  return zeros + Math.ceil(digits.length / 2) === ED25519_KEY_BYTES;
+}
