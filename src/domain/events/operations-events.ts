@@ -3,7 +3,7 @@ import type { AddressFamily, Network } from '../networks.ts';
 
 /* The storage format of the smaller streams that keep the service honest. */
 
-/** `addresses-<mode>-<family>`: a node's exclusive range of derivation indexes, taken before any of it is used. */
+/** `addresses-<mode>-<family>`: a node's own range of derivation indexes, both ends included, taken before any of it is used. */
 export interface AddressRangeLeased {
   readonly type: 'AddressRangeLeased';
   readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly from: number; readonly to: number; readonly node: string };

@@ -1,0 +1,208 @@
+import type { Mode } from '../domain/ids.ts';
+import type { AddressFamily } from '../domain/networks.ts';
+import { addressesStream } from '../domain/streams.ts';
+import type { AddressDeriver, AddressPool, CollectionAddress } from '../ports/addresses.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+import { AddressLeases, type LeasedRange } from './address-leases.ts';
+
+export interface AddressPoolOptions {
+  readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
+  /** At most one per mode and family. */
+  readonly derivers: readonly AddressDeriver[];
+  /** Names this node in the leases. */
+  readonly node: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Addresses kept ready per mode and family while demand is low; grows up to `maxStock` when demand outruns derivation. */
+  readonly stock?: number;
+  readonly maxStock?: number;
+}
+
+/** How full one lane of the pool is, for metrics. */
+export interface AddressStock {
+  readonly mode: Mode;
+  readonly family: AddressFamily;
+  readonly available: number;
+  readonly target: number;
+  /** No index is left to lease: only an exported pool can run out. */
+  readonly exhausted: boolean;
+}
+
+/** The pool as the composition root holds it. */
+export interface RunningAddressPool extends AddressPool {
+  /** Settles once every lane was filled for the first time or failed to be; failures are retried in the background. */
+  ready(): Promise<void>;
+  /**
+   * For a ledger restored from a backup: no index below `index` will be given out from now on, whatever the ledger says
+   * was leased. Survives restarts.
+   */
+  skipTo(mode: Mode, family: AddressFamily, index: number): Promise<void>;
+  stocks(): readonly AddressStock[];
+  close(): Promise<void>;
+}
+
+const DEFAULT_STOCK = 1024;
+const DEFAULT_MAX_STOCK = 16_384;
+/** Addresses of one derivation: small enough that the first ones are there at once. */
+const DERIVATION_BATCH = 256;
+/** At most this part of what is left is leased at once, so that restarts do not use up an exported pool. */
+const LEASE_DIVISOR = 20;
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 5_000;
+
+/** Starts to fill the pool in the background. */
+export function startAddressPool(options: AddressPoolOptions): RunningAddressPool {
+  const lanes = new Map<string, Lane>();
+  for (const deriver of options.derivers) {
+    const key = laneKey(deriver.mode, deriver.family);
+    if (lanes.has(key)) throw new Error(`two derivers for ${key}`);
+    lanes.set(key, new Lane(deriver, options));
+  }
+  const first = Promise.allSettled([...lanes.values()].map((lane) => lane.refill())).then(() => {});
+  return {
+    take: (mode, family) => lanes.get(laneKey(mode, family))?.take() ?? null,
+    giveBack: (mode, address) => lanes.get(laneKey(mode, address.family))?.giveBack(address),
+    ready: () => first,
+    skipTo: async (mode, family, index) => {
+      const lane = lanes.get(laneKey(mode, family));
+      if (!lane) throw new Error(`no addresses for ${laneKey(mode, family)}`);
+      await lane.skipTo(index);
+    },
+    stocks: () => [...lanes.values()].map((lane) => lane.stock()),
+    close: async () => {
+      await Promise.all([...lanes.values()].map((lane) => lane.close()));
+    },
+  };
+}
+
+const laneKey = (mode: Mode, family: AddressFamily): string => addressesStream(mode, family);
+
+/** The addresses of one mode and family: leased, then derived, then given out, each step strictly in the order of the indexes. */
+class Lane {
+  readonly #deriver: AddressDeriver;
+  readonly #leases: AddressLeases;
+  readonly #log: Log;
+  readonly #maxTarget: number;
+  #target: number;
+  /** Ready addresses from `#next` on; what lies before was given out. */
+  #ready: CollectionAddress[] = [];
+  #next = 0;
+  #returned: CollectionAddress[] = [];
+  /** The part of the last lease that is not derived yet. */
+  #lease: LeasedRange | null = null;
+  /** Only a lane that was full once can tell that demand outruns it. */
+  #wasFull = false;
+  #exhausted = false;
+  #closed = false;
+  #retryMs = RETRY_MIN_MS;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #filling = false;
+  /** Refills and skips, one after the other. */
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(deriver: AddressDeriver, options: AddressPoolOptions) {
+    this.#deriver = deriver;
+    this.#leases = new AddressLeases(deriver.mode, deriver.family, options);
+    this.#log = options.log;
+    this.#target = options.stock ?? DEFAULT_STOCK;
+    this.#maxTarget = Math.max(this.#target, options.maxStock ?? DEFAULT_MAX_STOCK);
+  }
+
+  take(): CollectionAddress | null {
+    const address = this.#returned.pop() ?? this.#ready[this.#next++] ?? null;
+    if (address === null) this.#next = this.#ready.length;
+    if (this.#available() * 2 < this.#target && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
+    return address;
+  }
+
+  giveBack(address: CollectionAddress): void {
+    if (this.#returned.some(({ derivationIndex }) => derivationIndex === address.derivationIndex)) return;
+    this.#returned.push(address);
+  }
+
+  /** Fills up to the target. Rejects when the store or the deriver failed; a retry is then already planned. */
+  refill(): Promise<void> {
+    this.#filling = true;
+    const run = this.#work.then(() => this.#fill());
+    this.#work = run.then(
+      () => {
+        this.#filling = false;
+        this.#retryMs = RETRY_MIN_MS;
+      },
+      (error: unknown) => this.#planRetry(error),
+    );
+    return run;
+  }
+
+  skipTo(index: number): Promise<void> {
+    const run = this.#work.then(async () => {
+      await this.#leases.skipTo(index);
+      const keep = ({ derivationIndex }: CollectionAddress): boolean => derivationIndex >= index;
+      this.#ready = this.#ready.slice(this.#next).filter(keep);
+      this.#next = 0;
+      this.#returned = this.#returned.filter(keep);
+      this.#lease = null;
+    });
+    this.#work = run.catch(() => {});
+    return run.then(() => this.refill());
+  }
+
+  stock(): AddressStock {
+    const { mode, family } = this.#deriver;
+    return { mode, family, available: this.#available(), target: this.#target, exhausted: this.#exhausted };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#retryTimer) clearTimeout(this.#retryTimer);
+    await this.#work;
+  }
+
+  #available(): number {
+    return this.#returned.length + this.#ready.length - this.#next;
+  }
+
+  async #fill(): Promise<void> {
+    while (!this.#closed && this.#available() < this.#target) {
+      this.#lease ??= await this.#leases.take((left) => Math.min(this.#target, Math.ceil(left / LEASE_DIVISOR)), this.#deriver.capacity);
+      if (this.#lease === null) return this.#runOut();
+      const { from, to } = this.#lease;
+      const count = Math.min(DERIVATION_BATCH, to - from + 1);
+      const addresses = await this.#deriver.derive(from, count);
+      if (addresses.length !== count) throw new Error(`${count} addresses were asked for, ${addresses.length} came`);
+      this.#lease = from + count > to ? null : { from: from + count, to };
+      this.#store(from, addresses);
+    }
+    this.#wasFull = true;
+  }
+
+  #store(from: number, addresses: readonly string[]): void {
+    const { family } = this.#deriver;
+    if (this.#wasFull && this.#available() * 4 < this.#target) this.#target = Math.min(this.#target * 2, this.#maxTarget);
+    if (this.#next > 0) {
+      this.#ready = this.#ready.slice(this.#next);
+      this.#next = 0;
+    }
+    addresses.forEach((address, i) => this.#ready.push({ family, address, derivationIndex: from + i }));
+  }
+
+  #runOut(): void {
+    if (this.#exhausted) return;
+    this.#exhausted = true;
+    const { mode, family } = this.#deriver;
+    this.#log.error({ mode, family }, 'no collection addresses are left: export a larger pool');
+  }
+
+  #planRetry(error: unknown): void {
+    const { mode, family } = this.#deriver;
+    this.#log.warn({ mode, family, error: error instanceof Error ? error.message : String(error) }, 'could not refill the address pool');
+    if (this.#closed) return;
+    this.#retryTimer = setTimeout(() => void this.refill().catch(() => {}), this.#retryMs);
+    this.#retryTimer.unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
+  }
+}
