@@ -1,0 +1,36 @@
+import type { Clock } from '../../ports/clock.ts';
+import { coinbaseProvider } from './coinbase.ts';
+import { coingeckoProvider } from './coingecko.ts';
+import { krakenProvider } from './kraken.ts';
+import { MarketRates } from './market-rates.ts';
+import type { RateProvider } from './rate-provider.ts';
+import { staticProvider } from './static-rates.ts';
+
+export interface RatesSettings {
+  /** `RATE_PROVIDERS`, in the order in which evidence lists them. */
+  readonly providers: readonly ('static' | 'coinbase' | 'kraken' | 'coingecko')[];
+  /** `RATE_STATIC`; read only when `static` is among the providers. */
+  readonly staticText: string;
+  /** `RATE_<PROVIDER>_URL`: base addresses, the provider's own where absent. */
+  readonly urls: { readonly coinbase?: string | undefined; readonly kraken?: string | undefined; readonly coingecko?: string | undefined };
+  /** `RATE_MAX_AGE_SECONDS`. */
+  readonly maxAgeSec: number;
+}
+
+/** Builds the rates of an installation. Throws when `RATE_STATIC` cannot be read or no provider is named. */
+export function createRates(settings: RatesSettings, clock: Clock, onProviderFailure?: (provider: string, message: string) => void): MarketRates {
+  if (settings.providers.length === 0) throw new Error('RATE_PROVIDERS names no provider');
+  const providers = [...new Set(settings.providers)].map((name): RateProvider => {
+    switch (name) {
+      case 'static':
+        return staticProvider(settings.staticText);
+      case 'coinbase':
+        return coinbaseProvider(settings.urls.coinbase);
+      case 'kraken':
+        return krakenProvider(settings.urls.kraken);
+      case 'coingecko':
+        return coingeckoProvider(settings.urls.coingecko);
+    }
+  });
+  return new MarketRates({ providers, clock, maxAgeMs: settings.maxAgeSec * 1000, ...(onProviderFailure && { onProviderFailure }) });
+}

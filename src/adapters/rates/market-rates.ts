@@ -1,0 +1,159 @@
+import type { RateLock, Valuation } from '../../domain/events/session-events.ts';
+import type { Coin } from '../../domain/money.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Rates } from '../../ports/rates.ts';
+import { judge, rateText } from './judge-quotes.ts';
+import type { Judgement } from './judge-quotes.ts';
+import { QuoteSource } from './quote-source.ts';
+import type { SourceStatus } from './quote-source.ts';
+import { ONE, otherCoin } from './rate-provider.ts';
+import type { RateProvider } from './rate-provider.ts';
+
+export interface MarketRatesOptions {
+  readonly providers: readonly RateProvider[];
+  readonly clock: Clock;
+  /** Older quotes are not used. */
+  readonly maxAgeMs: number;
+  /** Default: a tenth of `maxAgeMs`, at most 30 s. */
+  readonly refreshEveryMs?: number;
+  /** Longest wait of a first question for the providers' answers. Default 2,500. */
+  readonly firstWaitMs?: number;
+  readonly onProviderFailure?: (provider: string, message: string) => void;
+}
+
+const DEFAULT_REFRESH_MS = 30_000;
+const DEFAULT_FIRST_WAIT_MS = 2_500;
+/** Distinct pairs whose conclusion is kept until the next quotes: 155 currencies and 2 coins at most. */
+const MAX_CONCLUSIONS = 1_000;
+
+interface Conclusion {
+  readonly judgement: Judgement;
+  readonly generation: number;
+  readonly concludedAtMs: number;
+  /** When the first quote it rests on grows too old. */
+  readonly validUntilMs: number;
+}
+
+/** The same pair asked again within this time is answered from the same conclusion, ages recounted. */
+const CONCLUSION_LIFETIME_MS = 1_000;
+
+/**
+ * Rates from several providers: quotes are refreshed in the background and judged when asked, so a question waits only
+ * while nobody has a fresh quote of the pair.
+ */
+export class MarketRates implements Rates {
+  readonly #sources: readonly QuoteSource[];
+  readonly #clock: Clock;
+  readonly #maxAgeMs: number;
+  readonly #firstWaitMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #conclusions = new Map<string, Conclusion>();
+
+  constructor(options: MarketRatesOptions) {
+    this.#clock = options.clock;
+    this.#maxAgeMs = options.maxAgeMs;
+    this.#firstWaitMs = options.firstWaitMs ?? DEFAULT_FIRST_WAIT_MS;
+    this.#sources = options.providers.map((provider) => new QuoteSource(provider, options.clock, options.onProviderFailure ?? (() => undefined)));
+    this.#refreshAll();
+    this.#timer = setInterval(() => this.#refreshAll(), options.refreshEveryMs ?? Math.min(DEFAULT_REFRESH_MS, options.maxAgeMs / 10));
+    this.#timer.unref();
+  }
+
+  async lock(currency: string, coin: Coin, nowMs: number): Promise<RateLock | null> {
+    if (!this.#hasFreshQuote(currency, coin, nowMs) && this.#sources.some((source) => !source.isFresh(nowMs, this.#maxAgeMs)))
+      await this.#refreshWithin();
+    // The wait took time: the quotes are judged by the clock as it is now.
+    const judgedAtMs = Math.max(nowMs, this.#clock.nowMs());
+    const { rate, rule, quotes } = this.#conclude(currency, coin, judgedAtMs);
+    return rate === null ? null : { rate, lockedAtSec: toSec(judgedAtMs), rule, quotes };
+  }
+
+  valuation(currency: string, coin: Coin, nowMs: number): Valuation | null {
+    const { rate, quotes } = this.#conclude(currency, coin, nowMs);
+    if (rate === null) return null;
+    const usedAtMs = quotes.flatMap((quote) => (quote.used && quote.quotedAtMs !== null ? [quote.quotedAtMs] : []));
+    return { currency, coin, rate, quotedAtMs: Math.min(nowMs, ...usedAtMs) };
+  }
+
+  /** For metrics and readiness. */
+  status(): SourceStatus[] {
+    return this.#sources.map((source) => source.status(this.#clock.nowMs()));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#sources.map((source) => source.close()));
+  }
+
+  #refreshAll(): void {
+    for (const source of this.#sources) void source.refresh();
+  }
+
+  async #refreshWithin(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#firstWaitMs);
+    });
+    await Promise.race([Promise.all(this.#sources.map((source) => source.refresh())), enough]);
+    clearTimeout(timer);
+  }
+
+  #hasFreshQuote(currency: string, coin: Coin, nowMs: number): boolean {
+    return this.#sources.some((source) => {
+      const { quote } = source.testimony(currency, coin);
+      return quote !== null && (quote.quotedAtMs === null || nowMs - quote.quotedAtMs <= this.#maxAgeMs);
+    });
+  }
+
+  /** Judging takes some ten decimal divisions; a burst of orders in one currency shares one conclusion. */
+  #conclude(currency: string, coin: Coin, nowMs: number): Judgement {
+    const key = `${currency}>${coin}`;
+    const generation = this.#sources.reduce((sum, source) => sum + source.generation, 0);
+    const known = this.#conclusions.get(key);
+    const sinceMs = known === undefined ? Infinity : nowMs - known.concludedAtMs;
+    if (known?.generation === generation && sinceMs >= 0 && sinceMs < CONCLUSION_LIFETIME_MS && nowMs <= known.validUntilMs)
+      return aged(known.judgement, nowMs);
+    const judgement = this.#judgeAnew(currency, coin, nowMs);
+    if (this.#conclusions.size >= MAX_CONCLUSIONS) this.#conclusions.clear();
+    const quotedAtMs = judgement.quotes.flatMap((quote) => (quote.used && quote.quotedAtMs !== null ? [quote.quotedAtMs] : []));
+    this.#conclusions.set(key, { judgement, generation, concludedAtMs: nowMs, validUntilMs: Math.min(...quotedAtMs) + this.#maxAgeMs });
+    return judgement;
+  }
+
+  /** The coin's own quotes; without any usable one, the way over the other coin and the market between the two. */
+  #judgeAnew(currency: string, coin: Coin, nowMs: number): Judgement {
+    const direct = this.#judgePair(currency, coin, nowMs);
+    const bridge = otherCoin(coin);
+    if (direct.rate !== null || currency === bridge || !onlyAssumed(direct)) return direct;
+    const first = this.#judgePair(currency, bridge, nowMs);
+    const second = this.#judgePair(bridge, coin, nowMs);
+    if (first.rate === null || second.rate === null) return direct;
+    const label = (judgement: Judgement, pair: string) => judgement.quotes.map((quote) => ({ ...quote, provider: `${quote.provider} ${pair}` }));
+    return {
+      rate: rateText(ONE.times(first.rate).times(second.rate)),
+      rule: `${direct.rule} via=${bridge}`,
+      quotes: [...direct.quotes, ...label(first, `${currency}-${bridge}`), ...label(second, `${bridge}-${coin}`)],
+    };
+  }
+
+  #judgePair(currency: string, coin: Coin, nowMs: number): Judgement {
+    return judge(
+      currency,
+      this.#sources.map((source) => source.testimony(currency, coin)),
+      nowMs,
+      this.#maxAgeMs,
+    );
+  }
+}
+
+/** Nobody contradicted anybody: the pair is just not quoted by a market, or only at an assumed par. */
+const onlyAssumed = (judgement: Judgement): boolean =>
+  judgement.quotes.every(
+    (quote) => quote.reason === 'assumes_par' || quote.reason === 'not_quoted' || quote.reason === 'no_answer' || quote.reason === 'stale',
+  );
+
+function aged(judgement: Judgement, nowMs: number): Judgement {
+  const quotes = judgement.quotes.map((quote) => (quote.quotedAtMs === null ? quote : { ...quote, ageMs: Math.max(0, nowMs - quote.quotedAtMs) }));
+  return { ...judgement, quotes };
+}

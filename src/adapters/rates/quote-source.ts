@@ -1,0 +1,110 @@
+import type { Coin } from '../../domain/money.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { ProviderFailed } from './rate-provider.ts';
+import type { Quote, RateProvider } from './rate-provider.ts';
+import type { Testimony } from './judge-quotes.ts';
+
+/** Failures in a row after which the provider is left alone for a while. */
+const FAILURES_TO_OPEN = 3;
+const FIRST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+const TIMEOUT_MS = 5_000;
+
+export interface SourceStatus {
+  readonly provider: string;
+  /** Age of the newest quotes; null before the first answer. */
+  readonly ageMs: number | null;
+  /** `open`: failed repeatedly and is left alone until `retryInMs` has passed. */
+  readonly breaker: 'closed' | 'open';
+  readonly retryInMs: number;
+  readonly lastError: string | null;
+}
+
+/** One provider with its newest quotes, its circuit breaker and at most one question under way. */
+export class QuoteSource {
+  readonly provider: RateProvider;
+  readonly #clock: Clock;
+  readonly #onFailure: (provider: string, message: string) => void;
+  #quotes: ReadonlyMap<string, Quote> = new Map();
+  #answeredAtMs: number | null = null;
+  #failures = 0;
+  #lastError: string | null = null;
+  #notBeforeMs = -Infinity;
+  #underWay: Promise<void> | null = null;
+  readonly #closing = new AbortController();
+  /** Grows with every set of quotes, so that what was concluded from the last set can be told apart. */
+  generation = 0;
+
+  constructor(provider: RateProvider, clock: Clock, onFailure: (provider: string, message: string) => void) {
+    this.provider = provider;
+    this.#clock = clock;
+    this.#onFailure = onFailure;
+  }
+
+  testimony(currency: string, coin: Coin): Testimony {
+    const quote = this.#quotes.get(pairKey(currency, coin)) ?? null;
+    if (quote !== null) return { provider: this.provider.name, quote };
+    return { provider: this.provider.name, quote, reason: this.#answeredAtMs === null ? 'no_answer' : 'not_quoted' };
+  }
+
+  /** Whether the newest answer is young enough that asking again would change nothing for now. */
+  isFresh(nowMs: number, maxAgeMs: number): boolean {
+    if (this.#answeredAtMs === null) return false;
+    const quotedAt = [...this.#quotes.values()].find((quote) => quote.quotedAtMs !== null)?.quotedAtMs ?? nowMs;
+    return nowMs - quotedAt <= maxAgeMs;
+  }
+
+  /** Asks the provider unless a question is under way, it was asked just now, or the breaker is open. Never rejects. */
+  refresh(): Promise<void> {
+    if (this.#underWay) return this.#underWay;
+    if (this.#closing.signal.aborted || this.#clock.nowMs() < this.#notBeforeMs) return Promise.resolve();
+    this.#underWay = this.#ask().finally(() => {
+      this.#underWay = null;
+    });
+    return this.#underWay;
+  }
+
+  status(nowMs: number): SourceStatus {
+    return {
+      provider: this.provider.name,
+      ageMs: this.#answeredAtMs === null ? null : Math.max(0, nowMs - this.#answeredAtMs),
+      breaker: this.#failures >= FAILURES_TO_OPEN ? 'open' : 'closed',
+      retryInMs: Math.max(0, this.#notBeforeMs - nowMs),
+      lastError: this.#lastError,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#underWay;
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), this.#closing.signal]);
+      const quotes = await this.provider.fetchQuotes(() => this.#clock.nowMs(), signal);
+      if (quotes.length === 0) throw new ProviderFailed('answered no usable quote');
+      this.#quotes = new Map(quotes.map((quote) => [pairKey(quote.currency, quote.coin), quote]));
+      this.#answeredAtMs = this.#clock.nowMs();
+      this.#failures = 0;
+      this.#lastError = null;
+      this.#notBeforeMs = this.#answeredAtMs + this.provider.minIntervalMs;
+      this.generation += 1;
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    this.#failures += 1;
+    this.#lastError = error instanceof ProviderFailed ? error.message : 'answered in an unknown form';
+    const rounds = this.#failures - FAILURES_TO_OPEN;
+    const pauseMs = rounds < 0 ? this.provider.minIntervalMs : Math.min(FIRST_PAUSE_MS * 2 ** rounds, LONGEST_PAUSE_MS);
+    const askedMs = error instanceof ProviderFailed ? error.retryAfterMs : 0;
+    this.#notBeforeMs = this.#clock.nowMs() + Math.max(pauseMs, askedMs);
+    this.#onFailure(this.provider.name, this.#lastError);
+  }
+}
+
+const pairKey = (currency: string, coin: Coin): string => `${currency}>${coin}`;

@@ -1,0 +1,79 @@
+import { Decimal } from 'decimal.js';
+import { COINS } from '../../domain/money.ts';
+import type { Coin } from '../../domain/money.ts';
+
+/** What one provider says: one unit of `currency` is `rate` units of `coin`. */
+export interface Quote {
+  readonly currency: string;
+  readonly coin: Coin;
+  readonly rate: Decimal;
+  /** Null for a fixed rate, which is as old as the question. */
+  readonly quotedAtMs: number | null;
+  /** Set when the provider's figure must not be used, such as an assumed peg: it is kept as evidence only. */
+  readonly unusable?: string;
+}
+
+export interface RateProvider {
+  readonly name: string;
+  /** Never asked more often than this, whatever the demand. */
+  readonly minIntervalMs: number;
+  /** Every quote the provider has. Throws `ProviderFailed`; a quote it cannot read is left out. */
+  fetchQuotes(nowMs: () => number, signal: AbortSignal): Promise<readonly Quote[]>;
+}
+
+/** The provider did not answer usefully. `retryAfterMs`: how long it asked to be left alone. */
+export class ProviderFailed extends Error {
+  override readonly name = 'ProviderFailed';
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs = 0) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Working precision of every rate calculation; results are rounded once, at the end. */
+const Precise = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_HALF_EVEN, toExpNeg: -40, toExpPos: 40 });
+
+export const ONE = new Precise(1);
+
+const PLAIN_DECIMAL = /^\d{1,20}(\.\d{1,50})?$/;
+
+/** A positive price from a feed: a plain decimal string or a finite JSON number; null for anything else. */
+export function readPrice(value: unknown): Decimal | null {
+  const readable = typeof value === 'string' ? value.length <= 60 && PLAIN_DECIMAL.test(value) : typeof value === 'number' && Number.isFinite(value);
+  if (!readable) return null;
+  const price = new Precise(value as string | number);
+  return price.greaterThan(0) ? price : null;
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const otherCoin = (coin: Coin): Coin => COINS.find((it) => it !== coin)!;
+
+/** Adds coin-to-coin quotes where the provider prices both coins in US dollars but not in each other. */
+export function withCoinCrosses(quotes: readonly Quote[]): Quote[] {
+  const perDollar = new Map(quotes.filter((quote) => quote.currency === 'USD').map((quote) => [quote.coin, quote]));
+  const crosses = COINS.flatMap((coin): Quote[] => {
+    const other = otherCoin(coin);
+    const target = perDollar.get(coin);
+    const source = perDollar.get(other);
+    if (!target || !source || quotes.some((quote) => quote.currency === other && quote.coin === coin)) return [];
+    const unusable = target.unusable ?? source.unusable;
+    return [
+      {
+        currency: other,
+        coin,
+        rate: target.rate.dividedBy(source.rate),
+        quotedAtMs: olderOf(target.quotedAtMs, source.quotedAtMs),
+        ...(unusable === undefined ? {} : { unusable }),
+      },
+    ];
+  });
+  return [...quotes, ...crosses];
+}
+
+export function olderOf(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+}

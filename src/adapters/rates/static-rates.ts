@@ -1,0 +1,36 @@
+import { isCurrency } from '../../domain/currencies.ts';
+import { COINS } from '../../domain/money.ts';
+import { ONE, readPrice, withCoinCrosses } from './rate-provider.ts';
+import type { Quote, RateProvider } from './rate-provider.ts';
+
+/** Decimals a rate is written with at most. */
+const MAX_DECIMALS = 18;
+
+/**
+ * Fixed rates, for the sandbox and for tests: `USD=1.0002,EUR=1.08` gives the units of the settlement coin, USDT and USDC
+ * alike, for one unit of the currency. A coin may be named too (`USDC=0.9995`: USDT for one USDC); otherwise the two coins
+ * are worth the same, as the shared rates say. Throws when the text cannot be read, so that a typing error stops the start.
+ */
+export function staticProvider(text: string): RateProvider {
+  const quotes = withCoinCrosses(parseStatic(text));
+  return { name: 'static', minIntervalMs: 0, fetchQuotes: () => Promise.resolve(quotes) };
+}
+
+export function parseStatic(text: string): Quote[] {
+  const seen = new Set<string>();
+  return text.split(',').flatMap((entry): Quote[] => {
+    const [currency = '', value = '', ...rest] = entry.trim().split('=');
+    const rate = readPrice(value);
+    if (rest.length > 0 || rate === null || rate.decimalPlaces() > MAX_DECIMALS || !isCurrency(currency) || seen.has(currency)) {
+      throw new Error(
+        `RATE_STATIC: cannot read "${entry.trim().slice(0, 40)}"; write CURRENCY=rate pairs such as USD=1.0002,EUR=1.08, each currency once`,
+      );
+    }
+    seen.add(currency);
+    const direct = COINS.filter((coin) => coin !== currency).map((coin): Quote => ({ currency, coin, rate, quotedAtMs: null }));
+    const inverse = COINS.filter((coin) => coin === currency).flatMap((coin) =>
+      direct.map((quote): Quote => ({ currency: quote.coin, coin, rate: ONE.dividedBy(rate), quotedAtMs: null })),
+    );
+    return [...direct, ...inverse];
+  });
+}
