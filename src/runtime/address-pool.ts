@@ -146,6 +146,7 @@ class Lane {
       this.#next = 0;
       this.#returned = this.#returned.filter(keep);
       this.#lease = null;
+      this.#wasFull = false;
     });
     this.#work = run.catch(() => {});
     return run.then(() => this.refill());
