@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERRORS } from '../domain/errors.ts';
+import type { Refusal } from '../domain/result.ts';
+import type { RateDecision } from '../ports/rate-limiter.ts';
+import { drainThen } from './request-body.ts';
+
+/** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */
+export type Answer =
+  | { readonly ok: true; readonly body: object; readonly repeated?: boolean }
+  | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number; readonly allow?: readonly string[] };
+
+export const answer = (body: object): Answer => ({ ok: true, body });
+export const NOT_FOUND: Answer = { ok: false, refusal: { code: 'not_found', message: 'No such resource.' } };
+
+const AUTHENTICATION_FAILED: Refusal = { code: 'authentication_failed', message: 'Authentication failed.' };
+export const UNAUTHENTICATED: Answer = { ok: false, refusal: AUTHENTICATION_FAILED };
+
+/** Seconds a client should wait when the refusal names no time of its own. */
+const DEFAULT_RETRY_AFTER_SEC = 5;
+
+const SECURITY_HEADERS: readonly string[] = [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+];
+const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
+
+export interface Responder {
+  /** Answers with one write. `rate` adds the `RateLimit-*` headers. Returns the HTTP status. */
+  send(response: ServerResponse, requestId: string, given: Answer, rate?: RateDecision): number;
+  /** Answers while the client may still be sending, and closes the connection once it stopped. Returns the HTTP status. */
+  sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number;
+}
+
+export function createResponder(options: { readonly secure: boolean }): Responder {
+  const fixed = options.secure ? [...SECURITY_HEADERS, ...HSTS] : SECURITY_HEADERS;
+
+  function send(response: ServerResponse, requestId: string, given: Answer, rate?: RateDecision): number {
+    const { status, text, headers } = prepare(fixed, requestId, given);
+    if (rate !== undefined)
+      headers.push('RateLimit-Limit', String(rate.limit), 'RateLimit-Remaining', String(rate.remaining), 'RateLimit-Reset', String(rate.resetSec));
+    response.writeHead(status, headers);
+    response.end(text);
+    return status;
+  }
+
+  function sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number {
+    const { status, text, headers } = prepare(fixed, requestId, given);
+    headers.push('Connection', 'close');
+    response.writeHead(status, headers);
+    response.write(text);
+    drainThen(request, () => response.end());
+    return status;
+  }
+
+  return { send, sendAndClose };
+}
+
+function prepare(fixed: readonly string[], requestId: string, given: Answer): { status: number; text: string; headers: string[] } {
+  const status = given.ok ? 200 : ERRORS[given.refusal.code].status;
+  const text = JSON.stringify(given.ok ? given.body : errorBody(given.refusal, requestId));
+  const headers = [...fixed, 'Content-Length', String(Buffer.byteLength(text)), 'X-Request-Id', requestId];
+  if (!given.ok) addErrorHeaders(headers, status, given);
+  return { status, text, headers };
+}
+
+function addErrorHeaders(headers: string[], status: number, given: Answer & { ok: false }): void {
+  if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  if (given.allow !== undefined) headers.push('Allow', given.allow.join(', '));
+  if (status === 429 || status === 503) headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
+}
+
+function errorBody(refusal: Refusal, requestId: string): object {
+  const { code, message, param } = refusal;
+  return { error: param === undefined ? { code, message, request_id: requestId } : { code, message, param, request_id: requestId } };
+}

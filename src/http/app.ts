@@ -1,0 +1,101 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { Clock } from '../ports/clock.ts';
+import type { Nonces } from '../ports/nonces.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { KeyDirectory, MerchantApi } from '../use-cases/merchant-api.ts';
+import { NOT_FOUND, createResponder, type Responder } from './answer.ts';
+import { createAuthenticator } from './authentication.ts';
+import { createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
+import { expressPath, type Route } from './operation.ts';
+import { createRefundPresenter } from './presenters/refund.presenter.ts';
+import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
+import { createHeaderReader } from './request-headers.ts';
+import { createRequestIds } from './request-id.ts';
+import { listRoutes, type Lists } from './routes/lists.routes.ts';
+import { refundRoutes } from './routes/refunds.routes.ts';
+import { sessionRoutes } from './routes/sessions.routes.ts';
+import { createUnmatched } from './unmatched.ts';
+
+export interface HttpAppOptions extends PresenterSettings {
+  readonly api: MerchantApi;
+  readonly keys: KeyDirectory;
+  readonly nonces: Nonces;
+  readonly lists: Lists;
+  readonly rateLimiter: RateLimiter;
+  readonly clock: Clock;
+  /** Of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */
+  readonly headerPrefix: string;
+  readonly observer: HttpObserver;
+  readonly logger: HttpLogger;
+  /** How long a request's body may take to arrive. */
+  readonly bodyTimeoutMs?: number;
+  /** What else the server shows, such as the payment page; mounted after the API and before the last 404. */
+  readonly mounts?: readonly ((app: Express) => void)[];
+}
+
+const BODY_TIMEOUT_MS = 10_000;
+/** Everything under these prefixes is answered only to authenticated callers. */
+const API_PREFIXES = ['/api/v1', '/v1'];
+
+/** The merchant API. Routes are tried in order, so those that carry the load come first, with nothing before them. */
+export function createHttpApp(options: HttpAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+
+  const responder = createResponder({ secure: options.publicUrl.startsWith('https://') });
+  const tools = endpointTools(options, responder);
+  const routes = allRoutes(options);
+  for (const route of routes) {
+    const { method, path } = route.operation;
+    app[method](expressPath(path), createEndpoint(tools, route));
+  }
+  const unmatched = createEndpoint(tools, createUnmatched(routes));
+  app.use(API_PREFIXES, unmatched);
+
+  for (const mount of options.mounts ?? []) mount(app);
+
+  app.use(nothingHere(tools));
+  app.use(failed(tools, unmatched));
+  return app;
+}
+
+function allRoutes(options: HttpAppOptions): Route[] {
+  const session = createSessionPresenter(options);
+  const refund = createRefundPresenter(options);
+  return [...sessionRoutes(options.api, session), ...refundRoutes(options.api, refund), ...listRoutes(options.lists)];
+}
+
+function endpointTools(options: HttpAppOptions, responder: Responder): EndpointTools {
+  return {
+    authenticate: createAuthenticator(options.keys),
+    readHeaders: createHeaderReader(options.headerPrefix),
+    responder,
+    nonces: options.nonces,
+    rateLimiter: options.rateLimiter,
+    clock: options.clock,
+    nextRequestId: createRequestIds(),
+    observer: options.observer,
+    logger: options.logger,
+    bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
+  };
+}
+
+/** Outside the API nothing is signed, so a path that leads nowhere is simply a 404. */
+function nothingHere(tools: EndpointTools): RequestHandler {
+  return (request, response) => void tools.responder.sendAndClose(request, response, tools.nextRequestId(), NOT_FOUND);
+}
+
+/** A path that cannot be decoded is a malformed id, so it is answered as an unknown path; anything else is ours to mend. */
+function failed(tools: EndpointTools, unmatched: RequestHandler): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return void response.destroy();
+    const undecodable = error instanceof URIError;
+    if (undecodable && API_PREFIXES.some((prefix) => request.path.startsWith(`${prefix}/`))) return unmatched(request, response, next);
+    if (!undecodable) tools.logger.error({ err: error }, 'request failed outside the API');
+    const refusal = { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } as const;
+    tools.responder.sendAndClose(request, response, tools.nextRequestId(), undecodable ? NOT_FOUND : { ok: false, refusal });
+  };
+}

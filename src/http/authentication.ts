@@ -1,0 +1,46 @@
+import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
+import type { AuthenticatedKey, KeyDirectory } from '../use-cases/merchant-api.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+/** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */
+export const TIMESTAMP_TOLERANCE_SEC = 300;
+
+/** Why authentication failed: for logs and metrics only, never for the client. */
+export type AuthenticationFault = 'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used';
+
+export type Authentication =
+  { readonly ok: true; readonly key: AuthenticatedKey; readonly nonce: string } | { readonly ok: false; readonly fault: AuthenticationFault };
+
+const BEARER = /^Bearer ([\x21-\x7e]{8,256})$/i;
+const TIMESTAMP = /^[1-9]\d{0,11}$/;
+// A dot would make `timestamp.nonce.body` ambiguous.
+const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
+const SIGNATURE = /^[0-9a-f]{64}$/i;
+
+const failed = (fault: AuthenticationFault): Authentication => ({ ok: false, fault });
+
+/**
+ * Checks key, timestamp and signature of a request over its raw body bytes. The nonce is only read: it is burnt after
+ * this succeeded, so that nobody without the secret can fill the nonce store.
+ */
+export function createAuthenticator(keys: KeyDirectory) {
+  // An unknown key costs the same HMAC as a known one, so that timing does not tell which keys exist.
+  const nobody = createSecretKey(randomBytes(32));
+
+  return function authenticate(headers: RequestHeaders, body: Buffer, nowSec: number): Authentication {
+    const { authorization, timestamp, nonce, signature } = headers;
+    if (!authorization || !timestamp || !nonce || !signature) return failed('header_missing');
+    const apiKey = BEARER.exec(authorization)?.[1];
+    if (apiKey === undefined || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce) || !SIGNATURE.test(signature)) return failed('header_malformed');
+    if (Math.abs(nowSec - Number(timestamp)) > TIMESTAMP_TOLERANCE_SEC) return failed('timestamp');
+    const key = keys.find(hash('sha256', apiKey));
+    const matches = signatureMatches(key?.secret ?? nobody, `${timestamp}.${nonce}.`, body, signature);
+    if (key === null) return failed('unknown_key');
+    return matches ? { ok: true, key, nonce } : failed('signature');
+  };
+}
+
+function signatureMatches(secret: KeyObject, prefix: string, body: Buffer, signature: string): boolean {
+  const expected = createHmac('sha256', secret).update(prefix).update(body).digest();
+  return timingSafeEqual(expected, Buffer.from(signature, 'hex'));
+}

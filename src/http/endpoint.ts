@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, RequestHandler } from 'express';
+import { StoreUnavailable } from '../ports/event-store.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Nonces } from '../ports/nonces.ts';
+import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
+import type { AuthenticatedKey, Caller } from '../use-cases/merchant-api.ts';
+import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
+import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
+import type { Route } from './operation.ts';
+import { refuseBeforeReading } from './preconditions.ts';
+import { readBody } from './request-body.ts';
+import type { createHeaderReader, RequestHeaders } from './request-headers.ts';
+import { parseStrictJson } from './strict-json.ts';
+import { refusedField, validate, type Validated } from './validation.ts';
+
+/** Largest request body (specification's silence, design "limits"). */
+export const MAX_BODY_BYTES = 256 * 1024;
+
+export interface HttpObserver {
+  /** After every answer of the API. `operation` is one of a bounded set of names. */
+  requestEnded(operation: string, method: string, status: number, durationSec: number): void;
+  authenticationFailed(fault: AuthenticationFault): void;
+}
+
+export interface HttpLogger {
+  error(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
+export interface EndpointTools {
+  readonly authenticate: ReturnType<typeof createAuthenticator>;
+  readonly readHeaders: ReturnType<typeof createHeaderReader>;
+  readonly responder: Responder;
+  readonly nonces: Nonces;
+  readonly rateLimiter: RateLimiter;
+  readonly clock: Clock;
+  readonly nextRequestId: () => string;
+  readonly observer: HttpObserver;
+  readonly logger: HttpLogger;
+  readonly bodyTimeoutMs: number;
+}
+
+/** What answers a request that no route takes: the same checks run, then this. */
+export type LastResort = (request: Request) => Answer;
+
+/**
+ * The way of every request to the API, in the order of the threats: cap the body, refuse what is not plain JSON, verify
+ * the signature over the raw bytes, burn the nonce, count against the rate limit, and only then read what was said.
+ */
+export function createEndpoint(tools: EndpointTools, route: Route | LastResort): RequestHandler {
+  const operationId = typeof route === 'function' ? 'unmatched' : route.operation.id;
+  const ridesWithCommand = typeof route !== 'function' && route.operation.nonceRidesWithCommand === true;
+  const { responder, observer, clock } = tools;
+
+  return function endpoint(request, response): void {
+    const startedMs = performance.now();
+    const requestId = tools.nextRequestId();
+    const ended = (status: number): void => observer.requestEnded(operationId, request.method, status, (performance.now() - startedMs) / 1000);
+    const headers = tools.readHeaders(request.rawHeaders);
+    const early = refuseBeforeReading(request.method, headers, MAX_BODY_BYTES);
+    if (early !== null) return ended(responder.sendAndClose(request, response, requestId, early));
+    serve(request, response, requestId, headers).then(
+      (status) => (status === null ? undefined : ended(status)),
+      (error: unknown) => ended(crashed(request, response, requestId, error)),
+    );
+  };
+
+  async function serve(request: Request, response: ServerResponse, requestId: string, headers: RequestHeaders): Promise<number | null> {
+    const announced = headers.transferEncoding ? null : Number(headers.contentLength ?? 0);
+    const body = await readBody(request, announced, MAX_BODY_BYTES, tools.bodyTimeoutMs);
+    if (body.kind === 'aborted') return null;
+    if (body.kind !== 'read') return responder.sendAndClose(request, response, requestId, body.kind === 'timeout' ? BODY_TIMEOUT : BODY_TOO_LARGE);
+
+    const nowMs = clock.nowMs();
+    const nowSec = toSec(nowMs);
+    const identity = tools.authenticate(headers, body.bytes, nowSec);
+    if (!identity.ok) return unauthenticated(response, requestId, identity.fault);
+    const { key, nonce } = identity;
+    const burnt = await tools.nonces.burn(key.keyId, nonce, nowSec, ridesWithCommand ? 'with-command' : 'now');
+    if (!burnt.accepted) return unauthenticated(response, requestId, 'nonce_used');
+
+    let settled = !ridesWithCommand;
+    try {
+      const rate = await tools.rateLimiter.take(key.keyId, nowMs);
+      const caller = callerOf(key, requestId, headers, burnt.rider);
+      const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller) : rateLimited(rate);
+      if (!settled && (!given.ok || given.repeated === true)) {
+        settled = true;
+        await tools.nonces.settle(key.keyId, nonce, nowSec);
+      }
+      return responder.send(response, requestId, given, rate);
+    } catch (error) {
+      // Nothing is known about the command, so the nonce must not depend on it.
+      if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
+      throw error;
+    }
+  }
+
+  function unauthenticated(response: ServerResponse, requestId: string, fault: AuthenticationFault): number {
+    observer.authenticationFailed(fault);
+    tools.logger.debug({ requestId, fault }, 'authentication failed');
+    return responder.send(response, requestId, UNAUTHENTICATED);
+  }
+
+  async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller): Promise<Answer> {
+    if (typeof route === 'function') return route(request);
+    const { operation } = route;
+    if (bytes.length > 0 && headers.contentType === undefined) return CONTENT_TYPE_MISSING;
+    if (headers.idempotencyKey !== undefined && !isIdempotencyKey(headers.idempotencyKey)) return IDEMPOTENCY_KEY_MALFORMED;
+    const body = bodyOf(operation, bytes);
+    if (!body.ok) return body;
+    const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
+    if (!query.ok) return query;
+    return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });
+  }
+
+  function crashed(request: IncomingMessage, response: ServerResponse, requestId: string, error: unknown): number {
+    tools.logger.error({ err: error, requestId, operation: operationId }, 'request failed');
+    if (response.headersSent) {
+      response.destroy();
+      return 500;
+    }
+    // A read that the store could not serve is safe to repeat; of a write nothing is known.
+    const given = error instanceof StoreUnavailable && request.method === 'GET' ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
+    return responder.send(response, requestId, given);
+  }
+}
+
+const BODY_TOO_LARGE: Answer = {
+  ok: false,
+  refusal: { code: 'body_too_large', message: `The body must be at most ${MAX_BODY_BYTES} bytes.`, param: 'body' },
+};
+const BODY_TIMEOUT: Answer = { ok: false, refusal: { code: 'request_timeout', message: 'The body did not arrive in time.', param: 'body' } };
+const CONTENT_TYPE_MISSING: Answer = {
+  ok: false,
+  refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },
+};
+const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField('Idempotency-Key', 'must be sent once, with 1 to 255 printable ASCII characters');
+const SERVICE_UNAVAILABLE: Answer = { ok: false, refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' } };
+const INTERNAL_ERROR: Answer = { ok: false, refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } };
+
+const NOTHING: Validated<unknown> = { ok: true, value: undefined };
+
+const rateLimited = (rate: RateDecision): Answer => ({
+  ok: false,
+  refusal: { code: 'rate_limited', message: `At most ${rate.limit} requests at once with this key.` },
+  retryAfterSec: rate.retryAfterSec,
+});
+
+const isIdempotencyKey = (value: string | null): boolean => value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
+const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, nonceRider: Caller['nonceRider']): Caller {
+  const { traceParent, idempotencyKey } = headers;
+  return {
+    merchantId: key.merchantId,
+    mode: key.mode,
+    keyId: key.keyId,
+    requestId,
+    ...(nonceRider === undefined ? undefined : { nonceRider }),
+    ...(typeof idempotencyKey === 'string' ? { idempotencyKey } : undefined),
+    ...(typeof traceParent === 'string' && TRACE_PARENT.test(traceParent) ? { traceParent } : undefined),
+  };
+}
+
+function bodyOf(operation: Route['operation'], bytes: Buffer): Validated<unknown> {
+  if (operation.method === 'get') return NOTHING;
+  if (bytes.length === 0 && operation.bodyRequired !== true) return { ok: true, value: {} };
+  if (bytes.length === 0) return refusedField('body', 'must be a JSON object');
+  const parsed = parseStrictJson(bytes);
+  if (!parsed.ok) return parsed;
+  return operation.body === undefined ? parsed : validate(operation.body, parsed.value, 'body');
+}
+
+function queryOf(schema: NonNullable<Route['operation']['query']>, url: string): Validated<unknown> {
+  const mark = url.indexOf('?');
+  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(mark < 0 ? '' : url.slice(mark))) {
+    if (name in values) return refusedField(name, 'must be given once');
+    if (!value.isWellFormed() || value.includes('\uFFFD')) return refusedField(name, 'must be valid UTF-8');
+    values[name] = value;
+  }
+  return validate(schema, { ...values }, 'query');
+}

@@ -1,0 +1,54 @@
+import type { ZodType, z } from 'zod';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { Caller } from '../use-cases/merchant-api.ts';
+import type { Answer } from './answer.ts';
+
+export type Method = 'get' | 'post' | 'patch';
+
+/** One operation of the API: what the router serves and what the OpenAPI document says, from one value. */
+export interface Operation<Body extends ZodType = ZodType, Query extends ZodType = ZodType> {
+  /** Name in the OpenAPI document, in metrics and in traces. */
+  readonly id: string;
+  readonly method: Method;
+  /** With parameters in braces: `/v1/refunds/{id}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Absent: the operation takes no body (an empty one, or `{}` on POST). */
+  readonly body?: Body;
+  readonly bodyRequired?: boolean;
+  readonly query?: Query;
+  readonly response: ZodType;
+  /** Refusals beside those that every operation can give. */
+  readonly errors: readonly ErrorCode[];
+  /** The handler hands `Caller.nonceRider` to a command, so that the nonce is committed with its event. */
+  readonly nonceRidesWithCommand?: boolean;
+  readonly example: { readonly body?: unknown; readonly response: unknown };
+}
+
+/** A request that was authenticated and validated. */
+export interface Call<Body = unknown, Query = unknown> {
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly query: Query;
+}
+
+export type Handler<Body = unknown, Query = unknown> = (call: Call<Body, Query>) => Promise<Answer>;
+
+export interface Route {
+  readonly operation: Operation;
+  readonly handle: Handler;
+}
+
+/** Ties a handler to its operation with the types that its schemas give. */
+export function route<Body extends ZodType, Query extends ZodType>(
+  operation: Operation<Body, Query>,
+  handle: Handler<z.output<Body>, z.output<Query>>,
+): Route {
+  return { operation, handle: handle as Handler };
+}
+
+/** Express' form of a path. */
+export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');

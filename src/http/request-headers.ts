@@ -1,0 +1,47 @@
+/** Header names that carry a signed request, after the configurable prefix (specification, "Authentication"). */
+const SIGNED_NAMES = { timestamp: 'Timestamp', nonce: 'Nonce', signature: 'Signature' } as const;
+
+const PLAIN_NAMES = {
+  authorization: 'authorization',
+  contentType: 'content-type',
+  contentLength: 'content-length',
+  contentEncoding: 'content-encoding',
+  transferEncoding: 'transfer-encoding',
+  idempotencyKey: 'idempotency-key',
+  traceParent: 'traceparent',
+} as const;
+
+type Field = keyof typeof PLAIN_NAMES | keyof typeof SIGNED_NAMES;
+
+/** The headers this service reads; undefined when absent, null when sent more than once. */
+export type RequestHeaders = { [Name in Field]: string | null | undefined };
+
+/**
+ * Reads from the raw list, since Node joins repeated custom headers and silently keeps the first `Authorization` and
+ * `Content-Type`: whatever is checked must be all that was sent.
+ */
+export function createHeaderReader(prefix: string): (rawHeaders: readonly string[]) => RequestHeaders {
+  const fields = new Map<string, Field>();
+  for (const [field, name] of Object.entries(PLAIN_NAMES)) fields.set(name, field as Field);
+  for (const [field, name] of Object.entries(SIGNED_NAMES)) fields.set((prefix + name).toLowerCase(), field as Field);
+
+  return function readHeaders(rawHeaders) {
+    const found: RequestHeaders = {
+      authorization: undefined,
+      contentType: undefined,
+      contentLength: undefined,
+      contentEncoding: undefined,
+      transferEncoding: undefined,
+      idempotencyKey: undefined,
+      traceParent: undefined,
+      timestamp: undefined,
+      nonce: undefined,
+      signature: undefined,
+    };
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      const field = fields.get(rawHeaders[i]!.toLowerCase());
+      if (field !== undefined) found[field] = found[field] === undefined ? rawHeaders[i + 1] : null;
+    }
+    return found;
+  };
+}

@@ -1,0 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { base32 } from '../domain/ids.ts';
+
+/** `req_`, a random part of this process and a counter: unique and cheap; nobody needs to be kept from guessing it. */
+export function createRequestIds(): () => string {
+  const process = `req_${base32(randomBytes(8))}`;
+  let count = 0;
+  return () => `${process}${(count += 1).toString(36).padStart(6, '0')}`;
+}

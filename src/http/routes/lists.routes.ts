@@ -1,0 +1,121 @@
+import type { Coin } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
+import { answerOf } from '../answer-of.ts';
+import { route, type Operation, type Route } from '../operation.ts';
+import {
+  DEFAULT_PAGE_SIZE,
+  listOf,
+  listRefundsQuery,
+  listSessionsQuery,
+  listTransactionsQuery,
+  transaction,
+  type Pagination,
+} from '../schemas/list.schema.ts';
+import { PAGINATION_EXAMPLE, TRANSACTION_EXAMPLE } from '../schemas/list.example.ts';
+import { REFUND_EXAMPLE } from '../schemas/refund.example.ts';
+import { refund } from '../schemas/refund.schema.ts';
+import { SESSION_EXAMPLE } from '../schemas/session.example.ts';
+import { paymentSession } from '../schemas/session.schema.ts';
+
+/** What a list request asks for, after validation. */
+export interface ListRequest {
+  readonly page: number;
+  readonly pageSize: number;
+  /** Present in cursor mode; empty for the first page. */
+  readonly cursor?: string;
+  readonly status?: string;
+  readonly orderId?: string;
+  readonly network?: Network;
+  readonly coin?: Coin;
+  readonly createdFromSec?: number;
+  readonly createdToSec?: number;
+}
+
+export interface ListPage {
+  readonly rows: readonly object[];
+  readonly pagination: Pagination;
+}
+
+export type ListedKind = 'sessions' | 'refunds' | 'transactions';
+
+/** The lists of one merchant and mode, newest first, in the wire form of their records. */
+export interface Lists {
+  list(kind: ListedKind, caller: Pick<Caller, 'merchantId' | 'mode'>, request: ListRequest): Promise<Outcome<ListPage>>;
+}
+
+const LIST_ERRORS = ['invalid_request', 'unknown_field'] as const;
+
+export const listSessionsOperation = {
+  id: 'listPaymentSessions',
+  method: 'get',
+  path: '/v1/payment/sessions',
+  tag: 'Payment sessions',
+  summary: 'List payment sessions, newest first',
+  query: listSessionsQuery,
+  response: listOf(paymentSession),
+  errors: LIST_ERRORS,
+  example: { response: { data: [SESSION_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
+} as const satisfies Operation;
+
+export const listRefundsOperation = {
+  id: 'listRefunds',
+  method: 'get',
+  path: '/v1/refunds',
+  tag: 'Refunds',
+  summary: 'List refunds, newest first',
+  query: listRefundsQuery,
+  response: listOf(refund),
+  errors: LIST_ERRORS,
+  example: { response: { data: [REFUND_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
+} as const satisfies Operation;
+
+export const listTransactionsOperation = {
+  id: 'listTransactions',
+  method: 'get',
+  path: '/v1/transactions',
+  tag: 'Transactions',
+  summary: 'List money movements, newest first',
+  query: listTransactionsQuery,
+  response: listOf(transaction),
+  errors: LIST_ERRORS,
+  example: { response: { data: [TRANSACTION_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
+} as const satisfies Operation;
+
+interface RawListQuery {
+  readonly page?: string | undefined;
+  readonly page_size?: string | undefined;
+  readonly cursor?: string | undefined;
+  readonly status?: string | undefined;
+  readonly order_id?: string | undefined;
+  readonly network?: Network | undefined;
+  readonly coin?: string | undefined;
+  readonly created_from?: string | undefined;
+  readonly created_to?: string | undefined;
+}
+
+export function listRequestOf(query: RawListQuery): ListRequest {
+  return {
+    page: Number(query.page ?? 1),
+    pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE),
+    ...(query.cursor === undefined ? undefined : { cursor: query.cursor }),
+    ...(query.status === undefined ? undefined : { status: query.status }),
+    ...(query.order_id === undefined ? undefined : { orderId: query.order_id }),
+    ...(query.network === undefined ? undefined : { network: query.network }),
+    ...(query.coin === undefined ? undefined : { coin: query.coin.toUpperCase() as Coin }),
+    ...(query.created_from === undefined ? undefined : { createdFromSec: Number(query.created_from) }),
+    ...(query.created_to === undefined ? undefined : { createdToSec: Number(query.created_to) }),
+  };
+}
+
+const presentPage = (page: ListPage): object => ({ data: page.rows, pagination: page.pagination });
+
+export function listRoutes(lists: Lists): Route[] {
+  return [
+    route(listSessionsOperation, async ({ caller, query }) => answerOf(await lists.list('sessions', caller, listRequestOf(query)), presentPage)),
+    route(listRefundsOperation, async ({ caller, query }) => answerOf(await lists.list('refunds', caller, listRequestOf(query)), presentPage)),
+    route(listTransactionsOperation, async ({ caller, query }) =>
+      answerOf(await lists.list('transactions', caller, listRequestOf(query)), presentPage),
+    ),
+  ];
+}

@@ -1,0 +1,72 @@
+import { maxDecimals } from '../../domain/currencies.ts';
+import { parseRefundId, parseSessionId } from '../../domain/ids.ts';
+import { decimalsOf } from '../../domain/money.ts';
+import type { MerchantApi } from '../../use-cases/merchant-api.ts';
+import { NOT_FOUND, answer } from '../answer.ts';
+import { answerOf } from '../answer-of.ts';
+import { route, type Operation, type Route } from '../operation.ts';
+import type { RefundPresenter } from '../presenters/refund.presenter.ts';
+import { CREATE_REFUND_EXAMPLE, REFUND_EXAMPLE } from '../schemas/refund.example.ts';
+import { createRefundBody, refund } from '../schemas/refund.schema.ts';
+import { refusedField } from '../validation.ts';
+
+export const createRefundOperation = {
+  id: 'createRefund',
+  method: 'post',
+  path: '/v1/refunds',
+  tag: 'Refunds',
+  summary: 'Create a refund',
+  description: 'Returns money to the address that paid. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
+  body: createRefundBody,
+  bodyRequired: true,
+  response: refund,
+  errors: [
+    'invalid_request',
+    'unknown_field',
+    'session_not_paid',
+    'refund_exceeds_paid',
+    'sender_not_acknowledged',
+    'not_found',
+    'idempotency_conflict',
+    'conflict',
+    'read_only',
+  ],
+  nonceRidesWithCommand: true,
+  example: { body: CREATE_REFUND_EXAMPLE, response: REFUND_EXAMPLE },
+} as const satisfies Operation;
+
+export const getRefundOperation = {
+  id: 'getRefund',
+  method: 'get',
+  path: '/v1/refunds/{id}',
+  tag: 'Refunds',
+  summary: 'Get a refund',
+  response: refund,
+  errors: ['invalid_request', 'not_found'],
+  example: { response: REFUND_EXAMPLE },
+} as const satisfies Operation;
+
+export function refundRoutes(api: MerchantApi, present: RefundPresenter): Route[] {
+  return [
+    route(createRefundOperation, async ({ caller, body }) => {
+      const amount = body.amount && { value: body.amount.value, currency: body.amount.currency.toUpperCase() };
+      if (amount && decimalsOf(amount.value) > maxDecimals(amount.currency)) {
+        return refusedField('amount.value', `must have at most ${maxDecimals(amount.currency)} decimals in ${amount.currency}`);
+      }
+      const sessionId = parseSessionId(body.session_id);
+      if (sessionId === null) return NOT_FOUND;
+      const outcome = await api.requestRefund(caller, {
+        sessionId,
+        ...(amount === undefined ? undefined : { amount }),
+        ...(body.reason === undefined ? undefined : { reason: body.reason }),
+        ...(body.acknowledge_sender === undefined ? undefined : { acknowledgeSender: body.acknowledge_sender }),
+      });
+      return answerOf(outcome, (view) => present(view, caller.mode));
+    }),
+    route(getRefundOperation, async ({ caller, params }) => {
+      const id = parseRefundId(params.id!);
+      const view = id === null ? null : await api.getRefund(caller, id);
+      return view === null ? NOT_FOUND : answer(present(view, caller.mode));
+    }),
+  ];
+}

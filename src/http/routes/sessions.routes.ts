@@ -1,0 +1,104 @@
+import type { CreateSessionInput, MerchantApi } from '../../use-cases/merchant-api.ts';
+import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
+import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
+import { parseSessionId, type Mode } from '../../domain/ids.ts';
+import { NOT_FOUND, answer } from '../answer.ts';
+import { answerOf } from '../answer-of.ts';
+import { route, type Operation, type Route } from '../operation.ts';
+import { paddedAmount } from '../presenters/amount-text.ts';
+import type { SessionPresenter } from '../presenters/session.presenter.ts';
+import { cancelSessionBody, cancelledSession, createSessionBody, paymentSession, type CreateSessionBody } from '../schemas/session.schema.ts';
+import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
+import { refusedField, type Validated } from '../validation.ts';
+
+export const createSessionOperation = {
+  id: 'createPaymentSession',
+  method: 'post',
+  path: '/api/v1/checkout/sessions/create',
+  tag: 'Payment sessions',
+  summary: 'Create a payment session',
+  description: 'Repeating the same body with the same `order_id` answers the same session, so a create may be retried at any time.',
+  body: createSessionBody,
+  bodyRequired: true,
+  response: paymentSession,
+  errors: ['invalid_request', 'unknown_field', 'order_id_conflict', 'idempotency_conflict', 'rate_unavailable', 'service_unavailable'],
+  nonceRidesWithCommand: true,
+  example: { body: CREATE_SESSION_EXAMPLE, response: SESSION_EXAMPLE },
+} as const satisfies Operation;
+
+export const getSessionOperation = {
+  id: 'getPaymentSession',
+  method: 'get',
+  path: '/api/v1/checkout/sessions/{id}',
+  tag: 'Payment sessions',
+  summary: 'Get a payment session',
+  response: paymentSession,
+  errors: ['invalid_request', 'not_found'],
+  example: { response: SESSION_EXAMPLE },
+} as const satisfies Operation;
+
+export const cancelSessionOperation = {
+  id: 'cancelPaymentSession',
+  method: 'post',
+  path: '/api/v1/checkout/sessions/{id}/cancel',
+  tag: 'Payment sessions',
+  summary: 'Cancel (expire) a payment session',
+  description: 'Only before it is paid or expired. Money that arrives afterwards is refundable and never makes the session paid.',
+  body: cancelSessionBody,
+  response: cancelledSession,
+  errors: ['invalid_request', 'unknown_field', 'session_expired', 'session_already_paid', 'not_found', 'conflict', 'idempotency_conflict'],
+  nonceRidesWithCommand: true,
+  example: { response: CANCELLED_SESSION_EXAMPLE },
+} as const satisfies Operation;
+
+/** Create, get and cancel: the routes that carry the load. */
+export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter): Route[] {
+  return [
+    route(createSessionOperation, async ({ caller, body }) => {
+      const input = createInput(body, caller.mode);
+      return input.ok ? answerOf(await api.createSession(caller, input.value), presenter.session) : input;
+    }),
+    route(getSessionOperation, async ({ caller, params }) => {
+      const id = parseSessionId(params.id!);
+      const view = id === null ? null : await api.getSession(caller, id);
+      return view === null ? NOT_FOUND : answer(presenter.session(view));
+    }),
+    route(cancelSessionOperation, async ({ caller, params }) => {
+      const id = parseSessionId(params.id!);
+      return id === null ? NOT_FOUND : answerOf(await api.cancelSession(caller, id), presenter.cancelled);
+    }),
+  ];
+}
+
+/** The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5` and `10.50` are one request. */
+export function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
+  const currency = body.currency.toUpperCase();
+  for (const name of ['amount', 'tax_amount', 'shipping_amount'] as const) {
+    const text = body[name];
+    if (text !== undefined && decimalsOf(text) > maxDecimals(currency))
+      return refusedField(name, `must have at most ${maxDecimals(currency)} decimals in ${currency}`);
+  }
+  for (const name of ['success_url', 'cancel_url'] as const) {
+    if (mode === 'live' && body[name] !== undefined && !/^https:/i.test(body[name]))
+      return refusedField(name, 'must start with https:// in live mode');
+  }
+  const decimals = shownDecimals(currency);
+  const target = body.target_currency?.toUpperCase();
+  return {
+    ok: true,
+    value: {
+      amount: paddedAmount(body.amount, decimals),
+      currency,
+      orderId: body.order_id,
+      ...(body.merchant_domain_id === undefined ? undefined : { merchantDomainId: body.merchant_domain_id }),
+      ...(body.description === undefined ? undefined : { description: body.description }),
+      ...(body.line_items === undefined ? undefined : { lineItems: body.line_items }),
+      ...(body.tax_amount === undefined ? undefined : { taxAmount: paddedAmount(body.tax_amount, decimals) }),
+      ...(body.shipping_amount === undefined ? undefined : { shippingAmount: paddedAmount(body.shipping_amount, decimals) }),
+      ...(body.success_url === undefined ? undefined : { successUrl: new URL(body.success_url).href }),
+      ...(body.cancel_url === undefined ? undefined : { cancelUrl: new URL(body.cancel_url).href }),
+      ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
+      ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
+    },
+  };
+}

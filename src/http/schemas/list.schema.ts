@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { coinCode, network, plainText, unixSeconds } from './words.schema.ts';
+
+export const MAX_PAGE_SIZE = 100;
+export const DEFAULT_PAGE_SIZE = 20;
+
+function wholeNumber(rule: string, from: number, to: number) {
+  return z.string().refine((text) => /^\d{1,12}$/.test(text) && Number(text) >= from && Number(text) <= to, rule);
+}
+
+const page = wholeNumber('must be a whole number from 1', 1, 1e9)
+  .optional()
+  .meta({ override: { type: 'integer', minimum: 1, default: 1 }, description: 'Page number, from 1.' });
+const pageSize = wholeNumber(`must be a whole number from 1 to ${MAX_PAGE_SIZE}`, 1, MAX_PAGE_SIZE)
+  .optional()
+  .meta({ override: { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE }, description: 'Records per page.' });
+const seconds = wholeNumber('must be Unix seconds', 0, 1e11).optional();
+
+const pagingFields = {
+  page,
+  page_size: pageSize,
+  cursor: z
+    .string()
+    .max(512, 'must be a cursor of this list')
+    .optional()
+    .meta({ description: 'Chooses cursor mode: empty for the first page, then `next_cursor` of the page before.' }),
+};
+
+const filterFields = {
+  order_id: plainText(128).optional(),
+  network: network.optional(),
+  created_from: seconds.meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' }),
+  created_to: seconds.meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' }),
+};
+
+const STATUS_OF = {
+  sessions: ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'],
+  refunds: ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'],
+  transactions: ['detected', 'final', 'reverted', 'failed'],
+} as const;
+
+const statusOf = (kind: keyof typeof STATUS_OF) => z.enum(STATUS_OF[kind], `must be one of ${STATUS_OF[kind].join(', ')}`).optional();
+
+export const listSessionsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('sessions') });
+export const listRefundsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('refunds') });
+export const listTransactionsQuery = z.strictObject({
+  ...pagingFields,
+  ...filterFields,
+  coin: coinCode.optional(),
+  status: statusOf('transactions'),
+});
+
+export const pagination = z
+  .object({
+    page: z.int().optional().meta({ description: 'Page mode only.' }),
+    page_size: z.int(),
+    total: z.int().optional().meta({ description: 'Page mode only.' }),
+    total_pages: z.int().optional().meta({ description: 'Page mode only.' }),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable().meta({ description: 'Goes on after this page in cursor mode; null at the end.' }),
+  })
+  .meta({ id: 'Pagination' });
+
+export const listOf = <Record extends z.ZodType>(record: Record) => z.object({ data: z.array(record), pagination });
+
+export const transaction = z
+  .object({
+    id: z.string().meta({ examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
+    type: z.enum(['deposit', 'refund', 'fee', 'sweep']),
+    status: z.enum(STATUS_OF.transactions),
+    session_id: z.string().nullable(),
+    order_id: z.string().nullable(),
+    refund_id: z.string().nullable(),
+    network,
+    coin: z.string().meta({ description: "The coin, or the network's native coin for a fee." }),
+    amount: z.string(),
+    from_address: z.string().nullable(),
+    to_address: z.string().nullable(),
+    tx_hash: z.string(),
+    log_index: z.int().nullable(),
+    block_number: z.int().nullable(),
+    block_time: unixSeconds.nullable(),
+    confirmations: z.int().nullable(),
+    explorer_url: z.string().nullable(),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Transaction' });
+
+export type Pagination = z.output<typeof pagination>;
+export type TransactionBody = z.output<typeof transaction>;

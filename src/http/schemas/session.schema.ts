@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { amountText, coin, coinCode, currencyCode, httpsUrl, network, plainText, positiveAmountText, unixSeconds } from './words.schema.ts';
+
+export const MAX_LINE_ITEMS = 100;
+export const MAX_METADATA_KEYS = 50;
+const MAX_METADATA_KEY_LENGTH = 40;
+const MAX_METADATA_VALUE_LENGTH = 500;
+const MAX_QUANTITY = 1e9;
+
+export const productData = z.strictObject({
+  name: plainText(250, { min: 1 }).meta({ examples: ['Mug'] }),
+  description: plainText(1000, { lines: true }).optional(),
+});
+
+export const priceData = z.strictObject({
+  currency: currencyCode,
+  unit_amount: amountText.meta({ description: 'Unit price, decimal string.' }),
+  product_data: productData,
+});
+
+const QUANTITY_RULE = 'must be a number above zero';
+
+export const lineItem = z
+  .strictObject({
+    price_data: priceData,
+    quantity: z.number(QUANTITY_RULE).positive(QUANTITY_RULE).max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}`).optional().meta({ default: 1 }),
+  })
+  .meta({ id: 'LineItem' });
+
+const METADATA_RULE = 'must be an object with string values';
+
+/** What the merchant keeps with the session: at most 50 keys of 40 characters, values of 500. `order_id` is added by the service. */
+export const metadata = z
+  .record(
+    z.string(),
+    z.string('must be a string').max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`),
+    METADATA_RULE,
+  )
+  .superRefine((value, context) => {
+    const keys = Object.keys(value);
+    if (keys.length > MAX_METADATA_KEYS) context.addIssue({ code: 'custom', message: `must have at most ${MAX_METADATA_KEYS} keys` });
+    for (const key of keys) {
+      if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH) {
+        context.addIssue({ code: 'custom', path: [key], message: `must be a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters` });
+        return;
+      }
+    }
+    if (Object.hasOwn(value, 'order_id')) context.addIssue({ code: 'custom', path: ['order_id'], message: 'is set by the service from `order_id`' });
+  })
+  .meta({ description: 'Key-value pairs that come back with the session.', maxProperties: MAX_METADATA_KEYS, examples: [{ customer: 'c-1042' }] });
+
+/** Body of "create payment session". */
+export const createSessionBody = z
+  .strictObject({
+    amount: positiveAmountText.meta({
+      description: "The order's total, tax and shipping included; at most the currency's ISO 4217 decimals (6 for coins).",
+    }),
+    currency: currencyCode,
+    order_id: plainText(128, { min: 1 }).meta({ description: 'Your order id, unique per merchant and mode.', examples: ['order-1042'] }),
+    merchant_domain_id: plainText(64, { min: 1 }).optional().meta({ description: 'A domain registered for the merchant.' }),
+    description: plainText(1000, { lines: true }).optional(),
+    line_items: z.array(lineItem, 'must be an array of line items').max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`).optional(),
+    tax_amount: amountText.optional(),
+    shipping_amount: amountText.optional(),
+    success_url: httpsUrl.optional(),
+    cancel_url: httpsUrl.optional(),
+    metadata: metadata.optional(),
+    target_currency: coinCode.optional().meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
+  })
+  .meta({ id: 'CreatePaymentSession' });
+
+export const cancelSessionBody = z.strictObject({}).meta({ id: 'CancelPaymentSession', description: 'No fields; the body may be empty.' });
+
+export const paymentOption = z
+  .object({
+    network,
+    coin,
+    token_address: z.string().meta({ description: 'The contract or mint that counts as the coin.' }),
+    chain_id: z.string(),
+    decimals: z.int(),
+    address: z.string().meta({ description: 'Collection address of this session.' }),
+    amount: z.string().meta({ description: 'Units of the coin to pay.' }),
+    qr_payload: z.string().meta({ description: 'Text of the QR code: the plain address, the one form every wallet reads.' }),
+    deep_links: z.record(z.string(), z.string()).meta({ description: 'Link by wallet name.' }),
+    token_account: z.string().optional().meta({ description: "Solana: the address's token account of the coin." }),
+    finality: z.enum(['confirmations', 'finalized']),
+    confirmations: z.int().optional().meta({ description: 'Blocks needed, when finality goes by confirmations.' }),
+    simulated: z.boolean().meta({ description: 'True on a stand-in chain of the sandbox that is not the real node software.' }),
+  })
+  .meta({ id: 'PaymentOption' });
+
+export const deposit = z
+  .object({
+    network,
+    coin,
+    amount: z.string(),
+    status: z.enum(['detected', 'final', 'reverted', 'failed']),
+    kind: z.enum(['on_time', 'late', 'wrong_coin', 'wrong_network', 'dust']),
+    from_address: z.string().nullable(),
+    to_address: z.string(),
+    tx_hash: z.string(),
+    log_index: z.int(),
+    block_number: z.int(),
+    block_time: unixSeconds,
+    explorer_url: z.string().nullable(),
+  })
+  .meta({ id: 'Deposit' });
+
+const sessionCore = {
+  id: z.string().meta({ examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
+  amount_total: z.string(),
+  currency: z.string().meta({ description: 'Merchant currency, lower case.' }),
+  payment_status: z.enum(['unpaid', 'paid']),
+  created: unixSeconds,
+  expires_at: unixSeconds,
+  url: z.string().meta({ description: 'Payment page.' }),
+  tax_amount: z.string().optional(),
+  shipping_amount: z.string().optional(),
+  exchange_rate: z
+    .string()
+    .optional()
+    .meta({ description: 'With conversion only: one unit of the merchant currency is this many units of the coin.' }),
+  target_currency: coin.optional().meta({ description: 'With conversion only: the coin the payer pays.' }),
+  target_amount_total: z.string().optional().meta({ description: 'With conversion only: units of the coin the payer pays.' }),
+  rate_locked_at: unixSeconds.optional().meta({ description: 'With conversion only: when the rate was locked.' }),
+  order_id: z.string(),
+  status: z.enum(['open', 'processing', 'paid', 'expired', 'failed', 'cancelled']),
+  settlement_currency: coin,
+  received: z.string().meta({ description: 'Final on-time money of the settlement coin.' }),
+  pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
+  excess: z.string(),
+  refunded: z.string(),
+  refundable: z.string(),
+  reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
+  after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
+  paid_at: unixSeconds.optional(),
+  merchant_domain_id: z.string().optional(),
+  payment_options: z.array(paymentOption),
+  deposits: z.array(deposit),
+};
+
+/** Answer of cancel: the session without what the merchant said about people and goods. */
+export const cancelledSession = z.object(sessionCore).meta({ id: 'CancelledPaymentSession' });
+
+/** Answer of create and get. */
+export const paymentSession = z
+  .object({
+    ...sessionCore,
+    line_items: z.array(lineItem).optional(),
+    description: z.string().optional(),
+    success_url: z.string().optional(),
+    cancel_url: z.string().optional(),
+    metadata: z.record(z.string(), z.string()).meta({ description: 'Echo of the metadata, with `order_id` added.' }),
+  })
+  .meta({ id: 'PaymentSession' });
+
+export type CreateSessionBody = z.input<typeof createSessionBody>;
+export type LineItem = z.output<typeof lineItem>;
+export type PaymentOptionBody = z.output<typeof paymentOption>;
+export type DepositBody = z.output<typeof deposit>;
+export type CancelledSessionBody = z.output<typeof cancelledSession>;
+export type PaymentSessionBody = z.output<typeof paymentSession>;

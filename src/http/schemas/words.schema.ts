@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { isCurrency } from '../../domain/currencies.ts';
+import { COINS, parseAmount } from '../../domain/money.ts';
+import { NETWORKS } from '../../domain/networks.ts';
+
+/* The small words of the wire, shared by requests and responses. */
+
+const NORMAL_FORM = '^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$';
+const AMOUNT_RULE = 'must be a decimal string such as "10.50": digits and at most one point, no sign, exponent or leading zeros, under 10^12';
+
+/** A decimal string in normal form, zero included. Decimals that the currency lacks are refused beside the currency. */
+export const amountText = z
+  .string(AMOUNT_RULE)
+  .refine((text) => parseAmount(text) !== null, AMOUNT_RULE)
+  .meta({ description: 'Decimal string in normal form.', pattern: NORMAL_FORM, maxLength: 40, examples: ['10.50'] });
+
+/** A decimal string in normal form above zero. */
+export const positiveAmountText = z
+  .string(AMOUNT_RULE)
+  .refine((text) => (parseAmount(text) ?? 0n) > 0n, `${AMOUNT_RULE}, and above zero`)
+  .meta({ description: 'Decimal string in normal form, above zero.', pattern: NORMAL_FORM, maxLength: 40, examples: ['10.50'] });
+
+const CURRENCY_RULE = 'must be an ISO 4217 code, USDT or USDC';
+// Letters first: upper-casing other scripts can produce ASCII, such as the long s.
+const CURRENCY_LETTERS = /^[A-Za-z]{3,4}$/;
+
+export const currencyCode = z
+  .string(CURRENCY_RULE)
+  .refine((code) => CURRENCY_LETTERS.test(code) && isCurrency(code.toUpperCase()), CURRENCY_RULE)
+  .meta({ description: 'ISO 4217 code or coin, in any case.', pattern: '^[A-Za-z]{3,4}$', examples: ['USD'] });
+
+export const coin = z.enum(COINS, 'must be USDT or USDC');
+
+const COIN_RULE = 'must be USDT or USDC';
+
+/** A coin in a request, where case does not matter. */
+export const coinCode = z
+  .string(COIN_RULE)
+  .refine((code) => /^usd[tc]$/i.test(code), COIN_RULE)
+  .meta({ description: 'USDT or USDC, in any case.', pattern: '^[Uu][Ss][Dd][TtCc]$', examples: ['USDT'] });
+
+export const network = z.enum(NETWORKS, `must be one of ${NETWORKS.join(', ')}`);
+
+export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', examples: [1767225600] });
+
+/** Text of `min` to `max` UTF-16 units without control characters; `lines` allows tabs and line breaks. */
+export function plainText(max: number, options: { readonly min?: number; readonly lines?: boolean } = {}) {
+  const min = options.min ?? 0;
+  const rule = min > 0 ? `must be a string of ${min} to ${max} characters` : `must be a string of at most ${max} characters`;
+  // eslint-disable-next-line no-control-regex
+  const forbidden = options.lines ? /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/ : /[\u0000-\u001f\u007f]/;
+  return z
+    .string(rule)
+    .min(min, rule)
+    .max(max, rule)
+    .refine((text) => text.length > max || !forbidden.test(text), 'must not hold control characters');
+}
+
+export const httpsUrl = z
+  .string('must be an https URL')
+  .refine((text) => returnUrlFault(text) === null, { error: (issue) => returnUrlFault(String(issue.input)) ?? 'must be an https URL' })
+  .meta({
+    description: 'https URL of at most 2048 characters without user name or password; http for localhost in test mode.',
+    format: 'uri',
+    maxLength: 2048,
+    examples: ['https://shop.example/thanks'],
+  });
+
+export const MAX_URL_LENGTH = 2048;
+const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * What is wrong with a return URL, or null. Checked before and after parsing, since parsers repair what a browser then
+ * follows: leading blanks, missing slashes, backslashes, line breaks inside the scheme.
+ */
+export function returnUrlFault(text: string): string | null {
+  if (text.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
+  if (/[^\u0021-\u007e\u00a1-\uffff]/.test(text) || text.includes('\\')) return 'must not hold blanks, control characters or backslashes';
+  const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];
+  if (authority === undefined) return 'must start with https://';
+  if (authority.includes('@')) return 'must not hold a user name or password';
+  const url = URL.parse(text);
+  if (url === null || url.href.length > MAX_URL_LENGTH) return `must be a valid URL of at most ${MAX_URL_LENGTH} characters`;
+  if (url.protocol === 'http:' && !LOCAL_HOSTS.has(url.hostname)) return 'must start with https://';
+  return url.hostname === '' || url.username !== '' || url.password !== '' ? 'must name a host and no user' : null;
+}
