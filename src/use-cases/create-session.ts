@@ -61,7 +61,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
   const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
   if (!result.ok || result.events.length === 0) for (const address of taken.values()) deps.addresses.giveBack(caller.mode, address);
-  return result.ok ? { ok: true, value: result.state } : result;
+  return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
 }
 
 /** A used `order_id` is found under the secret that was current when it was used. */
@@ -75,7 +75,7 @@ async function currentOrOlderId(deps: CreateSessionDeps, caller: Caller, orderId
 /** A safe retry needs no rate and no address: the session is there already. */
 async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
   const state = await deps.sessions.read(sessionStream(id));
-  return state?.context.created?.requestHash === requestHash ? { ok: true, value: state } : refusal;
+  return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
 }
 
 const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({ ok: false, refusal: { code, message }, retryAfterSec: RETRY_AFTER_SEC });

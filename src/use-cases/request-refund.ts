@@ -46,7 +46,7 @@ export async function requestRefund(deps: RefundDeps, caller: Caller, input: Ref
   const riders = [caller.nonceRider, reason?.rider].filter((rider): rider is Rider => rider !== undefined);
   const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
   const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
-  return result.ok ? { ok: true, value: { state: result.state, refundId } } : result;
+  return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
 }
 
 /** What the request means in units of a coin: the coin itself, or merchant currency at the session's locked rate. */

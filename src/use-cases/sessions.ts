@@ -36,7 +36,7 @@ export class Sessions implements MerchantApi, PayerApi {
     const facts = created.value.context.created!;
     const addresses = new Map(facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]));
     this.#deps.onAddressesGiven(facts.mode, facts.sessionId, [...addresses.values()]);
-    return { ok: true, value: await this.#view(created.value) };
+    return { ok: true, value: await this.#view(created.value), repeated: created.repeated ?? false };
   }
 
   async getSession(reader: Reader, id: SessionId): Promise<SessionView | null> {
@@ -52,7 +52,7 @@ export class Sessions implements MerchantApi, PayerApi {
     const result = await this.#deps.sessions.execute(sessionStream(id), command, commandContext(caller));
     if (result.ok) return { ok: true, value: await this.#view(result.state) };
     // The key was admitted before: the first request may have cancelled and never heard the answer.
-    if (admission.repeated && result.state.value === 'cancelled') return { ok: true, value: await this.#view(result.state) };
+    if (admission.repeated && result.state.value === 'cancelled') return { ok: true, value: await this.#view(result.state), repeated: true };
     return result;
   }
 
@@ -63,7 +63,7 @@ export class Sessions implements MerchantApi, PayerApi {
     const result = await requestRefund(deps, caller, input, state);
     if (!result.ok) return result;
     const { state: after, refundId } = result.value;
-    return { ok: true, value: await this.#refund(after, refundId) };
+    return { ok: true, value: await this.#refund(after, refundId), repeated: result.repeated ?? false };
   }
 
   async getRefund(reader: Reader, id: RefundId): Promise<RefundView | null> {
