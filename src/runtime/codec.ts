@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { canonicalText, type HashedParts } from '../domain/events/canonical-text.ts';
 import type { DomainEvent, DomainEventType } from '../domain/events/domain-event.ts';
 import type { EventMetadata, StoredEvent } from '../domain/events/envelope.ts';
 import { UPCASTERS } from '../domain/upcasters.ts';
@@ -71,8 +72,8 @@ export function encodeEvent({ id, stream, revision, atMs, event, metadata }: Eve
   const version = CURRENT_VERSION[event.type];
   const data = JSON.stringify(event.data);
   const metadataText = JSON.stringify(metadata);
-  const hashHex = hash('sha256', canonicalText(stream, revision, id, event.type, version, atMs, data, metadataText), 'hex');
-  return { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hashHex };
+  const text = canonicalText({ stream, revision, id, type: event.type, version, atMs, data, metadata: metadataText });
+  return { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hash('sha256', text, 'hex') };
 }
 
 /** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */
@@ -84,14 +85,8 @@ export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
 }
 
 /** The hash (hex) that the stored text has, whatever the record claims. */
-export function hashRecorded(recorded: Omit<RecordedEvent, 'hash' | 'position'>): string {
-  const { stream, revision, id, type, version, atMs, data, metadata } = recorded;
-  return hash('sha256', canonicalText(stream, revision, id, type, version, atMs, data, metadata), 'hex');
-}
-
-/** The canonical form: a JSON array whose last two elements are the stored texts byte for byte; hashed as UTF-8. */
-function canonicalText(stream: string, revision: number, id: string, type: string, version: number, atMs: number, data: string, metadata: string): string {
-  return `[${JSON.stringify(stream)},${revision},${JSON.stringify(id)},${JSON.stringify(type)},${version},${atMs},${data},${metadata}]`;
+export function hashRecorded(recorded: HashedParts): string {
+  return hash('sha256', canonicalText(recorded), 'hex');
 }
 
 function upcast(recorded: RecordedEvent, data: unknown): unknown {

@@ -1,0 +1,221 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { canonicalText } from '../../domain/events/canonical-text.ts';
+import type { EncodedEvent, Rider } from '../../ports/event-store.ts';
+import { openEventsDatabase } from './event-schema.ts';
+import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
+
+/** Where the log ends: what the holder of the pen needs to go on writing. */
+export interface Tail {
+  readonly position: number;
+  readonly chain: string;
+}
+
+/** A stream that exists: its number, and the revision and hash of its last event. */
+export interface StreamHead {
+  readonly number: number;
+  readonly revision: number;
+  readonly hash: string;
+}
+
+/** One append on its way to the file. A plain object, so that it crosses threads. */
+export interface AppendJob {
+  readonly stream: string;
+  /** -1: the stream must not exist. */
+  readonly expected: number;
+  readonly events: readonly EncodedEvent[];
+  readonly riders: readonly Rider[] | undefined;
+  /** The stream as of the last commit when it is known, else looked up. */
+  readonly head: StreamHead | undefined;
+}
+
+export type JobOutcome =
+  | { readonly kind: 'appended'; readonly head: StreamHead; readonly position: number }
+  /** The same events were stored at the same revisions before. */
+  | { readonly kind: 'repeated'; readonly head: StreamHead; readonly revision: number; readonly position: number }
+  | { readonly kind: 'refused'; readonly head: StreamHead | undefined }
+  /** The caller's mistake: an event that was not encoded for its place in the stream. */
+  | { readonly kind: 'faulty'; readonly message: string };
+
+export interface Commit {
+  readonly outcomes: readonly JobOutcome[];
+  readonly tail: Tail;
+}
+
+/** Nonces between two removals of expired ones; each removal takes at most twice as many. */
+const NONCE_SWEEP_INTERVAL = 512;
+
+/**
+ * Writes batches of appends, one transaction each. Two of them exist, one per thread, and whoever commits next is handed
+ * the tail, so never both write. A failed transaction leaves nothing behind and throws.
+ */
+export class Committer {
+  readonly database: DatabaseSync;
+  readonly #dataDir: string;
+  readonly #statements: Statements;
+  #personalKeys: PersonalKeysFile | null = null;
+  #tail: Tail = { position: 0, chain: '' };
+  #headsOfBatch = new Map<string, StreamHead>();
+  #saltsOfBatch: SubjectSalt[] = [];
+  #noncesSinceSweep = NONCE_SWEEP_INTERVAL;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+    this.database = openEventsDatabase(dataDir);
+    this.#statements = prepareStatements(this.database);
+  }
+
+  commit(jobs: readonly AppendJob[], tail: Tail): Commit {
+    this.#tail = tail;
+    this.#headsOfBatch = new Map();
+    this.#saltsOfBatch = [];
+    const statements = this.#statements;
+    statements.begin.run();
+    try {
+      const outcomes = jobs.map((job) => this.#apply(job));
+      if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
+      statements.commit.run();
+      return { outcomes, tail: this.#tail };
+    } catch (error) {
+      if (this.database.isTransaction) statements.rollback.run();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#personalKeys?.close();
+    this.database.close();
+  }
+
+  #apply(job: AppendJob): JobOutcome {
+    const fault = faultOfJob(job);
+    if (fault) return { kind: 'faulty', message: fault };
+    const known = this.#headsOfBatch.get(job.stream) ?? job.head;
+    const head = known ?? this.#createOrFind(job);
+    const actual = head?.revision ?? -1;
+    if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
+    if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
+
+    const number = head?.number ?? this.#tail.position + 1;
+    job.events.forEach((event, index) => this.#insert(job.stream, number, job.expected + 1 + index, event));
+    const newHead = { number, revision: job.expected + job.events.length, hash: job.events.at(-1)!.hash };
+    this.#headsOfBatch.set(job.stream, newHead);
+    this.#ride(job.riders, true);
+    return { kind: 'appended', head: newHead, position: this.#tail.position };
+  }
+
+  /** Undefined when the stream did not exist; it is then created if that is what the append expects. */
+  #createOrFind(job: AppendJob): StreamHead | undefined {
+    const { createStream, findStream, lastOfStream } = this.#statements;
+    if (job.expected < 0 && createStream.run(job.stream, this.#tail.position + 1).changes === 1) return undefined;
+    const found = findStream.get(job.stream) as { number: number } | undefined;
+    if (!found) return undefined;
+    const last = lastOfStream.get(found.number) as { revision: number; hash: string };
+    return { number: found.number, revision: last.revision, hash: last.hash };
+  }
+
+  #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
+    const position = this.#tail.position + 1;
+    const chain = hash('sha256', this.#tail.chain + event.hash, 'hex');
+    this.#statements.insertEvent.run(
+      position,
+      number,
+      revision,
+      stream,
+      event.id,
+      event.type,
+      event.version,
+      event.atMs,
+      event.data,
+      event.metadata,
+      event.hash,
+      chain,
+    );
+    this.#tail = { position, chain };
+  }
+
+  #repeated(job: AppendJob, head: StreamHead | undefined): JobOutcome | null {
+    const last = job.expected + job.events.length;
+    if (!head || head.revision < last) return null;
+    let position = 0;
+    for (const [index, event] of job.events.entries()) {
+      const stored = this.#statements.findEvent.get(head.number, job.expected + 1 + index) as { id: string; position: number };
+      if (stored.id !== event.id) return null;
+      position = stored.position;
+    }
+    this.#ride(job.riders, false);
+    return { kind: 'repeated', head, revision: last, position };
+  }
+
+  /** A repeated append brings a new nonce, but its salt was stored the first time and may since be erased. */
+  #ride(riders: readonly Rider[] | undefined, first: boolean): void {
+    for (const rider of riders ?? []) {
+      if (rider.kind === 'nonce') {
+        const [digest, expiresAtSec] = rider.values as [Uint8Array, number];
+        this.#statements.insertNonce.run(digest, expiresAtSec);
+        this.#sweepNonces(expiresAtSec);
+      } else if (first) {
+        const [subject, salt] = rider.values as [string, Uint8Array];
+        this.#saltsOfBatch.push({ subject, salt });
+      }
+    }
+  }
+
+  #sweepNonces(expiresAtSec: number): void {
+    this.#noncesSinceSweep += 1;
+    if (this.#noncesSinceSweep < NONCE_SWEEP_INTERVAL) return;
+    this.#noncesSinceSweep = 0;
+    this.#statements.sweepNonces.run(2 * NONCE_SWEEP_INTERVAL, expiresAtSec - NONCE_LIFETIME_SEC);
+  }
+
+  #storeSalts(salts: readonly SubjectSalt[]): void {
+    this.#personalKeys ??= new PersonalKeysFile(this.#dataDir);
+    this.#personalKeys.put(salts);
+  }
+}
+
+/** Port `Nonces`: a nonce is remembered for so long. */
+export const NONCE_LIFETIME_SEC = 600;
+
+function faultOfJob({ stream, expected, events }: AppendJob): string | null {
+  let revision = expected;
+  let prev = expected < 0 ? '' : null;
+  for (const event of events) {
+    revision += 1;
+    const { id, type, version, atMs, data, metadata } = event;
+    const actual = hash('sha256', canonicalText({ stream, revision, id, type, version, atMs, data, metadata }), 'hex');
+    if (actual !== event.hash) return `${type} was not encoded for revision ${revision} of ${stream}: its hash is not that of its text`;
+    if (prev !== null && !names(event, prev)) return wrongPrev(event, stream);
+    prev = event.hash;
+  }
+  return null;
+}
+
+/** An unescaped quote never occurs inside a JSON string, so the key is found without parsing. */
+const names = ({ metadata }: EncodedEvent, prev: string): boolean => metadata.includes(`"prev":"${prev}"`);
+
+const wrongPrev = ({ type }: EncodedEvent, stream: string): string => `metadata.prev of ${type} is not the hash of the event before it in ${stream}`;
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(
+  database: DatabaseSync,
+): Record<
+  'begin' | 'commit' | 'rollback' | 'createStream' | 'findStream' | 'lastOfStream' | 'findEvent' | 'insertEvent' | 'insertNonce' | 'sweepNonces',
+  StatementSync
+> {
+  return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
+    rollback: database.prepare('ROLLBACK'),
+    createStream: database.prepare('INSERT INTO streams (name, number) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    findStream: database.prepare('SELECT number FROM streams WHERE name = ?'),
+    lastOfStream: database.prepare('SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1'),
+    findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
+    insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    insertNonce: database.prepare('INSERT INTO command_nonces (digest, expires_at_sec) VALUES (?, ?)'),
+    sweepNonces: database.prepare(
+      'DELETE FROM command_nonces WHERE number IN (SELECT number FROM command_nonces ORDER BY number LIMIT ?) AND expires_at_sec < ?',
+    ),
+  };
+}

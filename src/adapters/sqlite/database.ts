@@ -1,0 +1,77 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
+
+export interface DatabaseOptions {
+  /** `FULL`: a commit is on disk when it returns. `NORMAL`: it survives the process, not a power cut. */
+  readonly synchronous: keyof typeof SYNCHRONOUS;
+  readonly readOnly?: boolean;
+  readonly busyTimeoutMs?: number;
+  readonly pageSize?: number;
+  /** In KiB. */
+  readonly cacheSize?: number;
+}
+
+/**
+ * Opens a WAL database that never checkpoints by itself (see `checkpoints.ts`). SQLite may fall back to a weaker
+ * `synchronous` without a word, so it is read back and anything else throws.
+ */
+export function openDatabase(path: string, options: DatabaseOptions): DatabaseSync {
+  const readOnly = options.readOnly ?? false;
+  if (!readOnly) createPrivately(path);
+  const database = new DatabaseSync(path, { readOnly, timeout: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS });
+  try {
+    if (!readOnly) {
+      if (options.pageSize) database.exec(`PRAGMA page_size = ${options.pageSize}`);
+      expectPragma(database, 'journal_mode', 'WAL', 'wal');
+      database.exec('PRAGMA wal_autocheckpoint = 0');
+    }
+    database.exec(`PRAGMA synchronous = ${options.synchronous}`);
+    assertSynchronous(database, options.synchronous);
+    if (options.cacheSize) database.exec(`PRAGMA cache_size = -${options.cacheSize}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+export function assertSynchronous(database: DatabaseSync, expected: keyof typeof SYNCHRONOUS): void {
+  const actual = pragma(database, 'synchronous');
+  if (actual !== SYNCHRONOUS[expected]) throw new Error(`SQLite runs with synchronous=${String(actual)} instead of ${expected}`);
+}
+
+export function pragma(database: DatabaseSync, name: string): unknown {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+}
+
+/** Creates the directory for its owner alone and makes its name durable. */
+export function createDataDir(dataDir: string): void {
+  if (existsSync(dataDir)) return;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  syncDirectory(dirname(dataDir));
+}
+
+export function syncDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function expectPragma(database: DatabaseSync, name: string, value: string, expected: unknown): void {
+  const actual = pragma(database, `${name} = ${value}`);
+  if (actual !== expected) throw new Error(`SQLite refused ${name}=${value}: it answered ${String(actual)}`);
+}
+
+/** Only when absent: closing any descriptor of an open database would drop this process's POSIX locks on it. */
+function createPrivately(path: string): void {
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+}

@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { canonicalText } from '../../domain/events/canonical-text.ts';
+import type { ReadAllOptions, RecordedEvent } from '../../ports/event-store.ts';
+import type { Tail } from './committer.ts';
+import { CHAIN_GENESIS } from './event-schema.ts';
+import { parsePosition } from './position.ts';
+
+/** Positions looked through in one turn of the event loop. */
+const READ_WINDOW = 1_024;
+
+const COLUMNS = 'stream, revision, position, id, type, version, at_ms, data, metadata, hash';
+
+type Row = readonly [string, number, number, string, string, number, number, string, string, string];
+
+/** A stretch of the log: what matched in it, and the position up to which it was looked through. */
+export interface LogPage {
+  readonly events: RecordedEvent[];
+  readonly through: number;
+}
+
+export type TailCheck =
+  | { readonly ok: true; readonly checked: number }
+  /** The first event, oldest first, that is not what was once stored there. */
+  | { readonly ok: false; readonly position: number; readonly reason: string };
+
+export interface CommandNonce {
+  /** 16 bytes. */
+  readonly digest: Uint8Array;
+  readonly expiresAtSec: number;
+}
+
+/** Port `EventStore.readAll`, up to the position `end`. */
+export async function readAll(reader: EventReader, { after, limit, streamPrefixes }: ReadAllOptions, end: number): Promise<RecordedEvent[]> {
+  const found: RecordedEvent[] = [];
+  let through = parsePosition(after);
+  while (found.length < limit && through < end) {
+    if (through > parsePosition(after)) await nextTurn();
+    const page = reader.page(through, streamPrefixes ? READ_WINDOW : Math.min(READ_WINDOW, limit - found.length), streamPrefixes, end);
+    found.push(...page.events.slice(0, limit - found.length));
+    through = page.through;
+  }
+  return found;
+}
+
+/** Reads the log through one connection. Every method throws the driver's errors. */
+export class EventReader {
+  readonly #database: DatabaseSync;
+  readonly #ofStream: StatementSync;
+  readonly #lastOfStream: StatementSync;
+  readonly #last: StatementSync;
+  readonly #pages = new Map<number, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = (SELECT number FROM streams WHERE name = ?)`;
+    this.#ofStream = arrays(database.prepare(`${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`));
+    this.#lastOfStream = arrays(database.prepare(`${ofStream} ORDER BY revision DESC LIMIT 1`));
+    this.#last = database.prepare('SELECT position, chain FROM events ORDER BY position DESC LIMIT 1');
+  }
+
+  stream(stream: string, from: number, limit: number): RecordedEvent[] {
+    return (this.#ofStream.all(stream, from, limit) as unknown as Row[]).map(toEvent);
+  }
+
+  lastOfStream(stream: string): RecordedEvent | null {
+    const row = this.#lastOfStream.get(stream) as unknown as Row | undefined;
+    return row ? toEvent(row) : null;
+  }
+
+  /** Looks through at most `window` positions and returns at most that many events. */
+  page(after: number, window: number, prefixes: readonly string[] | undefined, head: number): LogPage {
+    const through = Math.min(after + window, head);
+    if (through <= after) return { events: [], through: after };
+    const bounds = prefixes?.flatMap((prefix) => [prefix, `${prefix}\u{10ffff}`]) ?? [];
+    const rows = this.#pageStatement(bounds.length / 2).all(after, through, ...bounds) as unknown as Row[];
+    return { events: rows.map(toEvent), through };
+  }
+
+  tail(): Tail {
+    const row = this.#last.get() as { position: number; chain: string } | undefined;
+    return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
+  }
+
+  /** Nonces that were committed with commands and had not expired at the time. */
+  commandNonces(nowSec: number): CommandNonce[] {
+    const sql = 'SELECT digest, expires_at_sec AS expiresAtSec FROM command_nonces WHERE expires_at_sec >= ?';
+    return this.#database.prepare(sql).all(nowSec) as unknown as CommandNonce[];
+  }
+
+  /** Null when there is no event at the position. */
+  chainAt(position: number): string | null {
+    if (position === 0) return CHAIN_GENESIS;
+    const row = this.#database.prepare('SELECT chain FROM events WHERE position = ?').get(position) as { chain: string } | undefined;
+    return row?.chain ?? null;
+  }
+
+  /** Checks hash, chain, place in the stream and `prev` of the last `count` events. */
+  verifyTail(count: number): TailCheck {
+    const { position: head } = this.tail();
+    const from = Math.max(head - count, 0);
+    const before = this.chainAt(from);
+    if (before === null) return { ok: false, position: from, reason: 'the event is missing' };
+    const rows = this.#database.prepare('SELECT * FROM events WHERE position > ? ORDER BY position').iterate(from);
+    const predecessor = this.#database.prepare('SELECT hash FROM events WHERE stream_number = ? AND revision = ?');
+    let expected = from;
+    let chain = before;
+    for (const row of rows as Iterable<unknown> as Iterable<FullRow>) {
+      expected += 1;
+      const reason = row.position === expected ? faultOfRow(row, chain, predecessor) : 'the event is missing';
+      if (reason) return { ok: false, position: expected, reason };
+      chain = row.chain;
+    }
+    return { ok: true, checked: expected - from };
+  }
+
+  #pageStatement(prefixes: number): StatementSync {
+    let statement = this.#pages.get(prefixes);
+    if (!statement) {
+      const filter = prefixes === 0 ? '' : `AND (${Array.from({ length: prefixes }, () => '(stream >= ? AND stream < ?)').join(' OR ')})`;
+      statement = arrays(this.#database.prepare(`SELECT ${COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`));
+      this.#pages.set(prefixes, statement);
+    }
+    return statement;
+  }
+}
+
+interface FullRow {
+  readonly position: number;
+  readonly stream_number: number;
+  readonly revision: number;
+  readonly stream: string;
+  readonly id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly at_ms: number;
+  readonly data: string;
+  readonly metadata: string;
+  readonly hash: string;
+  readonly chain: string;
+}
+
+function faultOfRow(row: FullRow, chainBefore: string, predecessor: StatementSync): string | null {
+  if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash) return 'its text does not have its hash';
+  if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return 'the chain is broken before it';
+  const before = predecessor.get(row.stream_number, row.revision - 1) as { hash: string } | undefined;
+  if (row.revision > 0 && !before) return 'its stream lacks the event before it';
+  const { prev } = JSON.parse(row.metadata) as { prev?: unknown };
+  return prev === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+}
+
+function arrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+function toEvent([stream, revision, position, id, type, version, atMs, data, metadata, eventHash]: Row): RecordedEvent {
+  return { stream, revision, position: String(position), id, type, version, atMs, data, metadata, hash: eventHash };
+}

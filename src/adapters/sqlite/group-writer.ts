@@ -1,0 +1,238 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../ports/event-store.ts';
+import type { AppendOrder, AppendReply } from './append-worker.ts';
+import { type AppendJob, type Commit, type Committer, type JobOutcome, type Tail } from './committer.ts';
+import { faultOf, type SqliteFault } from './sqlite-fault.ts';
+import { StreamHeads } from './stream-heads.ts';
+
+const MAX_QUEUED_APPENDS = 16_384;
+const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
+const MAX_BATCH_APPENDS = 512;
+const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
+const REMEMBERED_STREAMS = 16_384;
+/** So many batches of one append in a row, and there is only one caller. */
+const BATCHES_UNTIL_ALONE = 16;
+
+/** What was just made durable, in the order of positions. */
+export interface Committed {
+  readonly jobs: readonly AppendJob[];
+  readonly outcomes: readonly JobOutcome[];
+  /** Position before the first of them. */
+  readonly after: number;
+  readonly tail: Tail;
+  /** Length of the event texts. */
+  readonly characters: number;
+}
+
+export interface GroupWriterOptions {
+  readonly dataDir: string;
+  readonly committer: Committer;
+  readonly tail: Tail;
+  /** Called after each commit, before its callers are answered. */
+  readonly onCommitted: (committed: Committed) => void;
+  /** Called once, when nothing can be appended any more. */
+  readonly onFatal: (fault: SqliteFault) => void;
+}
+
+interface Waiting {
+  readonly request: AppendRequest;
+  readonly characters: number;
+  readonly resolve: (result: AppendResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Groups concurrent appends into commits: one batch in flight, and the next one is what queued meanwhile. Crowds are
+ * committed in a worker thread; a lone caller is served in this thread, which saves it the way there and back.
+ */
+export class GroupWriter {
+  readonly #options: GroupWriterOptions;
+  readonly #heads = new StreamHeads(REMEMBERED_STREAMS);
+  #tail: Tail;
+  #queue: Waiting[] = [];
+  #queuedCharacters = 0;
+  #inFlight: Batch | null = null;
+  #flushPlanned = false;
+  #worker: Worker | null = null;
+  #loneBatches = BATCHES_UNTIL_ALONE;
+  #lastBatchLength = 1;
+  #fault: SqliteFault | null = null;
+  #closing = false;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: GroupWriterOptions) {
+    this.#options = options;
+    this.#tail = options.tail;
+  }
+
+  get tail(): Tail {
+    return this.#tail;
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      const characters = charactersOf(request);
+      const refusal = this.#refusal(characters);
+      if (refusal) {
+        reject(new StoreUnavailable(refusal));
+        return;
+      }
+      this.#queue.push({ request, characters, resolve, reject });
+      this.#queuedCharacters += characters;
+      if (this.#inFlight === null) this.#planFlush();
+    });
+  }
+
+  /** Waits for everything that was accepted, then ends the worker. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    if (this.#inFlight !== null || this.#queue.length > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    const worker = this.#worker;
+    if (worker === null) return;
+    this.#worker = null;
+    const ended = once(worker, 'exit');
+    worker.postMessage('close' satisfies AppendOrder);
+    await ended;
+  }
+
+  #refusal(characters: number): string | null {
+    if (this.#fault) return `the event store failed and must be reopened: ${this.#fault.message}`;
+    if (this.#closing) return 'the event store is closed';
+    const full = this.#queue.length >= MAX_QUEUED_APPENDS || this.#queuedCharacters + characters > MAX_QUEUED_CHARACTERS;
+    return full ? 'too many appends are waiting' : null;
+  }
+
+  /**
+   * The end of the event loop's turn shows who else has something to append. In a crowd the worker need not wait for all of
+   * it: half a crowd is sent at once, so that this thread prepares the second half while the worker commits the first.
+   */
+  #planFlush(): void {
+    if (!this.#isAlone() && this.#queue.length * 2 >= this.#lastBatchLength) {
+      this.#flush();
+    } else if (!this.#flushPlanned) {
+      this.#flushPlanned = true;
+      setImmediate(() => {
+        this.#flushPlanned = false;
+        this.#flush();
+      });
+    }
+  }
+
+  #isAlone(): boolean {
+    return this.#loneBatches >= BATCHES_UNTIL_ALONE;
+  }
+
+  #flush(): void {
+    if (this.#inFlight !== null || this.#queue.length === 0) return;
+    const batch = this.#takeBatch();
+    this.#inFlight = batch;
+    this.#lastBatchLength = batch.waiting.length;
+    this.#loneBatches = batch.waiting.length === 1 && this.#queue.length === 0 ? this.#loneBatches + 1 : 0;
+    if (this.#isAlone()) {
+      this.#settle(this.#commitHere(batch));
+    } else {
+      this.#worker ??= this.#startWorker();
+      this.#worker.postMessage({ jobs: batch.jobs, tail: this.#tail } satisfies AppendOrder);
+    }
+  }
+
+  #takeBatch(): Batch {
+    let length = 0;
+    let characters = 0;
+    for (const { characters: more } of this.#queue) {
+      if (length === MAX_BATCH_APPENDS || (length > 0 && characters + more > MAX_BATCH_CHARACTERS)) break;
+      length += 1;
+      characters += more;
+    }
+    const waiting = length === this.#queue.length ? this.#queue : this.#queue.slice(0, length);
+    this.#queue = length === this.#queue.length ? [] : this.#queue.slice(length);
+    this.#queuedCharacters -= characters;
+    return { waiting, characters, jobs: waiting.map(({ request }) => this.#jobOf(request)) };
+  }
+
+  #jobOf({ stream, expected, events, riders }: AppendRequest): AppendJob {
+    return { stream, expected: expected === 'no-stream' ? -1 : expected, events, riders, head: this.#heads.get(stream) };
+  }
+
+  #commitHere(batch: Batch): AppendReply {
+    try {
+      return { commit: this.#options.committer.commit(batch.jobs, this.#tail) };
+    } catch (error) {
+      return { fault: faultOf(error) };
+    }
+  }
+
+  #startWorker(): Worker {
+    const worker = new Worker(new URL('./append-worker.ts', import.meta.url), {
+      workerData: { dataDir: this.#options.dataDir },
+      execArgv: [],
+      env: {},
+    });
+    worker.on('message', (reply: AppendReply) => this.#settle(reply));
+    worker.on('error', (error) => this.#settle({ fault: { ...faultOf(error), kind: 'fatal' } }));
+    return worker;
+  }
+
+  #settle(reply: AppendReply): void {
+    const batch = this.#inFlight;
+    if (batch === null) return;
+    this.#inFlight = null;
+    if ('fault' in reply) {
+      this.#fail(batch, reply.fault);
+    } else {
+      this.#complete(batch, reply.commit);
+    }
+    if (this.#inFlight === null && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #complete(batch: Batch, { outcomes, tail }: Commit): void {
+    const after = this.#tail.position;
+    this.#tail = tail;
+    outcomes.forEach((outcome, index) => {
+      if (outcome.kind !== 'faulty' && outcome.head) this.#heads.set(batch.jobs[index]!.stream, outcome.head);
+    });
+    // The worker goes on with what queued meanwhile before anything else is done here.
+    if (this.#queue.length > 0) this.#flush();
+    this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
+    outcomes.forEach((outcome, index) => answer(batch.waiting[index]!, outcome));
+  }
+
+  #fail(batch: Batch, fault: SqliteFault): void {
+    for (const { reject } of batch.waiting) reject(new StoreUnavailable(fault.message));
+    if (fault.kind !== 'fatal') {
+      if (this.#queue.length > 0) this.#planFlush();
+      return;
+    }
+    if (this.#fault) return;
+    this.#fault = fault;
+    for (const { reject } of this.#queue.splice(0)) reject(new StoreUnavailable(fault.message));
+    this.#queuedCharacters = 0;
+    this.#options.onFatal(fault);
+  }
+}
+
+interface Batch {
+  readonly waiting: readonly Waiting[];
+  readonly jobs: readonly AppendJob[];
+  readonly characters: number;
+}
+
+function charactersOf({ events }: AppendRequest): number {
+  let characters = 0;
+  for (const { data, metadata } of events) characters += data.length + metadata.length;
+  return characters;
+}
+
+function answer({ resolve, reject }: Waiting, outcome: JobOutcome): void {
+  switch (outcome.kind) {
+    case 'appended':
+      return resolve({ ok: true, revision: outcome.head.revision, position: String(outcome.position) });
+    case 'repeated':
+      return resolve({ ok: true, revision: outcome.revision, position: String(outcome.position) });
+    case 'refused':
+      return resolve({ ok: false, actual: outcome.head?.revision ?? -1 });
+    case 'faulty':
+      return reject(new Error(outcome.message));
+  }
+}

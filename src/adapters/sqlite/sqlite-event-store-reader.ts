@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import type { EventStore } from '../../ports/event-store.ts';
+import { openDatabase } from './database.ts';
+import { EventReader, readAll, type TailCheck } from './event-reader.ts';
+import { eventsFile } from './event-schema.ts';
+import { toPosition } from './position.ts';
+
+/** What can be read beside a running writer, or when there is none. */
+export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
+  /** Recomputes hashes and chain of the last `count` events. */
+  verifyTail(count: number): TailCheck;
+}
+
+/** Opens the log read-only, without the writer lock and whatever its state. Throws when there is none. */
+export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir: string }): Promise<SqliteEventStoreReader> {
+  const path = eventsFile(dataDir);
+  if (!existsSync(path)) throw new Error(`there is no event log in ${dataDir}`);
+  const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });
+  const reader = new EventReader(database);
+  return {
+    readStream: async (stream, range = {}) => reader.stream(stream, range.from ?? 0, range.limit ?? -1),
+    lastOfStream: async (stream) => reader.lastOfStream(stream),
+    readAll: (options) => readAll(reader, options, reader.tail().position),
+    head: async () => toPosition(reader.tail().position),
+    verifyTail: (count) => reader.verifyTail(count),
+    close: async () => database.close(),
+  };
+}

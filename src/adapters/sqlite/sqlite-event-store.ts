@@ -1,0 +1,235 @@
+import {
+  type AppendRequest,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  StoreUnavailable,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../ports/event-store.ts';
+import { Anchor } from './anchor.ts';
+import { checkRequest } from './append-request.ts';
+import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { Committer } from './committer.ts';
+import { createDataDir } from './database.ts';
+import { type CommandNonce, EventReader, readAll, type TailCheck } from './event-reader.ts';
+import { type Committed, GroupWriter } from './group-writer.ts';
+import { assertUndamaged } from './log-check.ts';
+import { toPosition } from './position.ts';
+import { RecentEvents } from './recent-events.ts';
+import { faultOf, type SqliteFault } from './sqlite-fault.ts';
+import { acquireWriterLock, type WriterLock } from './writer-lock.ts';
+
+/** Beside its texts, what one commit writes into the WAL: about four pages. */
+const COMMIT_OVERHEAD_BYTES = 16 * 1024;
+
+export interface SqliteEventStoreOptions {
+  /** Created when absent. */
+  readonly dataDir: string;
+  /** Told of each failed attempt of a subscription's handler; it is repeated with back-off. */
+  readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
+  /** Told once that the store has failed for good (a failed sync, an I/O error): the process should end. */
+  readonly onFatal?: (error: StoreUnavailable) => void;
+}
+
+export interface SqliteEventStore extends EventStore {
+  /** For the other files of the data directory. */
+  readonly checkpoints: Checkpoints;
+  /** Recomputes hashes and chain of the last `count` events. */
+  verifyTail(count: number): TailCheck;
+  /** Nonces that were committed with commands and had not expired at the time. */
+  commandNonces(nowSec: number): Iterable<CommandNonce>;
+}
+
+/**
+ * Opens the log for writing and takes the data directory's writer lock until `close`. Throws `DataDirInUse` when another
+ * process holds it, `LogDamaged` when the end of the log does not verify or the log is shorter than its anchor says.
+ */
+export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<SqliteEventStore> {
+  createDataDir(options.dataDir);
+  const lock = acquireWriterLock(options.dataDir);
+  try {
+    return new WritableEventStore(options, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+class WritableEventStore implements SqliteEventStore, LogSource {
+  readonly checkpoints: Checkpoints;
+  readonly #options: SqliteEventStoreOptions;
+  readonly #lock: WriterLock;
+  readonly #reader: EventReader;
+  readonly #committer: Committer;
+  readonly #writer: GroupWriter;
+  readonly #anchor: Anchor;
+  readonly #recent: RecentEvents;
+  readonly #subscriptions = new Set<CatchUpSubscription>();
+  #failure: StoreUnavailable | null = null;
+  #closing: Promise<void> | null = null;
+  /** Position of the newest event that subscribers may see. */
+  #head: number;
+
+  constructor(options: SqliteEventStoreOptions, lock: WriterLock) {
+    const { dataDir } = options;
+    this.#options = options;
+    this.#lock = lock;
+    this.#anchor = new Anchor(dataDir);
+    this.#committer = new Committer(dataDir);
+    // The committer of this thread and the reads share a connection, and with it the cached pages.
+    this.#reader = new EventReader(this.#committer.database);
+    try {
+      assertUndamaged(this.#reader, this.#anchor, dataDir);
+    } catch (error) {
+      this.#committer.close();
+      throw error;
+    }
+    const tail = this.#reader.tail();
+    this.#head = tail.position;
+    this.#recent = new RecentEvents(tail.position);
+    this.checkpoints = new Checkpoints(dataDir);
+    this.#writer = new GroupWriter({
+      dataDir,
+      committer: this.#committer,
+      tail,
+      onCommitted: (committed) => this.#publish(committed),
+      onFatal: (fault) => this.#fail(fault),
+    });
+  }
+
+  append(request: AppendRequest): Promise<AppendResult> {
+    try {
+      checkRequest(request);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    return this.#writer.append(request);
+  }
+
+  async readStream(stream: string, range: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
+    return this.#reading(() => this.#reader.stream(stream, range.from ?? 0, range.limit ?? -1));
+  }
+
+  async lastOfStream(stream: string): Promise<RecordedEvent | null> {
+    return this.#reading(() => this.#reader.lastOfStream(stream));
+  }
+
+  async readAll(options: ReadAllOptions): Promise<RecordedEvent[]> {
+    this.#assertUsable();
+    try {
+      return await readAll(this.#reader, options, this.#head);
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  subscribe(options: SubscribeOptions): Subscription {
+    this.#assertUsable();
+    const subscription = new CatchUpSubscription(options, this, {
+      onError: (name, error, attempt) => this.#options.onSubscriptionError?.(name, error, attempt),
+      onClosed: (closed) => this.#subscriptions.delete(closed),
+    });
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  async head(): Promise<Position | null> {
+    this.#assertUsable();
+    return toPosition(this.#head);
+  }
+
+  verifyTail(count: number): TailCheck {
+    return this.#reading(() => this.#reader.verifyTail(count));
+  }
+
+  commandNonces(nowSec: number): Iterable<CommandNonce> {
+    return this.#reading(() => this.#reader.commandNonces(nowSec));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#writer.close();
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    await this.checkpoints.close();
+    if (this.#failure) {
+      // Closing the last connection would checkpoint, and so trust pages whose sync has failed.
+      ABANDONED.push(this.#committer);
+    } else {
+      await this.#anchor.close();
+      this.#committer.close();
+    }
+    this.#lock.release();
+  }
+
+  /** For subscriptions: the newest committed event's position, 0 when there is none. */
+  get end(): number {
+    return this.#head;
+  }
+
+  /** For subscriptions: from memory while the position is recent. */
+  pageAfter(after: number, window: number, prefixes: readonly string[] | undefined): SourcePage {
+    const recent = this.#recent.after(after, window);
+    if (recent === null) return { ...this.#reading(() => this.#reader.page(after, window, prefixes, this.#head)), fromFile: true };
+    const events = prefixes ? recent.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix))) : recent;
+    return { events, through: after + recent.length, fromFile: false };
+  }
+
+  #publish(committed: Committed): void {
+    const { after, tail, characters } = committed;
+    if (tail.position > after) {
+      this.#recent.push(recordedEvents(committed));
+      this.#head = tail.position;
+      this.#anchor.note(tail);
+      for (const subscription of this.#subscriptions) subscription.notify();
+    }
+    this.checkpoints.note('events.db', characters + COMMIT_OVERHEAD_BYTES);
+  }
+
+  #fail(fault: SqliteFault): void {
+    this.#failure = new StoreUnavailable(`the event store failed and must be reopened: ${fault.message}`);
+    this.#options.onFatal?.(this.#failure);
+  }
+
+  #reading<Result>(read: () => Result): Result {
+    this.#assertUsable();
+    try {
+      return read();
+    } catch (error) {
+      throw this.#unavailable(error);
+    }
+  }
+
+  #unavailable(error: unknown): StoreUnavailable {
+    return error instanceof StoreUnavailable ? error : new StoreUnavailable(faultOf(error).message);
+  }
+
+  #assertUsable(): void {
+    if (this.#failure) throw this.#failure;
+    if (this.#closing) throw new StoreUnavailable('the event store is closed');
+  }
+}
+
+/** Connections of failed stores: kept open until the process ends. */
+const ABANDONED: Committer[] = [];
+
+function recordedEvents({ jobs, outcomes }: Committed): RecordedEvent[] {
+  const recorded: RecordedEvent[] = [];
+  outcomes.forEach((outcome, index) => {
+    if (outcome.kind !== 'appended') return;
+    const { stream, events } = jobs[index]!;
+    const revision = outcome.head.revision - events.length + 1;
+    const position = outcome.position - events.length + 1;
+    events.forEach(({ id, type, version, atMs, data, metadata, hash }, offset) => {
+      recorded.push({ stream, revision: revision + offset, position: String(position + offset), id, type, version, atMs, data, metadata, hash });
+    });
+  });
+  return recorded;
+}

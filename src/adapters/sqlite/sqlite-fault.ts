@@ -1,0 +1,25 @@
+/*
+ * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite reports.
+ */
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+const SQLITE_IOERR_SHMSIZE = 4874;
+
+/** What a failed statement means for the store. A plain object, so that it crosses threads. */
+export interface SqliteFault {
+  /**
+   * `no-room`: the disk is full, a later try may succeed. `busy`: another connection held the file for too long.
+   * `fatal`: nothing may be assumed about the file any more (I/O error, failed sync, corruption, a bug).
+   */
+  readonly kind: 'no-room' | 'busy' | 'fatal';
+  readonly message: string;
+}
+
+export function faultOf(error: unknown): SqliteFault {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : -1;
+  // The wal-index could not grow: reported as an I/O error, but nothing was written or synced.
+  if ((code & 0xff) === SQLITE_FULL || code === SQLITE_IOERR_SHMSIZE) return { kind: 'no-room', message };
+  if ((code & 0xff) === SQLITE_BUSY) return { kind: 'busy', message };
+  return { kind: 'fatal', message: code < 0 ? message : `${message} (SQLite code ${code})` };
+}
