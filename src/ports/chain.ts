@@ -22,11 +22,28 @@ export interface Transfer {
   readonly block: Block;
 }
 
+/** Whether an address was ever given out by us. */
+export interface IsOurs {
+  (address: string): boolean;
+  /**
+   * Sifts many at once, several times as fast as one by one: the positions of those that may be ours, some strangers among
+   * them. Only for hex, as bare addresses or padded to 32 bytes: the last 16 digits are looked at.
+   */
+  readonly sift?: (hexTexts: readonly string[]) => readonly number[];
+}
+
+export interface ScanOptions {
+  /** Providers to use only when there is no other: the range was read from them before, and a second opinion is wanted. */
+  readonly preferOtherThan?: readonly string[];
+}
+
 export interface ScanResult {
   /** Transfers of allow-listed tokens to addresses that `isOurs` accepts, in chain order. */
   readonly transfers: readonly Transfer[];
-  /** The scanned blocks whose headers were read, oldest first; the last one is the end of the range. */
+  /** The end of the range that was read. */
   readonly lastBlock: Block;
+  /** Scanned blocks whose headers were read, oldest first, `lastBlock` included; they let a reorganisation be located exactly. */
+  readonly headers?: readonly Block[];
   /** Which providers answered. */
   readonly providers: readonly string[];
 }
@@ -47,8 +64,11 @@ export interface Chain {
   /** The block at a height of the current chain; null above the head. */
   blockAt(number: number): Promise<Block | null>;
   /** Both ends included. May answer for a shorter range than asked: `lastBlock` says how far it came. */
-  scan(fromBlock: number, toBlock: number, isOurs: (address: string) => boolean): Promise<ScanResult>;
-  /** The transfer as the current chain has it, read anew; null when it is not there or without effect. */
+  scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options?: ScanOptions): Promise<ScanResult>;
+  /**
+   * The transfer as the current chain has it, read anew; null when it is not there or without effect. Throws
+   * `ChainUnavailable` when the providers contradict each other about it.
+   */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
   close(): Promise<void>;
 }

@@ -1,0 +1,83 @@
+import type { Block } from '../../ports/chain.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+
+/* The parts of Ethereum's JSON-RPC answers that are read here (execution-apis), checked where they enter. */
+
+export interface RawLog {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  readonly blockNumber: string;
+  readonly blockHash: string;
+  readonly transactionHash: string;
+  readonly logIndex: string;
+  readonly removed?: boolean;
+}
+
+export interface RawReceipt {
+  readonly transactionHash: string;
+  readonly blockNumber: string;
+  readonly blockHash: string;
+  readonly status: string;
+  readonly logs: readonly RawLog[];
+}
+
+export interface Header {
+  readonly block: Block;
+  /** 2048-bit bloom over the addresses and topics of the block's logs; null where the node gives none. */
+  readonly logsBloom: string | null;
+}
+
+const QUANTITY = /^0x(0|[1-9a-f][0-9a-f]{0,12})$/i;
+const HASH = /^0x[0-9a-f]{64}$/i;
+
+export const toQuantity = (number: number): string => `0x${number.toString(16)}`;
+
+/** Block numbers, times and indexes: at most 52 bits. */
+export function fromQuantity(value: unknown, what: string): number {
+  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new ProviderFault('inconsistent', `${what} is not a quantity`);
+  return Number.parseInt(value, 16);
+}
+
+export function readHash(value: unknown, what: string): string {
+  if (typeof value !== 'string' || !HASH.test(value)) throw new ProviderFault('inconsistent', `${what} is not a hash`);
+  return value.toLowerCase();
+}
+
+/** By number or tag; null when the provider does not have it (yet). */
+export async function readHeader(provider: RpcProvider, at: number | 'latest' | 'finalized'): Promise<Header | null> {
+  const raw = (await provider.call('eth_getBlockByNumber', [typeof at === 'number' ? toQuantity(at) : at, false])) as Record<string, unknown> | null;
+  if (raw === null) return null;
+  const block = {
+    number: fromQuantity(raw['number'], 'block number'),
+    hash: readHash(raw['hash'], 'block hash'),
+    parentHash: readHash(raw['parentHash'], 'parent hash'),
+    timeSec: fromQuantity(raw['timestamp'], 'block time'),
+  };
+  if (typeof at === 'number' && block.number !== at) throw new ProviderFault('inconsistent', `asked for block ${at}, got ${block.number}`);
+  const bloom = raw['logsBloom'];
+  return { block, logsBloom: typeof bloom === 'string' && bloom.length === 514 ? bloom : null };
+}
+
+/** As `readHeader`, for a block the network is known to have. */
+export async function mustReadHeader(provider: RpcProvider, at: number | 'latest' | 'finalized'): Promise<Header> {
+  const header = await readHeader(provider, at);
+  if (header === null) throw new ProviderFault('behind', `block ${at} is not there`);
+  return header;
+}
+
+export async function readReceipt(provider: RpcProvider, txHash: string): Promise<RawReceipt | null> {
+  const raw = (await provider.call('eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
+  if (raw === null) return null;
+  if (!Array.isArray(raw.logs) || readHash(raw.transactionHash, 'transaction hash') !== txHash.toLowerCase()) {
+    throw new ProviderFault('inconsistent', 'the receipt is of another transaction');
+  }
+  return raw;
+}
+
+export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
+  const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
+  if (!Array.isArray(raw)) throw new ProviderFault('behind', `no receipts of block ${number}`);
+  return raw as RawReceipt[];
+}

@@ -1,0 +1,180 @@
+import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
+import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './evm-rpc.ts';
+import type { Header, RawLog } from './evm-rpc.ts';
+import { adviceOf } from './limit-hints.ts';
+import { createTransferBloom } from './logs-bloom.ts';
+import { createRangeWindow } from './range-window.ts';
+import type { RangeWindow } from './range-window.ts';
+import { isOurTransfer, toTransfer, TRANSFER_TOPIC } from './transfer-log.ts';
+import type { TokensByAddress } from './transfer-log.ts';
+
+export interface LogScannerOptions {
+  readonly tokens: TokensByAddress;
+  readonly initialBlocks: number;
+  readonly maxBlocks: number;
+}
+
+export interface ScannedRange {
+  /** In chain order. */
+  readonly transfers: readonly Transfer[];
+  readonly lastBlock: Block;
+  /** Every block of a short range, samples of a long one; oldest first, the last one included. */
+  readonly headers: readonly Block[];
+}
+
+/** Up to so many blocks every header is compared with the logs; longer ranges are sampled. */
+const EVERY_HEADER_UP_TO = 16;
+const SAMPLES = 3;
+/** A provider that cuts answers silently cuts them at a round number. */
+const ROUND_CUT = 1_000;
+/** From any window to a single block by halving, with room to spare. */
+const MAX_REFUSALS = 40;
+
+/** Reads token transfers by `eth_getLogs` from one provider at a time and refuses answers that do not fit its own headers. */
+export class LogScanner {
+  readonly #options: LogScannerOptions;
+  readonly #tokenAddresses: readonly string[];
+  readonly #blooms: readonly { readonly address: string; readonly mayHold: (logsBloom: string) => boolean }[];
+  readonly #windows = new Map<string, RangeWindow>();
+
+  constructor(options: LogScannerOptions) {
+    this.#options = options;
+    this.#tokenAddresses = [...options.tokens.keys()];
+    this.#blooms = this.#tokenAddresses.map((address) => ({ address, mayHold: createTransferBloom(address) }));
+  }
+
+  /** Reads from `fromBlock` as far as this provider's window allows, at most to `toBlock`. */
+  async scan(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
+    const plannedEnd = Math.min(toBlock, fromBlock + this.#windowOf(provider).blocks - 1);
+    const before = await mustReadHeader(provider, plannedEnd);
+    const { logs, endBlock } = await this.#readLogs(provider, fromBlock, plannedEnd);
+    const ours = matchLogs(logs, this.#options.tokens, isOurs);
+    const headers = await Promise.all(headerNumbers(fromBlock, endBlock, ours).map((number) => mustReadHeader(provider, number)));
+    const last = headers.at(-1)!.block;
+    if (endBlock === plannedEnd && last.hash !== before.block.hash)
+      throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
+    refuseBrokenLinks(headers);
+    await this.#refuseIncomplete(provider, logs, headers, endBlock - fromBlock + 1);
+    const blocks = new Map(headers.map(({ block }) => [block.number, block]));
+    const transfers = ours.map((log) => toTransfer(log, this.#options.tokens, blocks.get(fromQuantity(log.blockNumber, 'block number'))!));
+    transfers.sort((a, b) => a.block.number - b.block.number || a.logIndex - b.logIndex);
+    return { transfers, lastBlock: last, headers: headers.map(({ block }) => block) };
+  }
+
+  #windowOf(provider: RpcProvider): RangeWindow {
+    let window = this.#windows.get(provider.name);
+    if (!window) {
+      window = createRangeWindow(this.#options);
+      this.#windows.set(provider.name, window);
+    }
+    return window;
+  }
+
+  /** The logs from `fromBlock` to the largest end that the provider serves. */
+  async #readLogs(provider: RpcProvider, fromBlock: number, toBlock: number): Promise<{ logs: readonly RawLog[]; endBlock: number }> {
+    const window = this.#windowOf(provider);
+    let endBlock = toBlock;
+    for (let refusals = 0; refusals < MAX_REFUSALS; refusals += 1) {
+      const asked = endBlock - fromBlock + 1;
+      try {
+        const logs = await getLogs(provider, { address: this.#tokenAddresses, fromBlock: toQuantity(fromBlock), toBlock: toQuantity(endBlock) });
+        if (logs.length === 0 || logs.length % ROUND_CUT !== 0) {
+          window.succeeded(asked);
+          return { logs, endBlock };
+        }
+        if (asked === 1) return { logs: await this.#logsFromReceipts(provider, fromBlock), endBlock };
+        window.refused(asked / 2, false);
+      } catch (error) {
+        if (!(error instanceof RpcError || error instanceof ProviderFault)) throw error;
+        const advice = adviceOf(error, fromBlock, endBlock);
+        if (advice.kind === 'give-up') throw error;
+        if (asked === 1) return { logs: await this.#logsFromReceipts(provider, fromBlock), endBlock };
+        const next = advice.kind === 'up-to' ? advice.toBlock - fromBlock + 1 : advice.kind === 'at-most' ? advice.blocks : asked / 2;
+        window.refused(next, advice.kind === 'at-most');
+      }
+      endBlock = Math.min(endBlock, fromBlock + window.blocks - 1);
+    }
+    throw new ProviderFault('inconsistent', `eth_getLogs refused ${MAX_REFUSALS} ever smaller ranges`);
+  }
+
+  async #logsFromReceipts(provider: RpcProvider, number: number): Promise<RawLog[]> {
+    const receipts = await readBlockReceipts(provider, number);
+    const isTokenTransfer = (log: RawLog): boolean => log.topics[0] === TRANSFER_TOPIC && this.#options.tokens.has(log.address.toLowerCase());
+    return receipts.filter((receipt) => receipt.status === '0x1').flatMap((receipt) => receipt.logs.filter(isTokenTransfer));
+  }
+
+  /**
+   * Throws when the logs are not all those of the chain that the headers show. A node that lags behind its own headers, or
+   * cuts its answers, gives too few logs without any error; the bloom filter in the header says where some are due.
+   */
+  async #refuseIncomplete(provider: RpcProvider, logs: readonly RawLog[], headers: readonly Header[], rangeBlocks: number): Promise<void> {
+    const seen = refuseForeignBlocks(logs, headers);
+    for (const { block, logsBloom } of headers) {
+      for (const { address, mayHold } of this.#blooms) {
+        if (logsBloom === null || seen.has(address + toQuantity(block.number)) || !mayHold(logsBloom)) continue;
+        if (!(await this.#hasTransfers(provider, block, address))) continue;
+        if (rangeBlocks > 1) this.#windowOf(provider).refused(rangeBlocks / 2, false);
+        throw new ProviderFault('inconsistent', `eth_getLogs left out transfers of block ${block.number}`);
+      }
+    }
+  }
+
+  /** Asks by block hash, which a node that lacks the block must refuse (EIP-234); by receipts where that is not served. */
+  async #hasTransfers(provider: RpcProvider, block: Block, tokenAddress: string): Promise<boolean> {
+    try {
+      return (await getLogs(provider, { address: tokenAddress, blockHash: block.hash })).length > 0;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      const logs = await this.#logsFromReceipts(provider, block.number);
+      return logs.some((log) => log.address.toLowerCase() === tokenAddress);
+    }
+  }
+}
+
+/** The logs that are transfers of allow-listed tokens to us: the one loop that sees every transfer of the network. */
+export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOurs: IsOurs): RawLog[] {
+  const candidates = isOurs.sift ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => logs[position]!) : logs;
+  return candidates.filter((log) => isOurTransfer(log, tokens, isOurs));
+}
+
+async function getLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
+  const logs = await provider.call('eth_getLogs', [{ ...filter, topics: [TRANSFER_TOPIC] }]);
+  if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
+  return logs as RawLog[];
+}
+
+function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[]): number[] {
+  const length = endBlock - fromBlock + 1;
+  const numbers = new Set(ours.map((log) => fromQuantity(log.blockNumber, 'block number')));
+  for (const number of numbers) {
+    if (number < fromBlock || number > endBlock)
+      throw new ProviderFault('inconsistent', `a log of block ${number} in an answer for ${fromBlock} to ${endBlock}`);
+  }
+  if (length <= EVERY_HEADER_UP_TO) for (let number = fromBlock; number <= endBlock; number += 1) numbers.add(number);
+  else for (let sample = 0; sample < SAMPLES; sample += 1) numbers.add(fromBlock + Math.floor(Math.random() * length));
+  return [...numbers.add(endBlock)].sort((a, b) => a - b);
+}
+
+function refuseBrokenLinks(headers: readonly Header[]): void {
+  headers.forEach(({ block }, index) => {
+    const parent = headers[index - 1]?.block;
+    if (parent && parent.number === block.number - 1 && parent.hash !== block.parentHash) {
+      throw new ProviderFault('inconsistent', `block ${block.number} does not follow block ${parent.number}`);
+    }
+  });
+}
+
+/** Which token was seen in which of the blocks (address and block quantity joined); throws when a log's block is another. */
+function refuseForeignBlocks(logs: readonly RawLog[], headers: readonly Header[]): Set<string> {
+  const hashes = new Map(headers.map(({ block }) => [toQuantity(block.number), block.hash]));
+  const seen = new Set<string>();
+  for (const log of logs) {
+    const hash = hashes.get(log.blockNumber);
+    if (hash === undefined) continue;
+    if (hash !== log.blockHash) throw new ProviderFault('inconsistent', `a log of block ${log.blockNumber} that is not in the chain`);
+    seen.add(log.address.toLowerCase() + log.blockNumber);
+  }
+  return seen;
+}

@@ -1,0 +1,23 @@
+import { getBytes, keccak256 } from 'ethers';
+import { TRANSFER_TOPIC } from './transfer-log.ts';
+
+/** A bit of the header's bloom filter: where its hex digit is, and its mask in that digit. */
+interface BloomBit {
+  readonly digit: number;
+  readonly mask: number;
+}
+
+/** Yellow paper, M3:2048: the low 11 bits of the first three 16-bit words of the Keccak-256 hash, counted from the end. */
+function bitsOf(value: string): BloomBit[] {
+  const hash = getBytes(keccak256(value));
+  return [0, 2, 4].map((at) => {
+    const bit = ((hash[at]! << 8) | hash[at + 1]!) & 2047;
+    return { digit: 2 + 511 - (bit >> 2), mask: 1 << (bit & 3) };
+  });
+}
+
+/** Tells from a block's header alone whether it may hold a transfer of the token. Never says no when there is one. */
+export function createTransferBloom(tokenAddress: string): (logsBloom: string) => boolean {
+  const bits = [...bitsOf(tokenAddress), ...bitsOf(TRANSFER_TOPIC)];
+  return (logsBloom) => bits.every(({ digit, mask }) => (Number.parseInt(logsBloom[digit]!, 16) & mask) !== 0);
+}

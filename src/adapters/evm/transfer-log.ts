@@ -1,0 +1,50 @@
+import { getAddress, id } from 'ethers';
+import type { Token } from '../../domain/networks.ts';
+import type { Block, Transfer } from '../../ports/chain.ts';
+import { fromQuantity } from './evm-rpc.ts';
+import type { RawLog } from './evm-rpc.ts';
+
+/** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
+export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');
+
+/** Allow-listed contracts by lower-case address. */
+export type TokensByAddress = ReadonlyMap<string, Token>;
+
+export function tokensByAddress(tokens: readonly Token[]): TokensByAddress {
+  return new Map(tokens.map((token) => [token.address.toLowerCase(), token]));
+}
+
+const ADDRESS_TOPIC = /^0x0{24}[0-9a-f]{40}$/i;
+const WORD = /^0x[0-9a-f]{64}$/i;
+
+/**
+ * Whether the log is a transfer of money to us. Three topics and one word of data are what the real tokens emit; anything
+ * else that carries the same topic is another event. A value of zero moves nothing ("address poisoning").
+ */
+export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (address: string) => boolean): boolean {
+  const { topics } = log;
+  return (
+    topics.length === 3 &&
+    topics[0] === TRANSFER_TOPIC &&
+    isOurs(`0x${topics[2]!.slice(26)}`) &&
+    ADDRESS_TOPIC.test(topics[1]!) &&
+    ADDRESS_TOPIC.test(topics[2]!) &&
+    WORD.test(log.data) &&
+    (tokens.has(log.address) || tokens.has(log.address.toLowerCase())) &&
+    log.removed !== true &&
+    BigInt(log.data) > 0n
+  );
+}
+
+/** Reads a log that `isOurTransfer` accepted. `block` must be the one the log names. */
+export function toTransfer(log: RawLog, tokens: TokensByAddress, block: Block): Transfer {
+  return {
+    tokenAddress: tokens.get(log.address.toLowerCase())!.address,
+    tokenUnits: BigInt(log.data),
+    fromAddress: getAddress(`0x${log.topics[1]!.slice(26)}`),
+    toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
+    txHash: log.transactionHash.toLowerCase(),
+    logIndex: fromQuantity(log.logIndex, 'log index'),
+    block,
+  };
+}

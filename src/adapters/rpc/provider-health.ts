@@ -1,0 +1,62 @@
+import type { FaultKind } from '../../ports/rpc-pool.ts';
+
+/** Time is a parameter everywhere, in milliseconds of a monotonic clock. */
+export interface ProviderHealth {
+  succeeded(): void;
+  failed(kind: FaultKind, nowMs: number, retryAfterMs?: number): void;
+  /** 0 when it may be asked now. */
+  waitMs(nowMs: number): number;
+  sawHead(blockNumber: number, nowMs: number): void;
+  /** Null when it reported none lately. */
+  head(nowMs: number): number | null;
+  readonly consecutiveFaults: number;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+const RATE_LIMIT_PAUSE_MS = 1_000;
+/** A longer wish is cut: a provider that answers `Retry-After: 86400` must not be lost for a day. */
+const LONGEST_WISH_MS = 120_000;
+const WRONG_CHAIN_PAUSE_MS = 60_000;
+/** An older head says nothing about lag today. */
+const HEAD_LIFETIME_MS = 60_000;
+
+export function createProviderHealth(): ProviderHealth {
+  let consecutiveFaults = 0;
+  let readyAtMs = 0;
+  let head: { number: number; atMs: number } | null = null;
+
+  function pauseMs(kind: FaultKind, retryAfterMs: number | undefined): number {
+    const growing = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(consecutiveFaults - 1, 10));
+    if (kind === 'wrong-chain') return WRONG_CHAIN_PAUSE_MS;
+    if (kind === 'rate-limited') return Math.min(LONGEST_WISH_MS, retryAfterMs ?? Math.max(RATE_LIMIT_PAUSE_MS, growing));
+    return kind === 'unreachable' ? growing : 0;
+  }
+
+  return {
+    get consecutiveFaults() {
+      return consecutiveFaults;
+    },
+    succeeded() {
+      consecutiveFaults = 0;
+    },
+    failed(kind, nowMs, retryAfterMs) {
+      consecutiveFaults += 1;
+      readyAtMs = Math.max(readyAtMs, nowMs + pauseMs(kind, retryAfterMs));
+    },
+    waitMs: (nowMs) => Math.max(0, readyAtMs - nowMs),
+    sawHead(number, nowMs) {
+      head = { number, atMs: nowMs };
+    },
+    head: (nowMs) => (head && nowMs - head.atMs < HEAD_LIFETIME_MS ? head.number : null),
+  };
+}
+
+/**
+ * The head that lag is measured against: the highest, or with three or more reports the second highest, so that a single
+ * provider that invents blocks cannot make all others look behind.
+ */
+export function referenceHead(heads: readonly (number | null)[]): number | null {
+  const known = heads.filter((head): head is number => head !== null).sort((a, b) => b - a);
+  return known[known.length >= 3 ? 1 : 0] ?? null;
+}

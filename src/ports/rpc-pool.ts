@@ -1,0 +1,101 @@
+/** One provider of a network's API. Its name never holds a path, a query or a credential: keys live in URLs. */
+export interface RpcProvider {
+  readonly name: string;
+  /** JSON-RPC 2.0. Throws `RpcError` when the provider answered with an error, `ProviderFault` when it did not answer well. */
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** Plain HTTP below the provider's base URL (TRON). `label` names the request in metrics; default: the path. */
+  post(path: string, body: unknown, label?: string): Promise<unknown>;
+  get(path: string, label?: string): Promise<unknown>;
+  /** What the pool measures lag with; call it with every head this provider reports. */
+  reportHead(blockNumber: number): void;
+}
+
+export interface RunOptions {
+  /** Providers to use only when no other is left: for a second opinion. */
+  readonly preferOtherThan?: readonly string[];
+}
+
+/** One provider's part in a survey: its answer, or why there is none. */
+export type Opinion<Value> = { readonly provider: string; readonly value: Value } | { readonly provider: string; readonly fault: Error };
+
+export interface ProviderStatus {
+  readonly provider: string;
+  readonly healthy: boolean;
+  /** Blocks behind the best head known; null while it has reported none. */
+  readonly lagBlocks: number | null;
+  readonly consecutiveFaults: number;
+}
+
+/** Several providers of one network: fail-over, fail-back, limits. */
+export interface RpcPool {
+  readonly size: number;
+  /**
+   * Runs the whole task on one provider, then on the next when it throws `ProviderFault` or `RpcError`. Everything a task
+   * reads therefore comes from one source. Throws `ChainUnavailable` when no provider could do it; anything else passes through.
+   */
+  run<Value>(task: (provider: RpcProvider) => Promise<Value>, options?: RunOptions): Promise<{ readonly value: Value; readonly provider: string }>;
+  /**
+   * Asks one provider after another, best first, until `enough` says so of the answers so far. Never throws for a provider's
+   * fault: the opinions tell.
+   */
+  survey<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    enough?: (soFar: readonly Opinion<Value>[]) => boolean,
+  ): Promise<readonly Opinion<Value>[]>;
+  status(): readonly ProviderStatus[];
+  close(): Promise<void>;
+}
+
+/** What an operator may want to count. */
+export interface RpcObserver {
+  onRequest?(request: {
+    readonly network: string;
+    readonly provider: string;
+    readonly method: string;
+    readonly ok: boolean;
+    readonly durationMs: number;
+  }): void;
+  onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;
+}
+
+/** The provider answered, with an error (JSON-RPC `error` object). */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** Why a provider's answer is of no use. Only `unreachable` and `rate-limited` keep it from being asked for a while. */
+export type FaultKind =
+  /** No answer, an answer that is not JSON, or a server error. */
+  | 'unreachable'
+  | 'rate-limited'
+  /** The answer was longer than the pool reads into memory. */
+  | 'too-large'
+  /** It does not know a block that the network has. */
+  | 'behind'
+  /** It does not serve the method. */
+  | 'incapable'
+  /** Its answers contradict each other or the chain. */
+  | 'inconsistent'
+  /** It serves another chain. */
+  | 'wrong-chain';
+
+export class ProviderFault extends Error {
+  override readonly name = 'ProviderFault';
+  readonly kind: FaultKind;
+  /** How long it asked to be left alone. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
+    super(message);
+    this.kind = kind;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
