@@ -2,11 +2,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { HDNodeWallet } from 'ethers';
-import { base58, evmAddress, isSolanaPublicKey, tronAddress } from '../../src/adapters/wallet/address-format.ts';
+import { evmAddress, isSolanaPublicKey, tronAddress } from '../../src/adapters/wallet/address-format.ts';
 import { HARDENED_OFFSET, nativeChildPublicKey, portableChildPublicKey } from '../../src/adapters/wallet/child-public-key.ts';
 import { InvalidExtendedPublicKey, readExtendedPublicKey } from '../../src/adapters/wallet/extended-public-key.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { InvalidSolanaPool, signerSolanaDeriver, solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
+import { base58, fromBase58 } from '../../src/runtime/base58.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const root = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC));
@@ -86,6 +87,9 @@ describe('address forms', () => {
     expect(base58(new Uint8Array(32))).toBe('1'.repeat(32));
     expect(base58(Uint8Array.of(0, 0, 1))).toBe('112');
     expect(base58(Buffer.from('hello world'))).toBe('StV1DL6CwTryKyV');
+    expect(Buffer.from(fromBase58('StV1DL6CwTryKyV')!).toString()).toBe('hello world');
+    expect(fromBase58('112')).toEqual(Buffer.of(0, 0, 1));
+    expect(fromBase58('0OIl')).toBeNull();
   });
 
   it('checksum an EVM address as EIP-55 does', () => {

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { base58, fromBase58 } from '../../runtime/base58.ts';
 
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const BASE58_FORM = /^[1-9A-HJ-NP-Za-km-z]+$/;
 /** First byte of every TRON address on every TRON network. */
 const TRON_PREFIX = 0x41;
 const ED25519_KEY_BYTES = 32;
@@ -31,22 +30,7 @@ export function tronAddress(publicKey: Uint8Array): string {
 
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
-/** Base58 in Bitcoin's alphabet; leading zero bytes become `1`. */
-export function base58(bytes: Uint8Array): string {
-  let value = BigInt(`0x00${Buffer.from(bytes).toString('hex')}`);
-  let text = '';
-  for (; value > 0n; value /= 58n) text = BASE58[Number(value % 58n)] + text;
-  let zeros = 0;
-  while (zeros < bytes.length && bytes[zeros] === 0) zeros += 1;
-  return '1'.repeat(zeros) + text;
-}
-
 /** True for the base58 form of exactly 32 bytes: what Solana calls a public key. Whether it is on the curve is not checked. */
 export function isSolanaPublicKey(text: string): boolean {
-  if (text.length < 32 || text.length > 44 || !BASE58_FORM.test(text)) return false;
-  let value = 0n;
-  for (const character of text) value = value * 58n + BigInt(BASE58.indexOf(character));
-  const digits = value === 0n ? '' : value.toString(16);
-  const zeros = /^1*/.exec(text)![0].length;
-  return zeros + Math.ceil(digits.length / 2) === ED25519_KEY_BYTES;
+  return text.length >= 32 && text.length <= 44 && fromBase58(text)?.length === ED25519_KEY_BYTES;
 }

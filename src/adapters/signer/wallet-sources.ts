@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { WalletSource } from '../../ports/signer-protocol.ts';
+import type { Mode } from '../../domain/ids.ts';
+
+/** Environment variables that hold secrets; after `takeWalletSources` they are gone from the environment given. */
+export const SECRET_VARIABLES = ['WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE', 'TEST_WALLET_KEYSTORE_PASSPHRASE'] as const;
+
+export class InvalidWalletSettings extends Error {
+  override readonly name = 'InvalidWalletSettings';
+}
+
+/**
+ * Takes the wallet settings out of an environment: `WALLET_MNEMONIC`, or `WALLET_KEYSTORE` (a file) with
+ * `WALLET_KEYSTORE_PASSPHRASE` or `WALLET_KEYSTORE_PASSPHRASE_FILE`; with `TEST_` in front for test mode. Call it with
+ * `process.env` before anything else starts: the secrets are deleted from it, so that no later child, crash report or
+ * library can read them there. What the system keeps in `/proc/<pid>/environ` cannot be deleted (see
+ * `docs/wallet.md`). Throws `InvalidWalletSettings`.
+ */
+export function takeWalletSources(env: Record<string, string | undefined>): { readonly [mode in Mode]?: WalletSource } {
+  const sources: { [mode in Mode]?: WalletSource } = {};
+  try {
+    for (const mode of ['live', 'test'] as const) {
+      const source = sourceOf(env, mode === 'test' ? 'TEST_' : '');
+      if (source) sources[mode] = source;
+    }
+    return sources;
+  } finally {
+    for (const name of SECRET_VARIABLES) delete env[name];
+  }
+}
+
+function sourceOf(env: Readonly<Record<string, string | undefined>>, prefix: '' | 'TEST_'): WalletSource | null {
+  const mnemonic = env[`${prefix}WALLET_MNEMONIC`];
+  const file = env[`${prefix}WALLET_KEYSTORE`];
+  if (mnemonic && file) throw new InvalidWalletSettings(`set ${prefix}WALLET_MNEMONIC or ${prefix}WALLET_KEYSTORE, not both`);
+  if (mnemonic) return { kind: 'mnemonic', mnemonic };
+  if (!file) return null;
+  const passphrase = env[`${prefix}WALLET_KEYSTORE_PASSPHRASE`] ?? passphraseFrom(env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`]);
+  if (!passphrase) throw new InvalidWalletSettings(`${prefix}WALLET_KEYSTORE needs ${prefix}WALLET_KEYSTORE_PASSPHRASE or ..._FILE`);
+  return { kind: 'keystore', file, passphrase };
+}
+
+function passphraseFrom(file: string | undefined): string | null {
+  if (!file) return null;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new InvalidWalletSettings(`the passphrase file cannot be read: ${file}`);
+  }
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import type { Mode } from '../domain/ids.ts';
+import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
+import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
+import { KeystoreRefused } from './keystore.ts';
+import { startSignerServer } from './server.ts';
+import { InvalidMnemonic, Wallet } from './wallet.ts';
+import { readMnemonic } from './wallet-source.ts';
+
+/*
+ * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input, says
+ * on standard output that it is ready, serves a Unix socket, and ends when standard input ends, so it never outlives its
+ * parent, however that ended.
+ */
+
+const walletSource = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('mnemonic'), mnemonic: z.string().max(1024) }),
+  z.strictObject({ kind: z.literal('keystore'), file: z.string().min(1), passphrase: z.string().min(1).max(1024) }),
+  z.strictObject({ kind: z.literal('sandbox'), directory: z.string().min(1) }),
+]);
+const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
+  socketPath: z.string().min(1),
+  token: z.string().regex(/^[0-9a-f]{64}$/),
+  wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
+});
+
+/** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */
+const GRACE_MS = 15_000;
+
+function openWallets(sources: SignerBootstrap['wallets']): ReadonlyMap<Mode, Wallet> {
+  const wallets = new Map<Mode, Wallet>();
+  for (const mode of ['live', 'test'] as const) {
+    const source = sources[mode];
+    if (source) wallets.set(mode, new Wallet(readMnemonic(mode, source)));
+  }
+  if (wallets.size === 2 && wallets.get('live')!.evmXpub === wallets.get('test')!.evmXpub) {
+    throw new KeystoreRefused('live and test keys are the same: test mode must never touch addresses that hold real money');
+  }
+  return wallets;
+}
+
+function say(line: SignerStarted): void {
+  process.stdout.write(jsonLine(line));
+}
+
+async function start(value: unknown): Promise<void> {
+  const bootstrap = bootstrapSchema.safeParse(value);
+  if (!bootstrap.success) throw new KeystoreRefused('the bootstrap line is malformed');
+  const { socketPath, token, wallets } = bootstrap.data;
+  await startSignerServer(socketPath, token, { wallets: openWallets(wallets) });
+}
+
+function giveUp(error: unknown): void {
+  const known = error instanceof KeystoreRefused || error instanceof InvalidMnemonic;
+  const reason = known
+    ? error.message
+    : `unexpected ${error instanceof Error ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}` : 'failure'}`;
+  say({ ready: false, reason: reason.trim() });
+  process.exitCode = 1;
+  process.stdin.destroy();
+}
+
+process.umask(0o077);
+// The parent decides when the signer ends; a signal to the whole group must not take the keys away from its last work.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => setTimeout(() => process.exit(0), GRACE_MS).unref());
+process.stdin.on('end', () => process.exit());
+process.stdin.on('error', () => process.exit());
+
+let told = false;
+readJsonLines(process.stdin, {
+  onFault: () => giveUp(new KeystoreRefused('the bootstrap line is malformed')),
+  onValue: (value) => {
+    if (told) return;
+    told = true;
+    start(value).then(() => say({ ready: true }), giveUp);
+  },
+});

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { Mode } from '../domain/ids.ts';
+import type { WatchOnlyExport } from '../ports/signer.ts';
+import { MAX_SOLANA_KEYS_PER_REQUEST, type SignerErrorCode } from '../ports/signer-protocol.ts';
+import type { Wallet } from './wallet.ts';
+
+/** A request the signer will not serve: a value of the protocol, thrown only between here and `answerRequest`. */
+export class MethodRefused extends Error {
+  override readonly name = 'MethodRefused';
+  readonly code: SignerErrorCode;
+  constructor(code: SignerErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Everything a method may use. Signing methods add their policy and their journal here. */
+export interface SignerContext {
+  readonly wallets: ReadonlyMap<Mode, Wallet>;
+}
+
+interface Method<Params, Result> {
+  readonly params: z.ZodType<Params>;
+  run(params: Params, context: SignerContext): Result | Promise<Result>;
+}
+
+/** Keeps the parameter type of each method together with its schema. */
+const method = <Params, Result>(definition: Method<Params, Result>): Method<unknown, Result> => definition as Method<unknown, Result>;
+
+const mode = z.enum(['live', 'test']);
+const index = z.int().min(0).max(0x7fff_ffff);
+const keyCount = z.int().min(0).max(MAX_SOLANA_KEYS_PER_REQUEST);
+
+/** The whole of what the signer can be asked. What is not here does not exist. */
+const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, Method<unknown, unknown>>([
+  [
+    'exportWatchOnly',
+    method({
+      params: z.strictObject({ mode, solanaPoolSize: keyCount }),
+      run: ({ mode, solanaPoolSize }, context): WatchOnlyExport => {
+        const wallet = walletOf(context, mode);
+        return { mode, evmXpub: wallet.evmXpub, tronXpub: wallet.tronXpub, solanaPool: wallet.solanaPublicKeys(0, solanaPoolSize) };
+      },
+    }),
+  ],
+  [
+    'exportSolanaKeys',
+    method({
+      params: z.strictObject({ mode, fromIndex: index, count: keyCount }).refine(({ fromIndex, count }) => fromIndex + count <= 0x8000_0000),
+      run: ({ mode, fromIndex, count }, context): string[] => walletOf(context, mode).solanaPublicKeys(fromIndex, count),
+    }),
+  ],
+]);
+
+/** Runs a method. Throws `MethodRefused`; anything else is a bug. */
+export async function callMethod(name: string, params: unknown, context: SignerContext): Promise<unknown> {
+  const found = METHODS.get(name);
+  if (!found) throw new MethodRefused('unknown_method', 'the signer has no such method');
+  const parsed = found.params.safeParse(params);
+  if (!parsed.success)
+    throw new MethodRefused('invalid_params', `invalid parameters: ${parsed.error.issues.map(({ path }) => path.join('.')).join(', ')}`);
+  return found.run(parsed.data, context);
+}
+
+function walletOf({ wallets }: SignerContext, mode: Mode): Wallet {
+  const wallet = wallets.get(mode);
+  if (!wallet) throw new MethodRefused('no_wallet', `the signer holds no ${mode} keys`);
+  return wallet;
+}

@@ -1,0 +1,41 @@
+import { createHmac, createPrivateKey, createPublicKey } from 'node:crypto';
+import { HDKey } from 'micro-key-producer/slip10.js';
+
+const HARDENED = 0x8000_0000;
+/** PKCS #8 of an Ed25519 key (RFC 8410) up to its 32 secret bytes. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** A SLIP-10 node of ed25519; every step from it is hardened. */
+interface Node {
+  readonly key: Uint8Array;
+  readonly chainCode: Uint8Array;
+}
+
+/** Collection keys `m/44'/501'/i'/0'`. Holds private keys: never leaves the signer. */
+export class SolanaKeys {
+  readonly #branch: Node;
+
+  constructor(seed: Uint8Array) {
+    const { privateKey, chainCode } = HDKey.fromMasterSeed(seed).derive("m/44'/501'");
+    this.#branch = { key: privateKey, chainCode };
+  }
+
+  /** 32 bytes each, for `count` indexes from `fromIndex` on. */
+  publicKeys(fromIndex: number, count: number): Buffer[] {
+    return Array.from({ length: count }, (_, i) => publicKeyOf(child(child(this.#branch, fromIndex + i), 0)));
+  }
+}
+
+/** SLIP-10's child step without the parent's fingerprint, whose elliptic-curve work nobody needs here. */
+function child({ key, chainCode }: Node, index: number): Node {
+  const data = Buffer.alloc(37);
+  data.set(key, 1);
+  data.writeUInt32BE(index + HARDENED, 33);
+  const digest = createHmac('sha512', chainCode).update(data).digest();
+  return { key: digest.subarray(0, 32), chainCode: digest.subarray(32) };
+}
+
+function publicKeyOf({ key }: Node): Buffer {
+  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, key]), format: 'der', type: 'pkcs8' });
+  return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
+}
