@@ -7,7 +7,7 @@ export interface RowRef {
   readonly key: string;
 }
 
-/** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` may be read. */
+/** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen` may be read. */
 export type RowReader = (table: string, key: string) => Row | null;
 
 /**
@@ -21,5 +21,7 @@ export interface Projection {
   readonly tables: readonly string[];
   readonly lists: readonly string[];
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
+  /** Rows that can be named only with the first ones at hand, such as the counters of a session's merchant. */
+  needsThen?(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowRef[];
   apply(event: StoredEvent<DomainEvent>, read: RowReader): readonly Change[];
 }

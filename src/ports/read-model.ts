@@ -5,7 +5,8 @@ export type Row = { readonly [key: string]: JsonValue };
 
 /**
  * What a projection does to the tables. A list holds members in the order of `order` (a dense ordinal the projection
- * counts itself), each with the time it is listed under; `atSec` never falls within a list.
+ * counts itself, starting at 0), each with the time it is listed under; `atSec` never falls within a list, and an order belongs to
+ * one member for ever. Every change may be repeated: enlisting a member of the list and delisting a stranger change nothing.
  */
 export type Change =
   | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: Row }

@@ -1,0 +1,21 @@
+import type { Change, Row } from '../src/ports/read-model.ts';
+import type { SessionRow } from './session-row.ts';
+
+/** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
+export const DUE_SESSIONS_TABLE = 'due-sessions@1';
+
+const SECOND_DIGITS = 12;
+
+export const dueKey = (expiresAtSec: number, sessionId: string): string => `${String(expiresAtSec).padStart(SECOND_DIGITS, '0')}/${sessionId}`;
+
+const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row?.status === 'processing';
+
+/** A session is due from its creation until its own event ends it. */
+export function dueChanges(before: SessionRow | null, after: SessionRow): Change[] {
+  if (isDue(before) === isDue(after)) return [];
+  const { sessionId, mode, merchantId, networks } = after;
+  const expiresAtSec = before?.expiresAtSec ?? after.expiresAtSec;
+  const key = dueKey(expiresAtSec, sessionId);
+  const row: Row = { sessionId, mode, merchantId, networks, expiresAtSec };
+  return [isDue(after) ? { op: 'put', table: DUE_SESSIONS_TABLE, key, row } : { op: 'delete', table: DUE_SESSIONS_TABLE, key }];
+}

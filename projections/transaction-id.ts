@@ -1,0 +1,20 @@
+import { hash } from 'node:crypto';
+import { base32, type RefundId, type SessionId, type TransactionId } from '../src/domain/ids.ts';
+
+/* A transaction's id is derived from the fact it names, so that every node and every rebuild gives the same. */
+
+/** A transfer to an address of the session. */
+export const depositTransactionId = (session: SessionId, depositKey: string): TransactionId => idOf('deposit', session, depositKey);
+
+/** The payout of one leg of a refund, whichever of its signed transactions lands. */
+export const payoutTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId => idOf('refund', session, refund, legId);
+
+/** What the network took for the payout. */
+export const feeTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId => idOf('fee', session, refund, legId);
+
+const ID_LENGTH = 26;
+
+function idOf(...parts: readonly string[]): TransactionId {
+  const text = parts.map((part) => `${part.length}:${part}`).join('');
+  return `txn_${base32(hash('sha256', text, 'buffer')).slice(0, ID_LENGTH)}` as TransactionId;
+}

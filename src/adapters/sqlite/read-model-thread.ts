@@ -1,0 +1,108 @@
+import { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { FlatApply } from './read-model-changes.ts';
+import type { FromWriter, ToWriter } from './read-model-worker.ts';
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface QueuedApply extends Waiting {
+  readonly apply: FlatApply;
+}
+
+type Settle = (errors: readonly (string | null)[]) => void;
+
+/** The caller's end of the writer's thread. One batch of applies is in flight; the next is what queued meanwhile. */
+export class WriterThread {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, { settle: Settle; fail: (error: Error) => void }>();
+  #queue: QueuedApply[] = [];
+  #isApplying = false;
+  #lastId = 0;
+  #gone: Error | null = null;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.on('message', (message: FromWriter) => {
+      if (message.kind === 'ready') return;
+      const waiting = this.#pending.get(message.id);
+      this.#pending.delete(message.id);
+      waiting?.settle(message.errors);
+    });
+    worker.on('error', (error: Error) => this.#fail(new StoreUnavailable(`the read model's writer failed: ${error.message}`)));
+    worker.on('exit', () => this.#fail(new StoreUnavailable("the read model's writer has ended")));
+  }
+
+  static async start(file: string): Promise<WriterThread> {
+    const worker = new Worker(new URL('./read-model-worker.ts', import.meta.url), { workerData: { file } });
+    await new Promise<void>((resolve, reject) => {
+      worker.once('message', () => resolve());
+      worker.once('error', reject);
+    });
+    return new WriterThread(worker);
+  }
+
+  apply(apply: FlatApply): Promise<void> {
+    if (this.#gone) return Promise.reject(this.#gone);
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ apply, resolve, reject });
+      // The next turn: applies of several projections for the same events become one commit.
+      if (!this.#isApplying && this.#queue.length === 1) queueMicrotask(() => this.#send());
+    });
+  }
+
+  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
+    return this.#ask((id) => ({ kind: 'clear', id, projection, tables, lists }));
+  }
+
+  /** What was queued is applied first. */
+  async close(): Promise<void> {
+    if (this.#gone) return;
+    while (this.#queue.length > 0 || this.#isApplying) await new Promise((resolve) => setImmediate(resolve));
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
+    await this.#ask((id) => ({ kind: 'close', id }));
+    await ended;
+  }
+
+  #send(): void {
+    if (this.#isApplying || this.#queue.length === 0) return;
+    const sent = this.#queue;
+    this.#queue = [];
+    this.#isApplying = true;
+    const settle: Settle = (errors) => {
+      this.#isApplying = false;
+      sent.forEach((one, index) => {
+        const error = errors[index];
+        if (error) one.reject(new Error(`the read model refused ${one.apply.projection}: ${error}`));
+        else one.resolve();
+      });
+      this.#send();
+    };
+    const fail = (error: Error): void => sent.forEach((one) => one.reject(error));
+    this.#post((id) => ({ kind: 'apply', id, batch: sent.map((one) => one.apply) }), settle, fail);
+  }
+
+  #ask(message: (id: number) => ToWriter): Promise<void> {
+    if (this.#gone) return Promise.reject(this.#gone);
+    return new Promise((resolve, reject) => {
+      this.#post(message, ([error]) => (error ? reject(new Error(error)) : resolve()), reject);
+    });
+  }
+
+  #post(message: (id: number) => ToWriter, settle: Settle, fail: (error: Error) => void): void {
+    this.#lastId += 1;
+    this.#pending.set(this.#lastId, { settle, fail });
+    this.#worker.postMessage(message(this.#lastId));
+  }
+
+  #fail(error: Error): void {
+    this.#gone ??= error;
+    for (const { fail } of this.#pending.values()) fail(error);
+    for (const { reject } of this.#queue) reject(error);
+    this.#pending.clear();
+    this.#queue = [];
+    this.#isApplying = false;
+  }
+}

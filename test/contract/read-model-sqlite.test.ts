@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
+import { readModelContract } from './read-model.contract.ts';
+
+readModelContract('SQLite', openTemporaryReadModel);
+
+describe('the file of the SQLite read model', () => {
+  it('is replaced by an empty one when it is not a database or of another version', async () => {
+    const opened = await openTemporaryReadModel();
+    try {
+      await opened.model.apply('records', [{ op: 'put', table: 'rows@1', key: 'a', row: { n: 1 } }], '1');
+      await opened.model.close();
+      const file = join(opened.dataDir, 'read-model.db');
+      const db = new DatabaseSync(file);
+      db.exec('PRAGMA user_version = 999');
+      db.close();
+      const empty = await opened.reopen();
+      expect(await empty.checkpoint('records')).toBeNull();
+      await empty.close();
+      writeFileSync(file, 'not a database '.repeat(1000));
+      const again = await opened.reopen();
+      expect(await again.get('rows@1', 'a')).toBeNull();
+    } finally {
+      await opened.dispose();
+    }
+  });
+
+  it('leaves nothing of cleared lists behind', async () => {
+    const opened = await openTemporaryReadModel();
+    try {
+      const members = Array.from(
+        { length: 12_000 },
+        (_, order) => ({ op: 'enlist', list: 'one@1/x', member: `m${order}`, order, atSec: order }) as const,
+      );
+      await opened.model.apply('one', members, '1');
+      await opened.model.clear('one', [], ['one@1/']);
+      const db = new DatabaseSync(join(opened.dataDir, 'read-model.db'), { readOnly: true });
+      const left = (): number =>
+        ['list_members', 'list_leaves', 'list_seconds', 'dropped_lists'].reduce(
+          (sum, table) => sum + (db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n,
+          0,
+        );
+      await expect.poll(left, { timeout: 10_000 }).toBe(0);
+      db.close();
+    } finally {
+      await opened.dispose();
+    }
+  });
+});

@@ -1,0 +1,243 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+
+/** A read model of its own for one test: `reopen` closes it and opens what is stored again. */
+export interface OpenedReadModel {
+  readonly model: ReadModel;
+  reopen(): Promise<ReadModel>;
+  /** Closes whatever is open and removes what was stored. */
+  dispose(): Promise<void>;
+}
+
+const LIST = 'records@1/test/mer_a/*';
+const SECOND = 1_800_000_000;
+/** Three members a second, from order 0. */
+const atSec = (order: number): number => SECOND + Math.floor(order / 3);
+const name = (order: number): string => `member-${order}`;
+
+const enlist = (order: number, list = LIST): Change => ({ op: 'enlist', list, member: name(order), order, atSec: atSec(order) });
+const delist = (order: number, list = LIST): Change => ({ op: 'delist', list, member: name(order), order });
+const put = (table: string, key: string, row: Record<string, string | number>): Change => ({ op: 'put', table, key, row });
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+/** What every read model must do; `open` gives an empty one. */
+export function readModelContract(adapter: string, open: () => Promise<OpenedReadModel>): void {
+  describe(`read model contract: ${adapter}`, () => {
+    let opened: OpenedReadModel;
+    let model: ReadModel;
+    let position = 0;
+    const apply = (...changes: Change[]): Promise<void> => model.apply('records', changes, String((position += 1)));
+    const orders = (members: readonly { order: number }[]): number[] => members.map((member) => member.order);
+
+    beforeEach(async () => {
+      opened = await open();
+      model = opened.model;
+      position = 0;
+    });
+    afterEach(() => opened.dispose());
+
+    describe('rows and checkpoints', () => {
+      it('knows no checkpoint, row or member before the first apply', async () => {
+        expect(await model.checkpoint('records')).toBeNull();
+        expect(await model.get('rows@1', 'a')).toBeNull();
+        expect(await model.getMany('rows@1', ['a', 'b'])).toEqual([null, null]);
+        expect(await model.scan('rows@1', { limit: 10 })).toEqual([]);
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
+        expect(await model.before(LIST, { before: null, limit: 10 })).toEqual([]);
+      });
+
+      it('keeps rows and the checkpoint of an apply over a restart', async () => {
+        await apply(put('rows@1', 'a', { n: 1, text: 'ä "quoted" \u2028' }), enlist(0));
+        model = await opened.reopen();
+        expect(await model.checkpoint('records')).toBe('1');
+        expect(await model.get('rows@1', 'a')).toEqual({ n: 1, text: 'ä "quoted" \u2028' });
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(0), order: 0 }], total: 1 });
+      });
+
+      it('moves the checkpoint of an apply without changes', async () => {
+        await apply();
+        expect(await model.checkpoint('records')).toBe('1');
+      });
+
+      it('keeps a checkpoint for each projection', async () => {
+        await Promise.all([model.apply('one', [], '5'), model.apply('other', [], '7')]);
+        expect([await model.checkpoint('one'), await model.checkpoint('other')]).toEqual(['5', '7']);
+      });
+
+      it('replaces a row by the last put and forgets it after a delete', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }), put('rows@1', 'a', { n: 2 }), put('rows@1', 'b', { n: 3 }));
+        expect(await model.getMany('rows@1', ['b', 'a', 'c'])).toEqual([{ n: 3 }, { n: 2 }, null]);
+        await apply({ op: 'delete', table: 'rows@1', key: 'a' }, { op: 'delete', table: 'rows@1', key: 'never' });
+        expect(await model.getMany('rows@1', ['b', 'a'])).toEqual([{ n: 3 }, null]);
+      });
+
+      it('keeps equal keys of different tables apart', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }), put('others@1', 'a', { n: 2 }));
+        expect([await model.get('rows@1', 'a'), await model.get('others@1', 'a')]).toEqual([{ n: 1 }, { n: 2 }]);
+      });
+
+      it('applies all of an apply or nothing, the checkpoint included', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }));
+        const broken = model.apply(
+          'records',
+          [put('rows@1', 'a', { n: 2 }), put('new@1', 'a', { n: 2 }), enlist(0), { ...enlist(1), order: 0.5 } as Change],
+          '2',
+        );
+        const beside = model.apply('beside', [put('beside@1', 'a', { n: 3 })], '2');
+        await expect(broken).rejects.toThrow();
+        await beside;
+        expect(await model.checkpoint('records')).toBe('1');
+        expect(await model.get('rows@1', 'a')).toEqual({ n: 1 });
+        expect(await model.get('new@1', 'a')).toBeNull();
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
+        expect([await model.checkpoint('beside'), await model.get('beside@1', 'a')]).toEqual(['2', { n: 3 }]);
+        await apply(enlist(0));
+        expect((await model.page(LIST, { offset: 0, limit: 10 })).total).toBe(1);
+      });
+
+      it('scans a table in the order of its keys, a page at a time', async () => {
+        await apply(...['b', 'a', 'd', 'c', '10', '9'].map((key) => put('rows@1', key, { key })));
+        const first = await model.scan('rows@1', { limit: 4 });
+        expect(first.map((entry) => entry.key)).toEqual(['10', '9', 'a', 'b']);
+        expect(await model.scan('rows@1', { afterKey: 'b', limit: 4 })).toEqual([
+          { key: 'c', row: { key: 'c' } },
+          { key: 'd', row: { key: 'd' } },
+        ]);
+      });
+    });
+
+    describe('lists', () => {
+      it('pages newest first with the total, past the end with no members', async () => {
+        await apply(...upTo(45).map((order) => enlist(order)));
+        const pages = await Promise.all([0, 20, 40, 45, 10_000].map((offset) => model.page(LIST, { offset, limit: 20 })));
+        expect(pages.map((page) => page.total)).toEqual([45, 45, 45, 45, 45]);
+        expect(pages.map((page) => orders(page.members))).toEqual([
+          upTo(20).map((n) => 44 - n),
+          upTo(20).map((n) => 24 - n),
+          [4, 3, 2, 1, 0],
+          [],
+          [],
+        ]);
+        expect(pages[0]!.members[0]).toEqual({ member: name(44), order: 44 });
+      });
+
+      it('pages by rank when members have left and came late', async () => {
+        await apply(
+          ...upTo(300)
+            .filter((n) => n !== 7)
+            .map((order) => enlist(order)),
+        );
+        await apply(
+          ...upTo(300)
+            .filter((n) => n % 3 !== 0 && n !== 7)
+            .map((order) => delist(order)),
+          enlist(7),
+        );
+        const left = upTo(300)
+          .filter((n) => n % 3 === 0 || n === 7)
+          .reverse();
+        const { members, total } = await model.page(LIST, { offset: 60, limit: 45 });
+        expect([total, orders(members)]).toEqual([left.length, left.slice(60)]);
+      });
+
+      it('finds ranks far apart, where most orders are not on the list', async () => {
+        const far = [0, 63, 64, 65_535, 65_536, 131_072, 1_000_000, 1_000_001];
+        await apply(...far.map((order) => enlist(order)));
+        const found = await Promise.all(upTo(8).map(async (offset) => (await model.page(LIST, { offset, limit: 1 })).members[0]?.order));
+        expect(found).toEqual([...far].reverse());
+        await apply(delist(65_535), delist(1_000_000));
+        expect(orders((await model.page(LIST, { offset: 1, limit: 3 })).members)).toEqual([131_072, 65_536, 64]);
+      });
+
+      it('takes a repeated enlist and the delist of a stranger as nothing', async () => {
+        await apply(enlist(1), enlist(1), delist(2), { op: 'delist', list: LIST, member: 'somebody else', order: 1 });
+        await apply(enlist(1), delist(3, 'no such list'));
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(1), order: 1 }], total: 1 });
+      });
+
+      it('ends empty when every member left, and takes them back', async () => {
+        await apply(enlist(0), enlist(70_000));
+        await apply(delist(0), delist(70_000));
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
+        await apply(enlist(70_000));
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(70_000), order: 70_000 }], total: 1 });
+      });
+
+      it('walks down by order, whatever is added meanwhile', async () => {
+        await apply(...upTo(10).map((order) => enlist(order)));
+        const first = await model.before(LIST, { before: null, limit: 4 });
+        await apply(enlist(10));
+        const second = await model.before(LIST, { before: first.at(-1)!.order, limit: 4 });
+        const third = await model.before(LIST, { before: second.at(-1)!.order, limit: 4 });
+        expect([first, second, third].map(orders)).toEqual([
+          [9, 8, 7, 6],
+          [5, 4, 3, 2],
+          [1, 0],
+        ]);
+        expect(await model.before(LIST, { before: 0, limit: 4 })).toEqual([]);
+      });
+
+      it('takes a range of seconds, both included, with its total', async () => {
+        await apply(...upTo(30).map((order) => enlist(order)));
+        await apply(delist(6), delist(14));
+        const range = { fromSec: SECOND + 2, toSec: SECOND + 4 };
+        expect(await model.page(LIST, { offset: 0, limit: 3, ...range })).toEqual({
+          members: [13, 12, 11].map((order) => ({ member: name(order), order })),
+          total: 7,
+        });
+        expect(orders((await model.page(LIST, { offset: 5, limit: 9, ...range })).members)).toEqual([8, 7]);
+        expect(orders(await model.before(LIST, { before: 12, limit: 9, ...range }))).toEqual([11, 10, 9, 8, 7]);
+        expect((await model.page(LIST, { offset: 0, limit: 1, fromSec: SECOND + 9 })).total).toBe(3);
+        expect((await model.page(LIST, { offset: 0, limit: 1, toSec: SECOND })).total).toBe(3);
+        for (const none of [{ fromSec: SECOND + 10 }, { toSec: SECOND - 1 }, { fromSec: SECOND + 5, toSec: SECOND + 3 }]) {
+          expect(await model.page(LIST, { offset: 0, limit: 9, ...none })).toEqual({ members: [], total: 0 });
+          expect(await model.before(LIST, { before: null, limit: 9, ...none })).toEqual([]);
+        }
+      });
+
+      it('takes a range that lies between the seconds of its members', async () => {
+        const sparse = (order: number): Change => ({ op: 'enlist', list: LIST, member: name(order), order, atSec: SECOND + order * 10 });
+        await apply(...upTo(5).map(sparse));
+        expect(orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 39 })).members)).toEqual([3, 2]);
+        expect((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 19 })).total).toBe(0);
+      });
+
+      it('knows the seconds of members that came back in another order', async () => {
+        await apply(...[9, 3, 6, 0, 4].map((order) => enlist(order)));
+        await apply(delist(3), delist(9));
+        await apply(enlist(3));
+        expect(orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 1, toSec: SECOND + 1 })).members)).toEqual([4, 3]);
+      });
+    });
+
+    describe('clear', () => {
+      it('forgets everything of one projection and nothing of another', async () => {
+        await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
+        await model.apply('other', [put('other@1', 'a', { n: 2 }), enlist(0, 'other@1/x')], '9');
+        expect(await model.get('one@1', 'a')).toEqual({ n: 1 });
+        await model.clear('one', ['one@1', 'never@1'], ['one@1/']);
+        expect([await model.checkpoint('one'), await model.get('one@1', 'a')]).toEqual([null, null]);
+        expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
+        expect([await model.checkpoint('other'), await model.get('other@1', 'a')]).toEqual(['9', { n: 2 }]);
+        expect((await model.page('other@1/x', { offset: 0, limit: 10 })).total).toBe(1);
+      });
+
+      it('fills again as if nothing had been there', async () => {
+        await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
+        await model.clear('one', ['one@1'], ['one@1/']);
+        await model.apply('one', [put('one@1', 'b', { n: 2 }), enlist(3, 'one@1/x')], '1');
+        expect(await model.getMany('one@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
+        expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(3), order: 3 }], total: 1 });
+        expect((await model.page('one@1/x', { offset: 0, limit: 10, fromSec: SECOND, toSec: SECOND })).total).toBe(0);
+      });
+    });
+
+    it('applies what was given before it closed', async () => {
+      const applies = upTo(20).map((order) => apply(put('rows@1', String(order), { order }), enlist(order)));
+      model = await opened.reopen();
+      await Promise.all(applies);
+      expect((await model.page(LIST, { offset: 0, limit: 1 })).total).toBe(20);
+      expect(await model.checkpoint('records')).toBe('20');
+    });
+  });
+}
