@@ -15,23 +15,35 @@ export interface DeliveryScheduled {
     /** The exact bytes of every attempt and replay, as text. */
     readonly body: string;
     readonly scheduledAtMs: number;
+    /** Present when the merchant asked for a sample: no fact of a session stands behind it. */
+    readonly sample?: true;
   };
 }
 
 export type AttemptFailure =
-  | 'network' | 'dns' | 'tls' | 'timeout' | 'http_429' | 'http_5xx' | 'http_4xx' | 'redirect' | 'gone' | 'invalid_response' | 'blocked' | 'no_endpoint';
+  'network' | 'dns' | 'tls' | 'timeout' | 'http_429' | 'http_5xx' | 'http_4xx' | 'redirect' | 'gone' | 'invalid_response' | 'blocked' | 'no_endpoint';
 
 export interface DeliveryAttempted {
   readonly type: 'DeliveryAttempted';
   readonly data: {
     readonly notificationId: NotificationId;
+    readonly merchantId: MerchantId;
+    /** The endpoint as it stood at this attempt; null when the merchant had none. */
+    readonly endpointId: string | null;
+    /** 1 for the first. */
     readonly attempt: number;
+    /** The nonce that was sent: tells attempts apart, and finds them in a receiver's log. */
+    readonly nonce: string;
     readonly startedAtMs: number;
     readonly durationMs: number;
     /** IP address the attempt was pinned to. */
     readonly address: string | null;
     readonly status: number | null;
     readonly failure: AttemptFailure | null;
+    /** What went wrong in the words of the network, such as `ECONNREFUSED`: short, printable ASCII, no secret. */
+    readonly detail: string | null;
+    /** True when the answer's body was cut: too long, too slow, or the connection broke after the head. */
+    readonly answerIncomplete: boolean;
     /** SHA-256 (hex) of the kept answer; the answer itself lives in a table with a lifetime. */
     readonly answerHash: string | null;
     /** When the next attempt is due; null when none is. */
@@ -65,14 +77,16 @@ export interface DeliveryBlocked {
 
 export interface RedeliveryRequested {
   readonly type: 'RedeliveryRequested';
-  readonly data: { readonly notificationId: NotificationId; readonly by: string; readonly requestedAtMs: number };
+  readonly data: {
+    readonly notificationId: NotificationId;
+    readonly merchantId: MerchantId;
+    readonly sessionId: string;
+    readonly by: string;
+    readonly requestedAtMs: number;
+    /** True for one of many: sent at the pace of a recovering endpoint. */
+    readonly bulk: boolean;
+  };
 }
 
 export type DeliveryEvent =
-  | DeliveryScheduled
-  | DeliveryAttempted
-  | DeliverySucceeded
-  | DeliveryExhausted
-  | DeliveryRejected
-  | DeliveryBlocked
-  | RedeliveryRequested;
+  DeliveryScheduled | DeliveryAttempted | DeliverySucceeded | DeliveryExhausted | DeliveryRejected | DeliveryBlocked | RedeliveryRequested;

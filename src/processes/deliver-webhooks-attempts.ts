@@ -1,0 +1,101 @@
+import { hash } from 'node:crypto';
+import type { DeliveryAttempted } from '../domain/events/delivery-events.ts';
+import type { NotificationId } from '../domain/ids.ts';
+import { deliveryStream } from '../domain/streams.ts';
+import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
+import type { EndpointDirectory, WebhookEndpoint } from '../ports/endpoint-directory.ts';
+import { StoreUnavailable } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { Timers } from '../ports/timers.ts';
+import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts';
+import { ConcurrencyExhausted } from '../runtime/command-handler.ts';
+import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
+import { readRetryAfterMs, type DeliveryState, type RecordAttempt, type RetrySchedule } from '../../state-machines/webhook-delivery.decider.ts';
+import { signedHeaders } from './deliver-webhooks-signing.ts';
+
+export interface AttemptDeps {
+  readonly handler: DeliveryHandler;
+  readonly directory: EndpointDirectory;
+  readonly sender: WebhookSender;
+  readonly answers: DeliveryAnswers;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly headerPrefix: string;
+  readonly schedule: RetrySchedule;
+  /** True once the process is to end: an outcome that cannot be stored is then left to the next start. */
+  readonly isStopping: () => boolean;
+}
+
+const NO_ENDPOINT: WebhookAnswer = {
+  status: null,
+  fault: null,
+  detail: null,
+  address: null,
+  durationMs: 0,
+  retryAfter: null,
+  body: new Uint8Array(0),
+  incomplete: false,
+};
+const STORE_RETRY_MS = 250;
+const ACTOR = 'process:deliver-webhooks';
+
+/** Makes one attempt of a delivery and records it; resolves with the delivery as it then stands. */
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  state: DeliveryState,
+  trigger: DeliveryAttempted['data']['trigger'],
+): Promise<DeliveryState> {
+  const { timers, directory } = deps;
+  const { scheduled, attempts } = state.context;
+  if (!scheduled) throw new Error('an attempt of a delivery that was never scheduled');
+  const endpoint = directory.endpointOf(scheduled.merchantId);
+  const startedAtMs = timers.nowMs();
+  const nonce = deps.random.uuid();
+  const answer = endpoint ? await post(deps, state, endpoint, startedAtMs, nonce) : NO_ENDPOINT;
+  if (answer.body.length > 0)
+    deps.answers.keep({ notificationId: scheduled.notificationId, attempt: attempts + 1, atMs: startedAtMs, body: answer.body });
+  const command: RecordAttempt = {
+    type: 'RecordAttempt',
+    trigger,
+    endpointId: endpoint?.endpointId ?? null,
+    nonce,
+    startedAtMs,
+    durationMs: answer.durationMs,
+    address: answer.address,
+    status: answer.status,
+    fault: endpoint ? answer.fault : 'no_endpoint',
+    detail: answer.detail,
+    answerHash: answer.body.length > 0 ? hash('sha256', answer.body, 'hex') : null,
+    answerIncomplete: answer.incomplete,
+    retryAfterMs: readRetryAfterMs(answer.retryAfter, timers.nowMs()),
+    jitter: fractionOf(deps.random),
+    durableRedelivery: endpoint?.durableRedelivery ?? false,
+    schedule: deps.schedule,
+  };
+  return record(deps, scheduled.notificationId, command);
+}
+
+function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint, nowMs: number, nonce: string): Promise<WebhookAnswer> {
+  const { notificationId, eventType, body, merchantId } = state.context.scheduled!;
+  const headers = signedHeaders({ prefix: deps.headerPrefix, endpoint, eventType, eventId: notificationId, body, nowMs, nonce });
+  return deps.sender.send({ merchantId, url: endpoint.url, headers, body, attempt: state.context.attempts + 1 });
+}
+
+/** The attempt was made, so its outcome is recorded however long the store is away; recording it twice changes nothing. */
+async function record(deps: AttemptDeps, id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
+  for (;;) {
+    try {
+      const result = await deps.handler.execute(deliveryStream(id), command, { correlationId: id, actor: ACTOR });
+      return result.state;
+    } catch (error) {
+      const passing = error instanceof StoreUnavailable || error instanceof ConcurrencyExhausted;
+      if (!passing || deps.isStopping()) throw error;
+      await new Promise<void>((resolve) => deps.timers.at(deps.timers.nowMs() + STORE_RETRY_MS, resolve));
+    }
+  }
+}
+
+function fractionOf(random: Random): number {
+  const [high = 0, low = 0] = random.bytes(2);
+  return (high * 256 + low) / 65_535;
+}

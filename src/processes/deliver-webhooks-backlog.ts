@@ -1,0 +1,177 @@
+import type { MerchantId, NotificationId } from '../domain/ids.ts';
+import type { Position } from '../ports/event-store.ts';
+import type { Change, ReadModel, Row } from '../ports/read-model.ts';
+
+/** Name of the checkpoint, and the tables that move with it. */
+const NAME = 'deliver-webhooks';
+const STATE = 'webhook-process';
+/** Deliveries that need an attempt soon, by merchant in the order of the log. */
+const QUEUE = 'webhook-queue';
+/** Deliveries whose next attempt is far off, by time. */
+const LATER = 'webhook-later';
+/** How endpoints have fared (see `EndpointHealth`). */
+const HEALTH = 'webhook-health';
+const PARKED = 'webhook-parked';
+
+const PAD = 16;
+const pad = (value: number): string => String(Math.max(0, Math.floor(value))).padStart(PAD, '0');
+const MAX_DIRTY = 2_000;
+
+export interface RowRef {
+  readonly table: string;
+  readonly key: string;
+}
+
+/** A delivery that may need an attempt: its own stream says whether it does. */
+export interface BacklogEntry {
+  readonly ref: RowRef;
+  readonly id: NotificationId;
+  readonly merchantId: MerchantId;
+  readonly sessionId: string;
+  readonly seq: number;
+}
+
+/**
+ * The durable to-do list of the delivery process, one with its checkpoint in the log. It names at least every delivery
+ * that needs an attempt as of the checkpoint; it may name more, since the delivery's stream decides. So it never has to
+ * be written before an attempt, and most deliveries are over before they would be written at all.
+ */
+export class Backlog {
+  readonly #readModel: ReadModel;
+  #dirty = new Map<string, Change>();
+  #flushing: Promise<void> = Promise.resolve();
+  #flushed: Position | null = null;
+  #seq = 0;
+
+  constructor(readModel: ReadModel) {
+    this.#readModel = readModel;
+  }
+
+  /** Where the log was left; null for the beginning. */
+  async open(): Promise<Position | null> {
+    const [checkpoint, state] = await Promise.all([this.#readModel.checkpoint(NAME), this.#readModel.get(STATE, 'state')]);
+    this.#seq = Number(state?.['seq'] ?? 0);
+    this.#flushed = checkpoint;
+    return checkpoint;
+  }
+
+  get lastSeq(): number {
+    return this.#seq;
+  }
+
+  get dirty(): number {
+    return this.#dirty.size;
+  }
+
+  get isCrowded(): boolean {
+    return this.#dirty.size >= MAX_DIRTY;
+  }
+
+  /** Writes down a delivery that needs an attempt soon. */
+  enqueue(id: NotificationId, merchantId: MerchantId, sessionId: string): BacklogEntry {
+    this.#seq += 1;
+    return this.#put({ table: QUEUE, key: `${merchantId}:${pad(this.#seq)}` }, { id, merchantId, sessionId, seq: this.#seq });
+  }
+
+  /** Moves a delivery to the time of its next attempt. */
+  postpone(entry: Omit<BacklogEntry, 'ref'>, from: RowRef, dueAtMs: number): BacklogEntry {
+    this.remove(from);
+    return this.#put(
+      { table: LATER, key: `${pad(dueAtMs)}:${entry.id}` },
+      { id: entry.id, merchantId: entry.merchantId, sessionId: entry.sessionId, seq: entry.seq },
+    );
+  }
+
+  remove(ref: RowRef): void {
+    const name = nameOf(ref);
+    // A row that was never written need not be deleted.
+    if (this.#dirty.get(name)?.op === 'put') this.#dirty.delete(name);
+    else this.#dirty.set(name, { op: 'delete', ...ref });
+  }
+
+  /** Entries of one merchant after `afterSeq`, oldest first, as far as they were flushed. */
+  async of(merchantId: MerchantId, afterSeq: number, limit: number): Promise<BacklogEntry[]> {
+    const rows = await this.#readModel.scan(QUEUE, { afterKey: `${merchantId}:${pad(afterSeq)}`, limit });
+    return rows.map((row) => entryOf(QUEUE, row)).filter((entry) => entry.merchantId === merchantId);
+  }
+
+  /** Every merchant with entries in the queue, by skipping from one to the next. */
+  async merchants(): Promise<MerchantId[]> {
+    const merchants: MerchantId[] = [];
+    for (let afterKey = ''; ;) {
+      const [row] = await this.#readModel.scan(QUEUE, { afterKey, limit: 1 });
+      if (!row) return merchants;
+      const { merchantId } = entryOf(QUEUE, row);
+      merchants.push(merchantId);
+      // ";" follows ":", so this is after every entry of the merchant.
+      afterKey = `${merchantId};`;
+    }
+  }
+
+  /** The earliest postponed entries, with their times. */
+  async later(limit: number): Promise<(BacklogEntry & { readonly dueAtMs: number })[]> {
+    const rows = await this.#readModel.scan(LATER, { afterKey: '', limit });
+    return rows.map((row) => ({ ...entryOf(LATER, row), dueAtMs: Number(row.key.slice(0, PAD)) }));
+  }
+
+  async health(): Promise<{ merchantId: MerchantId; row: Row }[]> {
+    const found: { merchantId: MerchantId; row: Row }[] = [];
+    for (let afterKey = ''; ;) {
+      const rows = await this.#readModel.scan(HEALTH, { afterKey, limit: 500 });
+      found.push(...rows.map(({ key, row }) => ({ merchantId: key as MerchantId, row })));
+      const last = rows.at(-1);
+      if (!last) return found;
+      afterKey = last.key;
+    }
+  }
+
+  putHealth(merchantId: MerchantId, row: Row | null): void {
+    const ref = { table: HEALTH, key: merchantId };
+    this.#dirty.set(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
+  }
+
+  /** Keeps an event that could not be handled for a person to look at. */
+  park(position: Position, row: Row): void {
+    this.#put({ table: PARKED, key: position }, row);
+  }
+
+  /** Writes what changed, together with the position up to which the log was handled. */
+  flush(position: Position | null): Promise<void> {
+    this.#flushing = this.#flushing.then(
+      () => this.#write(position),
+      () => this.#write(position),
+    );
+    return this.#flushing;
+  }
+
+  async #write(position: Position | null): Promise<void> {
+    if (position === null || (this.#dirty.size === 0 && position === this.#flushed)) return;
+    const taken = this.#dirty;
+    this.#dirty = new Map();
+    const state: Change = { op: 'put', table: STATE, key: 'state', row: { seq: this.#seq } };
+    try {
+      await this.#readModel.apply(NAME, [...taken.values(), state], position);
+      this.#flushed = position;
+    } catch (error) {
+      this.#dirty = new Map([...taken, ...this.#dirty]);
+      throw error;
+    }
+  }
+
+  #put(ref: RowRef, row: Row): BacklogEntry {
+    this.#dirty.set(nameOf(ref), { op: 'put', ...ref, row });
+    return entryOf(ref.table, { key: ref.key, row });
+  }
+}
+
+const nameOf = ({ table, key }: RowRef): string => `${table} ${key}`;
+
+function entryOf(table: string, { key, row }: { key: string; row: Row }): BacklogEntry {
+  return {
+    ref: { table, key },
+    id: row['id'] as NotificationId,
+    merchantId: row['merchantId'] as MerchantId,
+    sessionId: row['sessionId'] as string,
+    seq: Number(row['seq']),
+  };
+}

@@ -1,0 +1,23 @@
+import type { DeliveryEvent } from '../domain/events/delivery-events.ts';
+import { CommandHandler } from '../runtime/command-handler.ts';
+import { MachineTable } from '../runtime/machine-table.ts';
+import { decideDelivery, type DeliveryCommand } from '../../state-machines/webhook-delivery.decider.ts';
+import { webhookDeliveryMachine, type DeliveryContext, type DeliveryValue } from '../../state-machines/webhook-delivery.machine.ts';
+
+export const deliveryTable = new MachineTable<DeliveryValue, DeliveryContext, DeliveryEvent>(webhookDeliveryMachine);
+
+export type DeliveryHandler = CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>;
+
+type HandlerDeps = Omit<
+  ConstructorParameters<typeof CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>>[0],
+  'aggregate' | 'soleWriter'
+>;
+
+/** The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be behind. */
+export function createDeliveryHandler(deps: HandlerDeps): DeliveryHandler {
+  return new CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>({
+    ...deps,
+    soleWriter: false,
+    aggregate: { table: deliveryTable, decide: decideDelivery, notifies: new Set() },
+  });
+}

@@ -1,0 +1,214 @@
+import { createSecretKey } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { SqliteDeliveryAnswers } from '../../src/adapters/sqlite/delivery-answers.ts';
+import { openSqliteReadModel } from '../../src/adapters/sqlite/read-model.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/http-webhook-sender.ts';
+import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import { base32, type MerchantId, type NotificationId, type SessionId } from '../../src/domain/ids.ts';
+import { isNotifyingType } from '../../src/domain/notifications.ts';
+import { deliveryStream, sessionStream } from '../../src/domain/streams.ts';
+import type { EndpointDirectory, WebhookEndpoint } from '../../src/ports/endpoint-directory.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import type { ReadModel } from '../../src/ports/read-model.ts';
+import { systemTimers, type Timers } from '../../src/ports/timers.ts';
+import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
+import { DeliverWebhooks, type DeliveryAlarm, type DeliverWebhooksOptions } from '../../src/processes/deliver-webhooks.process.ts';
+import { decodeEvent, encodeEvent } from '../../src/runtime/codec.ts';
+import { NotificationIds } from '../../src/runtime/notification-ids.ts';
+import { createDeliveryHandler, type DeliveryHandler } from '../../src/use-cases/webhook-delivery-handler.ts';
+import { createdFacts } from './session-facts.ts';
+
+export const WEBHOOK_SECRET = 'whsec_of_the_test_merchant';
+
+/** Endpoints as tests set them. */
+export class TestDirectory implements EndpointDirectory {
+  readonly endpoints = new Map<MerchantId, WebhookEndpoint>();
+  readonly #listeners = new Set<(merchantId: MerchantId) => void>();
+
+  set(merchantId: MerchantId, url: string, change: Partial<WebhookEndpoint> = {}): void {
+    const secret = createSecretKey(Buffer.from(WEBHOOK_SECRET));
+    this.endpoints.set(merchantId, {
+      endpointId: `we_${merchantId}`,
+      url,
+      secret,
+      nextSecret: null,
+      durableRedelivery: false,
+      suspended: false,
+      ...change,
+    });
+    this.#changed(merchantId);
+  }
+
+  change(merchantId: MerchantId, change: Partial<WebhookEndpoint>): void {
+    this.endpoints.set(merchantId, { ...this.endpoints.get(merchantId)!, ...change });
+    this.#changed(merchantId);
+  }
+
+  remove(merchantId: MerchantId): void {
+    this.endpoints.delete(merchantId);
+    this.#changed(merchantId);
+  }
+
+  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
+    return this.endpoints.get(merchantId) ?? null;
+  }
+
+  async suspend(merchantId: MerchantId): Promise<void> {
+    this.change(merchantId, { suspended: true });
+  }
+
+  onChange(listener: (merchantId: MerchantId) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #changed(merchantId: MerchantId): void {
+    for (const listener of this.#listeners) listener(merchantId);
+  }
+}
+
+export const merchantId = (number: number): MerchantId => `mer_${base32(Buffer.from(String(number).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
+export const sessionId = (number: number): SessionId => `cs_${base32(Buffer.from(String(number).padStart(20, '0'))).slice(0, 32)}` as SessionId;
+
+export interface WorldOptions {
+  readonly dataDir?: string;
+  readonly timers?: Timers;
+  readonly sender?: WebhookSender;
+  readonly http?: Partial<HttpWebhookSenderOptions>;
+  readonly directory?: TestDirectory;
+  readonly process?: Partial<DeliverWebhooksOptions>;
+  readonly store?: (store: EventStore) => EventStore;
+}
+
+/** The delivery process over the embedded store, with sessions that tests write themselves. */
+export class WebhookWorld {
+  readonly dataDir: string;
+  readonly directory: TestDirectory;
+  readonly alarms: DeliveryAlarm[] = [];
+  store!: EventStore;
+  readModel!: ReadModel;
+  answers!: SqliteDeliveryAnswers;
+  handler!: DeliveryHandler;
+  ids!: NotificationIds;
+  process!: DeliverWebhooks;
+  readonly #options: WorldOptions;
+  readonly #timers: Timers;
+  readonly #heads = new Map<string, { revision: number; hash: string }>();
+  #sender!: WebhookSender;
+
+  private constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quittance-webhooks-'));
+    this.directory = options.directory ?? new TestDirectory();
+  }
+
+  static async open(options: WorldOptions = {}): Promise<WebhookWorld> {
+    const world = new WebhookWorld(options);
+    await world.#open();
+    return world;
+  }
+
+  async #open(): Promise<void> {
+    const { dataDir } = this;
+    const opened = await openSqliteEventStore({ dataDir });
+    this.store = this.#options.store?.(opened) ?? opened;
+    this.readModel = await openSqliteReadModel({ dataDir });
+    this.answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => this.#timers.nowMs() });
+    this.ids = new NotificationIds(this.#timers);
+    this.handler = createDeliveryHandler({ store: this.store, clock: this.#timers, random: nodeRandom, notificationIds: this.ids });
+    this.#sender = this.#options.sender ?? new HttpWebhookSender({ allowInsecure: true, ownHosts: [], ...this.#options.http });
+    this.process = new DeliverWebhooks({
+      store: this.store,
+      readModel: this.readModel,
+      handler: this.handler,
+      directory: this.directory,
+      sender: this.#sender,
+      answers: this.answers,
+      timers: this.#timers,
+      random: nodeRandom,
+      log: silentLog,
+      headerPrefix: 'X-Service-',
+      observer: { onAlarm: (alarm) => this.alarms.push(alarm) },
+      ...this.#options.process,
+    });
+  }
+
+  /** Appends events to a session's stream as the command side does; gives the ids of its notifications. */
+  async tell(session: SessionId, ...events: SessionEvent[]): Promise<NotificationId[]> {
+    const stream = sessionStream(session);
+    const head = this.#heads.get(stream) ?? { revision: -1, hash: '' };
+    const given: NotificationId[] = [];
+    let prev = head.hash;
+    const encoded = events.map((event, index) => {
+      const notificationId = isNotifyingType(event.type) ? this.ids.next() : undefined;
+      if (notificationId) given.push(notificationId);
+      const metadata = { correlationId: 'test', actor: 'test', prev, ...(notificationId && { notificationId }) };
+      const one = encodeEvent({ id: nodeRandom.uuid(), stream, revision: head.revision + 1 + index, atMs: this.#timers.nowMs(), event, metadata });
+      prev = one.hash;
+      return one;
+    });
+    const expected = head.revision < 0 ? 'no-stream' : head.revision;
+    const result = await this.store.append({ stream, expected, events: encoded });
+    if (!result.ok) throw new Error('the test wrote against a stale revision');
+    this.#heads.set(stream, { revision: result.revision, hash: prev });
+    return given;
+  }
+
+  /** A session that is created and cancelled at once: the shortest way to a notification. */
+  async cancelled(session: number, merchant = 1): Promise<NotificationId> {
+    const id = sessionId(session);
+    const created: SessionEvent = {
+      type: 'SessionCreated',
+      data: createdFacts({ sessionId: id, merchantId: merchantId(merchant), orderId: `order-${session}` }),
+    };
+    const [notification] = await this.tell(id, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    return notification!;
+  }
+
+  /** What the log says of a delivery, oldest first. */
+  async history(id: NotificationId): Promise<DeliveryEvent[]> {
+    return (await this.store.readStream(deliveryStream(id))).map((recorded) => decodeEvent(recorded).event as DeliveryEvent);
+  }
+
+  async redeliver(id: NotificationId, bulk = false): Promise<void> {
+    const command = { type: 'RequestRedelivery', by: 'test', requestedAtMs: this.#timers.nowMs(), bulk } as const;
+    await this.handler.execute(deliveryStream(id), command, { correlationId: id, actor: 'test' });
+  }
+
+  /** Ends the process and the files in order; `reopen` starts over on the same data. */
+  async close(): Promise<void> {
+    await this.process.stop();
+    await this.#sender.close();
+    await this.answers.close();
+    await this.readModel.close();
+    await this.store.close();
+  }
+
+  async reopen(): Promise<void> {
+    await this.close();
+    await this.#open();
+  }
+
+  async dispose(): Promise<void> {
+    await this.close();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Waits until the probe gives something else than null, undefined or false. */
+export async function until<Value>(what: string, probe: () => Value | Promise<Value>, timeoutMs = 15_000): Promise<NonNullable<Value>> {
+  const endAt = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== null && value !== undefined && value !== false) return value as NonNullable<Value>;
+    if (Date.now() > endAt) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
