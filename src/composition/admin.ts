@@ -1,0 +1,107 @@
+import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
+import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
+import { isCoin } from '../domain/money.ts';
+import { isNetwork, type Network } from '../domain/networks.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { Outcome } from '../use-cases/merchant-api.ts';
+import type { Merchants } from '../use-cases/merchants.ts';
+import type { PersonalData } from '../use-cases/personal-data.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
+
+/** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
+export interface AdminParts {
+  readonly merchants: Merchants;
+  readonly personal: PersonalData;
+  readonly sandboxPay: ((id: SessionId, payment: { network: Network; coin?: string; amount?: string; case?: string }) => Promise<JsonValue>) | null;
+  /** Further commands by name. */
+  readonly more?: AdminCommands;
+}
+
+/** The operator's commands, by name. */
+export function adminCommands(parts: AdminParts): AdminCommands {
+  return { ...merchantCommands(parts.merchants), ...webhookCommands(parts.merchants), ...sessionCommands(parts), ...parts.more };
+}
+
+function merchantCommands(merchants: Merchants): AdminCommands {
+  return {
+    'merchant.create': async (args) => {
+      const webhookUrl = optionalText(args, 'webhookUrl');
+      const input = { name: requiredText(args, 'name'), mode: modeOf(args), ...(webhookUrl !== undefined && { webhookUrl }) };
+      return json(accepted(await merchants.registerMerchant(input)));
+    },
+    'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
+    'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')),
+    'merchant.add-domain': async (args) => json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
+    'merchant.remove-domain': async (args) => json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id')))),
+    'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args)))),
+    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args)))),
+    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId))),
+  };
+}
+
+function webhookCommands(merchants: Merchants): AdminCommands {
+  return {
+    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), { url: requiredText(args, 'url'), durableRedelivery: args.durableRedelivery === true }))),
+    'webhook.rotate': async (args) => json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
+  };
+}
+
+function sessionCommands({ personal, sandboxPay }: AdminParts): AdminCommands {
+  return {
+    'session.forget': async (args) => {
+      const id = sessionIdOf(args);
+      await personal.erase(id);
+      return { id, erased: true };
+    },
+    'sandbox.pay': async (args) => {
+      if (!sandboxPay) return refusedWith('payments from a test wallet exist in the sandbox only');
+      const network = requiredText(args, 'network');
+      if (!isNetwork(network)) return refusedWith('network must be ethereum, bsc, tron or solana');
+      const [coin, amount, kind] = [optionalText(args, 'coin'), optionalText(args, 'amount'), optionalText(args, 'case')];
+      return sandboxPay(sessionIdOf(args), { network, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }), ...(kind !== undefined && { case: kind }) });
+    },
+  };
+}
+
+export function sessionIdOf(args: AdminArguments): SessionId {
+  return parseSessionId(requiredText(args, 'session_id')) ?? refusedWith('session_id is not a session id');
+}
+
+const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
+
+function modeOf(args: AdminArguments): Mode {
+  const mode = requiredText(args, 'mode');
+  return mode === 'test' || mode === 'live' ? mode : refusedWith('mode must be test or live');
+}
+
+function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
+  const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
+  const coin = optionalText(args, 'settlementCoin');
+  if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refusedWith('settlement-coin must be USDT or USDC');
+  const networks = optionalText(args, 'networks')?.split(',').map((name) => name.trim());
+  if (networks) policy.networks = networks.every(isNetwork) ? networks : refusedWith('networks must name ethereum, bsc, tron or solana');
+  const tolerance = optionalText(args, 'tolerance');
+  if (tolerance !== undefined) policy.tolerance = tolerance;
+  const lifetime = optionalText(args, 'sessionTtl');
+  if (lifetime !== undefined) policy.sessionTtlSec = wholeNumber(lifetime, 'session-ttl');
+  const confirmations = optionalText(args, 'ethereumConfirmations');
+  if (confirmations !== undefined) policy.ethereumConfirmations = wholeNumber(confirmations, 'ethereum-confirmations');
+  const from = optionalText(args, 'ethereumFinalizedFrom');
+  if (from !== undefined) policy.ethereumFinalizedFrom = from;
+  const tronUsdc = optionalText(args, 'offerTronUsdc');
+  if (tronUsdc !== undefined) policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
+  return policy;
+}
+
+const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refusedWith(`${name} must be a whole number`));
+
+function accepted<Value>(outcome: Outcome<Value>): Value {
+  return outcome.ok ? outcome.value : refusedWith(outcome.refusal.message);
+}
+
+function refusedWith(message: string): never {
+  throw new CommandRefused(message);
+}
+
+/** Drops what JSON cannot say; the values are plain records. */
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;

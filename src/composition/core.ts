@@ -1,0 +1,194 @@
+import type { Config } from '../config.ts';
+import type { DepositFacts } from '../domain/events/session-events.ts';
+import type { Mode, SessionId } from '../domain/ids.ts';
+import { ADDRESS_FAMILIES, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { sessionOfStream } from '../domain/streams.ts';
+import type { AddressPool } from '../ports/addresses.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore, Subscription } from '../ports/event-store.ts';
+import type { PersonalKeys } from '../ports/personal-keys.ts';
+import type { Random } from '../ports/random.ts';
+import type { Rates } from '../ports/rates.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
+import { AddressIndex } from '../runtime/address-index.ts';
+import { decodeEvent } from '../runtime/codec.ts';
+import { DueSessions } from '../runtime/due-sessions.ts';
+import { NotificationIds } from '../runtime/notification-ids.ts';
+import type { PersonalSealer, Sealer } from '../runtime/sealing.ts';
+import { SessionChanges } from '../runtime/session-changes.ts';
+import { Deposits } from '../use-cases/deposits.ts';
+import { Idempotency } from '../use-cases/idempotency.ts';
+import { MerchantDirectory } from '../use-cases/merchants-directory.ts';
+import { createMerchantHandler } from '../use-cases/merchants-handler.ts';
+import { Merchants } from '../use-cases/merchants.ts';
+import { PersonalData } from '../use-cases/personal-data.ts';
+import { createSessionHandler, type SessionHandler } from '../use-cases/session-handler.ts';
+import { SessionIds } from '../use-cases/session-ids.ts';
+import { Sessions } from '../use-cases/sessions.ts';
+import { sharedSecrets } from '../use-cases/shared-secrets.ts';
+import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/address-index.projection.ts';
+import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
+import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
+import { sessionView as sessionProjection } from '../../projections/session-view.projection.ts';
+import type { Logger } from '../ops/logger.ts';
+
+/** The ports the core runs on, whatever technology is behind them. */
+export interface CorePorts {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly personalKeys: PersonalKeys;
+  readonly rates: Rates;
+  readonly addresses: AddressPool;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sealer: Sealer;
+  readonly personalSealer: PersonalSealer;
+  readonly vetWebhookUrl: WebhookUrlVetting;
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  /** No other process appends to the store. */
+  readonly soleWriter: boolean;
+}
+
+/** The running core: what the HTTP side, the processes and the operator's commands are built on. */
+export interface Core {
+  readonly sessions: Sessions;
+  readonly sessionHandler: SessionHandler;
+  readonly merchantHandler: ReturnType<typeof createMerchantHandler>;
+  readonly merchants: Merchants;
+  readonly directory: MerchantDirectory;
+  readonly deposits: Deposits;
+  readonly personal: PersonalData;
+  readonly due: DueSessions;
+  readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
+  readonly notificationIds: NotificationIds;
+  readonly cursorKey: Uint8Array;
+  recordDeposit(mode: Mode, family: AddressFamily, facts: DepositFacts): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const indexKey = (mode: Mode, family: AddressFamily): string => `${mode}/${family}`;
+
+/** Starts everything that needs only the ports: handlers, directories, and what follows the ledger in memory. */
+export async function startCore(config: Config, ports: CorePorts, log: Logger): Promise<Core> {
+  const { store, clock, random } = ports;
+  const notificationIds = new NotificationIds(clock, config.NODE_NUMBER);
+  const handlerDeps = { store, clock, random, notificationIds, soleWriter: ports.soleWriter };
+  const sessionHandler = createSessionHandler(handlerDeps);
+  const merchantHandler = createMerchantHandler(handlerDeps);
+  const directory = new MerchantDirectory({ store, sealer: ports.sealer, onFault: (merchant, message) => log.error({ merchant, message }, 'a stored secret does not open') });
+  await directory.start();
+  const merchants = new Merchants({ handler: merchantHandler, directory, sealer: ports.sealer, random, clock, vetWebhookUrl: ports.vetWebhookUrl });
+  const secretDeps = { store, seal: ports.sealer, random, clock };
+  const ids = new SessionIds(await sharedSecrets('session-id', secretDeps));
+  const [cursorSecret] = await sharedSecrets('list-cursor', secretDeps);
+  const personal = new PersonalData(ports.personalKeys, ports.personalSealer);
+  const changes = new SessionChanges();
+  const due = new DueSessions();
+  const addressIndexes = new Map(modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)));
+  const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
+  const sessions = new Sessions({
+    sessions: sessionHandler,
+    ids,
+    merchants: directory,
+    rates: ports.rates,
+    addresses: ports.addresses,
+    personal,
+    idempotency: new Idempotency({ store, clock, random }),
+    clock,
+    random,
+    networks: ports.networks,
+    sessionTtlSec: config.SESSION_TTL_SECONDS,
+    conversionDecimals: config.CONVERSION_DECIMALS,
+    dustLimit: config.DUST_LIMIT,
+    sessionOfRefund: async (id) => ((await ports.readModel.get(REFUNDS_TABLE, id))?.sessionId as SessionId | undefined) ?? null,
+    changes,
+    onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
+  });
+  const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, clock, random });
+  return {
+    sessions,
+    sessionHandler,
+    merchantHandler,
+    merchants,
+    directory,
+    deposits,
+    personal,
+    due,
+    addressIndexes,
+    notificationIds,
+    cursorKey: cursorSecret!.bytes,
+    recordDeposit: async (mode, family, facts) => {
+      const id = addressIndexes.get(indexKey(mode, family))?.sessionOf(facts.toAddress);
+      if (id) await deposits.record(id, facts);
+    },
+    close: async () => {
+      await Promise.all(followers.map((follower) => follower.close()));
+      await directory.close();
+    },
+  };
+}
+
+const modes: readonly Mode[] = ['test', 'live'];
+const SCAN_PAGE = 5_000;
+
+interface Followers {
+  readonly due: DueSessions;
+  readonly changes: SessionChanges;
+  readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
+  readonly notificationIds: NotificationIds;
+}
+
+/** Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in between. */
+async function followLedger({ store, readModel }: CorePorts, { due, changes, addressIndexes, notificationIds }: Followers): Promise<Subscription[]> {
+  // Checkpoints first: rows that are newer than their checkpoint are met again, which is harmless.
+  const addressesAfter = await readModel.checkpoint(projectionName(addressProjection));
+  const dueAfter = await readModel.checkpoint(projectionName(sessionProjection));
+  await scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
+    const [mode, family] = key.split('/') as [Mode, AddressFamily];
+    addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
+  });
+  await scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
+    due.add({ sessionId: row.sessionId as SessionId, mode: row.mode as Mode, networks: row.networks as Network[], expiresAtSec: row.expiresAtSec as number }),
+  );
+  const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
+    if (stored.event.type !== 'SessionCreated') return;
+    const { mode, sessionId, paymentOptions } = stored.event.data;
+    for (const option of paymentOptions) {
+      const family: AddressFamily = option.network === 'ethereum' || option.network === 'bsc' ? 'evm' : option.network;
+      addressIndexes.get(indexKey(mode, family))!.add(option.address, sessionId);
+    }
+  });
+  const sessions = await subscribed(store, 'due-sessions-in-memory', dueAfter, (stored) => {
+    due.apply(stored);
+    if (stored.metadata.notificationId !== undefined) notificationIds.seen(stored.metadata.notificationId);
+    const id = sessionOfStream(stored.stream);
+    if (id !== null) changes.emit(id);
+  });
+  return [addresses, sessions];
+}
+
+const projectionName = ({ name, version }: { name: string; version: number }): string => `${name}@${version}`;
+
+async function scanAll(readModel: ReadModel, table: string, take: (key: string, row: Record<string, unknown>) => void): Promise<void> {
+  for (let afterKey: string | undefined; ; ) {
+    const page = await readModel.scan(table, afterKey === undefined ? { limit: SCAN_PAGE } : { afterKey, limit: SCAN_PAGE });
+    for (const { key, row } of page) take(key, row);
+    if (page.length < SCAN_PAGE) return;
+    afterKey = page.at(-1)!.key;
+  }
+}
+
+/** Resolves once everything there is was handed over. */
+function subscribed(store: EventStore, name: string, after: string | null, take: (stored: ReturnType<typeof decodeEvent>) => void): Promise<Subscription> {
+  return new Promise((resolve) => {
+    const subscription = store.subscribe({
+      name,
+      after,
+      streamPrefixes: ['session-'],
+      onEvents: (events) => events.forEach((event) => take(decodeEvent(event))),
+      onCaughtUp: () => setImmediate(() => resolve(subscription)),
+    });
+  });
+}
+
