@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** One transaction as the EVM ran it. */
+export interface EvmOutcome {
+  readonly ok: boolean;
+  /** The gas of the execution itself, without what every transaction costs. */
+  readonly executionGas: bigint;
+  readonly ranOutOfGas: boolean;
+  /** Return data, or the revert data, in hex without prefix. */
+  readonly output: string;
+  readonly logs: readonly { readonly address: string; readonly topics: readonly string[]; readonly data: string }[];
+  readonly contractAddress: string | null;
+}
+
+export interface EvmCall {
+  readonly from: string;
+  readonly to: string | null;
+  readonly data: string;
+  readonly value: bigint;
+  /** Gas beyond the intrinsic cost. */
+  readonly executionGas: bigint;
+}
+
+const START_TIMEOUT_MS = 10_000;
+const RPC_TIMEOUT_MS = 20_000;
+/** Keeps the node tied to this process: the pipe on descriptor 3 closes however this process ends, SIGKILL included. */
+const GUARD =
+  'exec 3<&0; "$@" </dev/null & node=$!; (read -r _ <&3; kill "$node" 2>/dev/null) >/dev/null & watch=$!; wait "$node"; kill "$watch" 2>/dev/null';
+/** Free gas and no mining by itself, so that the facade alone decides what is in which block. */
+const NODE_ARGUMENTS = [
+  ...['--host', '127.0.0.1', '--port', '0', '--accounts', '0', '--hardfork', 'cancun', '--order', 'fifo', '--no-mining', '--auto-impersonate'],
+  ...['--gas-price', '0', '--base-fee', '0', '--disable-min-priority-fee', '--gas-limit', '1000000000', '--disable-default-create2-deployer'],
+  ...['--transaction-block-keeper', '64', '--prune-history', '64'],
+];
+
+export class EvmRefused extends Error {
+  override readonly name = 'EvmRefused';
+}
+
+/** An anvil of the facade's own: a real EVM in which every account may send. */
+export class EvmNode {
+  readonly #guard: ChildProcess;
+  readonly #url: string;
+  #nextId = 1;
+
+  private constructor(guard: ChildProcess, url: string) {
+    this.#guard = guard;
+    this.#url = url;
+  }
+
+  static async start(binary: string, chainId: number): Promise<EvmNode> {
+    const guard = spawn('sh', ['-c', GUARD, 'sh', binary, ...NODE_ARGUMENTS, '--chain-id', String(chainId)], { stdio: ['pipe', 'pipe', 'ignore'] });
+    guard.stdin.on('error', () => {});
+    try {
+      return new EvmNode(guard, `http://${await listeningAddress(guard)}`);
+    } catch (error) {
+      guard.stdin.end();
+      throw error;
+    }
+  }
+
+  async rpc<Answer>(method: string, ...params: readonly unknown[]): Promise<Answer> {
+    const response = await fetch(this.#url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, method, params }),
+      signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
+    });
+    const answer = (await response.json()) as { result?: Answer; error?: { message: string; data?: unknown } };
+    if (answer.error !== undefined) throw new EvmRefused(answer.error.message, { cause: answer.error.data });
+    return answer.result as Answer;
+  }
+
+  async execute(call: EvmCall): Promise<EvmOutcome> {
+    const intrinsic = intrinsicGas(call);
+    const gas = intrinsic + call.executionGas;
+    const request = { from: call.from, to: call.to, data: call.data, value: quantity(call.value), gas: quantity(gas), gasPrice: '0x0' };
+    const output = call.to === null ? '' : await this.outputOf(request);
+    const hash = await this.rpc<string>('eth_sendTransaction', request);
+    await this.rpc('evm_mine');
+    const receipt = await this.rpc<EvmReceipt | null>('eth_getTransactionReceipt', hash);
+    if (receipt === null) throw new EvmRefused('the transaction was not taken into a block');
+    const gasUsed = BigInt(receipt.gasUsed);
+    const ok = receipt.status === '0x1';
+    return {
+      ok,
+      executionGas: gasUsed > intrinsic ? gasUsed - intrinsic : 0n,
+      ranOutOfGas: !ok && gasUsed === gas,
+      output,
+      logs: receipt.logs,
+      contractAddress: receipt.contractAddress,
+    };
+  }
+
+  /** Runs a call without a transaction: what it returns, or the data it reverts with, in hex without prefix. */
+  async outputOf(request: Readonly<Record<string, unknown>>): Promise<string> {
+    try {
+      return (await this.rpc<string>('eth_call', request, 'latest')).slice(2);
+    } catch (error) {
+      if (!(error instanceof EvmRefused)) throw error;
+      return typeof error.cause === 'string' ? error.cause.slice(2) : '';
+    }
+  }
+
+  async balanceOf(address: string): Promise<bigint> {
+    return BigInt(await this.rpc<string>('eth_getBalance', address, 'latest'));
+  }
+
+  async setBalance(address: string, value: bigint): Promise<void> {
+    await this.rpc('anvil_setBalance', address, quantity(value));
+  }
+
+  async hasCode(address: string): Promise<boolean> {
+    return (await this.rpc<string>('eth_getCode', address, 'latest')) !== '0x';
+  }
+
+  /** Ends the node; resolves when it is gone. */
+  async close(): Promise<void> {
+    if (this.#guard.exitCode !== null || this.#guard.signalCode !== null) return;
+    const gone = new Promise<void>((resolve) => this.#guard.once('exit', () => resolve()));
+    this.#guard.stdin?.end();
+    await gone;
+  }
+}
+
+interface EvmReceipt {
+  readonly status: string;
+  readonly gasUsed: string;
+  readonly contractAddress: string | null;
+  readonly logs: EvmOutcome['logs'];
+}
+
+export const quantity = (value: bigint): string => `0x${value.toString(16)}`;
+
+/** What a transaction costs before its first instruction (EIP-2028, EIP-3860). */
+export function intrinsicGas(call: Pick<EvmCall, 'to' | 'data'>): bigint {
+  const bytes = Buffer.from(call.data.slice(2), 'hex');
+  const zeros = bytes.filter((byte) => byte === 0).length;
+  const creation = call.to === null ? 32_000 + 2 * Math.ceil(bytes.length / 32) : 0;
+  return BigInt(21_000 + 4 * zeros + 16 * (bytes.length - zeros) + creation);
+}
+
+async function listeningAddress(guard: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: guard.stdout! });
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('anvil did not start in time')), START_TIMEOUT_MS);
+    lines.on('line', (line) => {
+      const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      lines.close();
+      guard.stdout!.resume();
+      resolve(address);
+    });
+    guard.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`anvil ended with code ${code} before it listened`));
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import { accessSync, constants } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Coin } from '../../domain/money.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer } from '../sandbox-chain.ts';
+import { createIntervalClock, createManualClock } from './block-clock.ts';
+import { EvmNode } from './evm-node.ts';
+import { FacadeChain } from './facade-chain.ts';
+import { freezeCall, loadGenesis, pauseCall } from './facade-genesis.ts';
+import { FacadeJournal } from './facade-journal.ts';
+import { serveFacade } from './facade-server.ts';
+import { addressHexOf, base58Of, evmAddressOf } from './tron-codec.ts';
+import { TronTestWallet } from './tron-test-wallet.ts';
+
+export interface TronFacadeOptions {
+  /** Where the chain lives; the same directory gives the same chain again. */
+  readonly directory: string;
+  /** Default: a free port. */
+  readonly port?: number;
+  /** Time between blocks; 19 blocks later a transaction is final. */
+  readonly blockIntervalMs?: number;
+  /** Blocks only through `mine`, and none kept over a restart: for tests. */
+  readonly manual?: boolean;
+  readonly nowMs?: () => number;
+}
+
+/** The TRON chain of the sandbox, with what only tests ask of it. */
+export interface TronSandbox extends SandboxChain {
+  addressOf(payer: SandboxPayer): string;
+  privateKeyOf(payer: SandboxPayer): string;
+  /** A contract that sends to several receivers in one transaction; base58. */
+  readonly batchSender: string;
+  /** Makes blocks at once; only with `manual`. */
+  mine(count: number): void;
+  sendNative(to: string, sun: number): Promise<SandboxPaid>;
+  freeze(coin: Coin, account: string, frozen: boolean): Promise<void>;
+  pause(coin: Coin, paused: boolean): Promise<void>;
+}
+
+/** No TRON network has this id, so a transaction of the sandbox names a block that exists nowhere else. */
+const CHAIN_ID = 31_339;
+const BLOCK_INTERVAL_MS = 200;
+
+/**
+ * Starts the `/wallet` API over an anvil of its own: real TRON transactions and signatures on a real EVM, but neither
+ * java-tron nor the TVM, so the network is labelled simulated.
+ */
+export async function startTronFacade(options: TronFacadeOptions): Promise<TronSandbox | SandboxChainUnavailable> {
+  const binary = anvilBinary();
+  if (binary === null) return { network: 'tron', reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH' };
+  const nowMs = options.nowMs ?? Date.now;
+  const genesis = loadGenesis(options.directory);
+  const journal = new FacadeJournal(options.directory);
+  const clock =
+    options.manual === true
+      ? createManualClock(nowMs)
+      : createIntervalClock(join(options.directory, 'blocks.json'), options.blockIntervalMs ?? BLOCK_INTERVAL_MS, nowMs);
+  const evm = await EvmNode.start(binary, CHAIN_ID);
+  try {
+    const chain = await FacadeChain.open({ evm, clock, genesis, chainId: CHAIN_ID, journal });
+    const server = await serveFacade(chain, options.port ?? 0);
+    return sandboxOf(chain, server, genesis.payerKeys);
+  } catch (error) {
+    await evm.close();
+    throw error;
+  }
+}
+
+function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<void> }, keys: readonly [string, string]): TronSandbox {
+  const settings: NetworkSettings = {
+    network: 'tron',
+    mode: 'test',
+    chainId: String(CHAIN_ID),
+    tokens: [
+      { coin: 'USDT', address: base58Of(chain.contracts.tokens.USDT), decimals: 6 },
+      { coin: 'USDC', address: base58Of(chain.contracts.tokens.USDC), decimals: 6 },
+    ],
+    simulated: true,
+    mainNetwork: false,
+    explorerTransactionUrl: null,
+  };
+  const wallet = new TronTestWallet({ chain, settings, url: server.url, keys });
+  let closing: Promise<void> | null = null;
+  return {
+    settings,
+    rpcUrl: server.url,
+    genesis: chain.block(0)!.id,
+    pay: (payment) => wallet.pay(payment),
+    faults: {
+      payThenReorg: (payment) => wallet.payThenFork(payment, true),
+      payThenLose: (payment) => wallet.payThenFork(payment, false),
+      payAndFail: (payment) => wallet.payAndFail(payment),
+    },
+    addressOf: (payer) => wallet.addressOf(payer),
+    privateKeyOf: (payer) => keys[payer === 'first' ? 0 : 1],
+    batchSender: base58Of(chain.contracts.batchSender),
+    mine: (count) => chain.clock.mine(count),
+    sendNative: (to, sun) => wallet.sendNative(to, sun),
+    freeze: (coin, account, frozen) =>
+      chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen)),
+    pause: (coin, paused) => chain.issue(evmAddressOf(chain.contracts.tokens[coin]), pauseCall(paused)),
+    close: () => (closing ??= server.close().then(() => chain.close())),
+  };
+}
+
+/** The binary itself: the npm wrapper would stay behind when its parent ends. */
+function anvilBinary(): string | null {
+  const candidates = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'anvil'));
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    try {
+      candidates.unshift(join(dirname(createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/package.json')), 'bin', 'anvil'));
+    } catch {
+      // The optional package is absent; the PATH decides.
+    }
+  }
+  return candidates.find((candidate) => isExecutable(candidate)) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,125 @@
+import type { TronWeb } from 'tronweb';
+import { parseAmount, toTokenUnits } from '../../domain/money.ts';
+import { tokenOf } from '../../domain/networks.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import { SandboxPaymentFailed } from '../sandbox-chain.ts';
+import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
+import type { Broadcast, FacadeChain } from './facade-chain.ts';
+import { payerBase58 } from './facade-genesis.ts';
+
+/** A transaction built and signed by tronweb, as any wallet would. */
+interface SignedTransaction {
+  readonly txID: string;
+  readonly raw_data_hex: string;
+  readonly signature: string[];
+}
+
+const FEE_LIMIT_SUN = 40_000_000;
+const OVERDRAFT_UNITS = 10n ** 30n;
+
+/** The two funded payers of the sandbox. Tronweb is loaded with the first payment, not at start. */
+export class TronTestWallet {
+  readonly #chain: FacadeChain;
+  readonly #settings: NetworkSettings;
+  readonly #url: string;
+  readonly #keys: readonly [string, string];
+  #web: Promise<TronWeb> | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: { chain: FacadeChain; settings: NetworkSettings; url: string; keys: readonly [string, string] }) {
+    this.#chain = parts.chain;
+    this.#settings = parts.settings;
+    this.#url = parts.url;
+    this.#keys = parts.keys;
+  }
+
+  addressOf(payer: SandboxPayer): string {
+    return payerBase58(this.#keyOf(payer));
+  }
+
+  async pay(payment: SandboxPayment): Promise<SandboxPaid> {
+    return this.#send(payment, this.#unitsOf(payment), (signed) => this.#chain.broadcast(signed.raw_data_hex, signed.signature));
+  }
+
+  async payThenFork(payment: SandboxPayment, again: boolean): Promise<SandboxPaid> {
+    return this.#send(payment, this.#unitsOf(payment), (signed) => this.#chain.broadcastAndFork(signed.raw_data_hex, signed.signature, again), again);
+  }
+
+  /** Asks for more than the payer has: the contract reverts, the transaction stays in its block as failed. */
+  async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
+    return this.#send(payment, OVERDRAFT_UNITS, (signed) => this.#chain.broadcast(signed.raw_data_hex, signed.signature));
+  }
+
+  /** Plain TRX from the first payer, for accounts that must pay fees. */
+  async sendNative(to: string, sun: number): Promise<SandboxPaid> {
+    const key = this.#keyOf('first');
+    const answer = await this.#inTurn(async () => {
+      const web = await this.#load();
+      const transaction = await web.transactionBuilder.sendTrx(to, sun, payerBase58(key));
+      const signed = (await web.trx.sign(transaction, key)) as unknown as SignedTransaction;
+      return this.#chain.broadcast(signed.raw_data_hex, signed.signature);
+    });
+    return this.#settle(answer, payerBase58(key), true);
+  }
+
+  async #send(
+    payment: SandboxPayment,
+    units: bigint,
+    broadcast: (signed: SignedTransaction) => Promise<Broadcast>,
+    stays = true,
+  ): Promise<SandboxPaid> {
+    const token = tokenOf(this.#settings, payment.coin);
+    if (token === undefined) throw new SandboxPaymentFailed(`${payment.coin} is not on this chain`);
+    const key = this.#keyOf(payment.payer ?? 'first');
+    const answer = await this.#inTurn(async () => {
+      const web = await this.#load();
+      const parameters = [
+        { type: 'address', value: payment.to },
+        { type: 'uint256', value: units.toString() },
+      ];
+      const built = await web.transactionBuilder.triggerSmartContract(
+        token.address,
+        'transfer(address,uint256)',
+        { feeLimit: FEE_LIMIT_SUN, txLocal: true },
+        parameters,
+        payerBase58(key),
+      );
+      const signed = (await web.trx.sign(built.transaction, key)) as unknown as SignedTransaction;
+      return broadcast(signed);
+    });
+    return this.#settle(answer, payerBase58(key), stays);
+  }
+
+  async #settle(answer: Broadcast, fromAddress: string, stays: boolean): Promise<SandboxPaid> {
+    if (answer.code !== 'SUCCESS') throw new SandboxPaymentFailed(`${answer.code}: ${answer.message}`);
+    if (stays) await this.#chain.included(answer.txId);
+    return { txHash: answer.txId, fromAddress };
+  }
+
+  #unitsOf(payment: SandboxPayment): bigint {
+    const amount = parseAmount(payment.amount);
+    const token = tokenOf(this.#settings, payment.coin);
+    if (amount === null || token === undefined) throw new SandboxPaymentFailed(`cannot pay ${payment.amount} ${payment.coin}`);
+    try {
+      return toTokenUnits(amount, token.decimals);
+    } catch (error) {
+      throw new SandboxPaymentFailed(error instanceof Error ? error.message : 'amount', { cause: error });
+    }
+  }
+
+  #keyOf(payer: SandboxPayer): string {
+    return this.#keys[payer === 'first' ? 0 : 1];
+  }
+
+  #load(): Promise<TronWeb> {
+    this.#web ??= import('tronweb').then(({ TronWeb }) => new TronWeb({ fullHost: this.#url }));
+    return this.#web;
+  }
+
+  /** Equal payments in the same millisecond would be one transaction on TRON, so they go one after the other. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}
