@@ -1,0 +1,344 @@
+import { createHash, createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import type { SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { vetWebhookUrl } from '../../src/adapters/webhook-http/webhook-url.ts';
+import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
+import { NotificationIds } from '../../src/runtime/notification-ids.ts';
+import { createSealer, parseMasterKeys } from '../../src/runtime/sealing.ts';
+import { MerchantDirectory } from '../../src/use-cases/merchants-directory.ts';
+import { MerchantEndpoints } from '../../src/use-cases/merchants-endpoints.ts';
+import { createMerchantHandler } from '../../src/use-cases/merchants-handler.ts';
+import { Merchants } from '../../src/use-cases/merchants.ts';
+import type { NewMerchant } from '../../src/use-cases/merchants.ts';
+import { ManualClock } from '../support/price-feed.ts';
+
+const KEY_A = 'a1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff0';
+const KEY_B = 'b1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff1';
+
+let folder: string;
+let store: SqliteEventStore;
+let clock: ManualClock;
+const open: { close(): Promise<void> }[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-merchants-'));
+  store = await openSqliteEventStore({ dataDir: folder });
+  clock = new ManualClock();
+});
+
+afterEach(async () => {
+  for (const part of open.splice(0)) await part.close();
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function node(masterKeys = KEY_A, faults: string[] = []) {
+  const sealer = createSealer(parseMasterKeys(masterKeys));
+  const directory = new MerchantDirectory({ store, sealer, onFault: (_, message) => faults.push(message) });
+  open.push(directory);
+  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: false });
+  const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
+  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet });
+  return { directory, merchants, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
+}
+
+async function started(masterKeys = KEY_A) {
+  const parts = await node(masterKeys);
+  await parts.start();
+  return parts;
+}
+
+function valueOf<Value>(outcome: { ok: true; value: Value } | { ok: false; refusal: unknown }): Value {
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
+  return outcome.value;
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sameKey = (one: { export(): Buffer }, text: string): boolean => one.export().equals(Buffer.from(text));
+const everyText = async (): Promise<string> => JSON.stringify(await store.readAll({ after: null, limit: 1_000 }));
+
+describe('a merchant just registered', () => {
+  it('can sign requests at once, on the node that registered it', async () => {
+    const { merchants, directory } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }));
+    const key = directory.find(sha256(merchant.api_key));
+    expect(key).toMatchObject({ merchantId: merchant.id, keyId: merchant.key_id, mode: 'test' });
+    const message = '1763600000.nonce.{}';
+    expect(createHmac('sha256', key!.secret).update(message).digest('hex')).toBe(
+      createHmac('sha256', merchant.api_secret).update(message).digest('hex'),
+    );
+  });
+
+  it('has an endpoint whose secret is its own, not the API secret', async () => {
+    const { merchants, endpoints } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }));
+    const endpoint = endpoints.endpointOf(merchant.id);
+    expect(endpoint).toMatchObject({ url: 'https://hooks.shop.com/q', nextSecret: null, durableRedelivery: false, suspended: false });
+    expect(sameKey(endpoint!.secret, merchant.webhook_secret)).toBe(true);
+    expect(merchant.webhook_secret).not.toBe(merchant.api_secret);
+  });
+
+  it('is given keys in the shape of the specification, each from 256 random bits', async () => {
+    const { merchants } = await started();
+    const all: NewMerchant[] = [];
+    for (let index = 0; index < 20; index++)
+      all.push(valueOf(await merchants.registerMerchant({ name: 'Shop', mode: index % 2 === 0 ? 'test' : 'live' })));
+    for (const [index, merchant] of all.entries()) {
+      const mode = index % 2 === 0 ? 'test' : 'live';
+      expect(merchant.api_key).toMatch(new RegExp(`^sk_${mode}_[0-9A-Za-z]{43}$`));
+      expect(merchant.api_secret).toMatch(new RegExp(`^sks_${mode}_[0-9A-Za-z]{43}$`));
+      expect(merchant.webhook_secret).toMatch(new RegExp(`^whs_${mode}_[0-9A-Za-z]{43}$`));
+      expect(merchant.id).toMatch(/^mer_[a-z2-7]{20}$/);
+      expect(merchant.key_id).toMatch(/^key_[a-z2-7]{20}$/);
+    }
+    expect(new Set(all.flatMap((merchant) => [merchant.api_key.slice(8), merchant.api_secret.slice(9), merchant.webhook_secret.slice(9)])).size).toBe(
+      60,
+    );
+  });
+
+  it('leaves neither its key nor its secrets in the log, nor in any error', async () => {
+    const { merchants } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
+    const rotated = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const text = await everyText();
+    for (const secret of [merchant.api_key, merchant.api_secret, merchant.webhook_secret, rotated.webhook_secret!]) {
+      for (const form of [secret, secret.slice(9), Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')])
+        expect(text).not.toContain(form);
+    }
+    expect(text).toContain(sha256(merchant.api_key));
+  });
+
+  it('starts from the defaults', async () => {
+    const { merchants, directory } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
+    expect(directory.settings(merchant.id)).toEqual({
+      merchantId: merchant.id,
+      name: 'Shop',
+      mode: 'live',
+      domains: [],
+      policy: {
+        settlementCoin: 'USDT',
+        networks: ['ethereum', 'bsc', 'tron', 'solana'],
+        offerTronUsdc: false,
+        tolerance: '0',
+        sessionTtlSec: null,
+        ethereumFinalizedFrom: '10000',
+        ethereumConfirmations: 12,
+      },
+    });
+  });
+
+  it('is refused with an unsafe webhook URL, and nothing is stored', async () => {
+    const { merchants } = await started();
+    for (const webhookUrl of ['http://shop.com/', 'https://127.0.0.1/', 'file:///etc/passwd', 'https://a@shop.com/', '']) {
+      expect(await merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl }), webhookUrl).toMatchObject({
+        ok: false,
+        refusal: { code: 'invalid_request', param: 'webhook_url' },
+      });
+    }
+    expect(await merchants.registerMerchant({ name: '', mode: 'live' })).toMatchObject({ ok: false, refusal: { param: 'name' } });
+    expect(await store.head()).toBeNull();
+  });
+});
+
+describe('keys', () => {
+  it('stop working the moment they are revoked, others go on', async () => {
+    const { merchants, directory } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const second = valueOf(await merchants.issueKey(merchant.id));
+    expect(directory.find(sha256(second.api_key))).toMatchObject({ keyId: second.key_id });
+    valueOf(await merchants.revokeKey(merchant.id, merchant.key_id));
+    expect(directory.find(sha256(merchant.api_key))).toBeNull();
+    expect(directory.find(sha256(second.api_key))).not.toBeNull();
+    expect(merchants.getMerchant(merchant.id)?.keys).toEqual([
+      { key_id: merchant.key_id, hint: `sk_test_...${merchant.api_key.slice(-4)}`, revoked: true },
+      { key_id: second.key_id, hint: `sk_test_...${second.api_key.slice(-4)}`, revoked: false },
+    ]);
+  });
+
+  it('of nobody are found under no hash', async () => {
+    const { directory } = await started();
+    for (const hash of ['', sha256('sk_test_x'), '__proto__', 'constructor']) expect(directory.find(hash)).toBeNull();
+  });
+
+  it('cannot be issued for a merchant that does not exist, nor revoked across merchants', async () => {
+    const { merchants } = await started();
+    const one = valueOf(await merchants.registerMerchant({ name: 'One', mode: 'test' }));
+    const other = valueOf(await merchants.registerMerchant({ name: 'Other', mode: 'test' }));
+    expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await merchants.revokeKey(one.id, other.key_id)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await merchants.revokeKey(one.id, 'key_none' as ApiKeyId)).toMatchObject({ ok: false });
+  });
+});
+
+describe('after a restart', () => {
+  it('everything is there again, opened from the log', async () => {
+    const first = await started();
+    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const second = valueOf(await first.merchants.issueKey(merchant.id));
+    valueOf(await first.merchants.revokeKey(merchant.id, second.key_id));
+    valueOf(await first.merchants.addDomain(merchant.id, { host: 'Shop.COM', name: 'My shop' }));
+    valueOf(await first.merchants.setPolicy(merchant.id, { tolerance: '0.05', networks: ['tron', 'bsc'] }));
+    await first.directory.close();
+    await store.close();
+    store = await openSqliteEventStore({ dataDir: folder });
+    const { directory, endpoints } = await started();
+    expect(sameKey(directory.find(sha256(merchant.api_key))!.secret, merchant.api_secret)).toBe(true);
+    expect(directory.find(sha256(second.api_key))).toBeNull();
+    expect(sameKey(endpoints.endpointOf(merchant.id)!.secret, merchant.webhook_secret)).toBe(true);
+    expect(directory.settings(merchant.id)).toMatchObject({
+      domains: [{ host: 'shop.com', shopName: 'My shop' }],
+      policy: { tolerance: '0.05', networks: ['tron', 'bsc'] },
+    });
+  });
+
+  it('a wrong master key stops the start instead of answering 401 to everybody', async () => {
+    valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    await expect((await node(KEY_B)).start()).rejects.toThrow(/does not open: sealed under master key [0-9a-f]{8}, which MASTER_KEY does not hold/);
+  });
+
+  it('a new master key in front of the old one opens what the old one sealed', async () => {
+    const merchant = valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const { directory, merchants } = await started(`${KEY_B},${KEY_A}`);
+    expect(sameKey(directory.find(sha256(merchant.api_key))!.secret, merchant.api_secret)).toBe(true);
+    const fresh = valueOf(await merchants.issueKey(merchant.id));
+    expect(sameKey(directory.find(sha256(fresh.api_key))!.secret, fresh.api_secret)).toBe(true);
+  });
+
+  it('a secret moved to another merchant does not open', async () => {
+    const first = await started();
+    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const stolen = (JSON.parse((await store.readStream(`merchant-${merchant.id}`))[1]!.data) as { sealedSecret: string }).sealedSecret;
+    expect(() => createSealer(parseMasterKeys(KEY_A)).open(stolen, `mer_other|${merchant.key_id}|1|api_secret`)).toThrow(
+      /altered, or sealed for something else/,
+    );
+  });
+});
+
+describe('several nodes', () => {
+  it('see what another one changed', async () => {
+    const one = await started();
+    const other = await started();
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    await other.directory.catchUp();
+    expect(other.directory.find(sha256(merchant.api_key))).not.toBeNull();
+    valueOf(await other.merchants.revokeKey(merchant.id, merchant.key_id));
+    await one.directory.catchUp();
+    expect(one.directory.find(sha256(merchant.api_key))).toBeNull();
+  });
+
+  it('that change one merchant at the same moment both succeed', async () => {
+    const [one, other] = [await started(), await started()];
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const results = await Promise.all([
+      one.merchants.issueKey(merchant.id),
+      other.merchants.issueKey(merchant.id),
+      one.merchants.setPolicy(merchant.id, { tolerance: '1' }),
+      other.merchants.addDomain(merchant.id, { host: 'shop.com', name: 'Shop' }),
+    ]);
+    expect(results.every((result) => result.ok)).toBe(true);
+    const hashes = (await store.readStream(`merchant-${merchant.id}`)).map((event) => event.hash);
+    const prevs = (await store.readStream(`merchant-${merchant.id}`)).map((event) => (JSON.parse(event.metadata) as { prev: string }).prev);
+    expect(prevs).toEqual(['', ...hashes.slice(0, -1)]);
+    expect(hashes).toHaveLength(7);
+  });
+});
+
+describe('the webhook secret', () => {
+  it('is rotated in two steps, the old one in force until the second', async () => {
+    const { merchants, endpoints } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const issued = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const nowSec = Math.floor(clock.nowMs() / 1000);
+    expect(issued.activates_at).toBe(nowSec + 86_400);
+    const between = endpoints.endpointOf(merchant.id)!;
+    expect(sameKey(between.secret, merchant.webhook_secret)).toBe(true);
+    expect(sameKey(between.nextSecret!.key, issued.webhook_secret!)).toBe(true);
+    expect(between.nextSecret!.activatesAtSec).toBe(nowSec + 86_400);
+    expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBe(nowSec + 86_400);
+    valueOf(await merchants.rotateWebhookSecret(merchant.id, 'activate'));
+    const after = endpoints.endpointOf(merchant.id)!;
+    expect(sameKey(after.secret, issued.webhook_secret!)).toBe(true);
+    expect(after.nextSecret).toBeNull();
+  });
+
+  it('can be rotated again and again, also after a day without an activation', async () => {
+    const { merchants, endpoints } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const second = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    clock.advance(86_400_000);
+    expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBeNull();
+    const third = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const endpoint = endpoints.endpointOf(merchant.id)!;
+    expect(sameKey(endpoint.secret, second.webhook_secret!)).toBe(true);
+    expect(sameKey(endpoint.nextSecret!.key, third.webhook_secret!)).toBe(true);
+  });
+});
+
+describe('the endpoint', () => {
+  it('is told of when it changes, and only then', async () => {
+    const { merchants, endpoints } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    expect(endpoints.endpointOf(merchant.id)).toBeNull();
+    const told: MerchantId[] = [];
+    const stop = endpoints.onChange((id) => told.push(id));
+    valueOf(await merchants.setPolicy(merchant.id, { tolerance: '1' }));
+    expect(told).toEqual([]);
+    valueOf(await merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/', durableRedelivery: true }));
+    expect(told).toEqual([merchant.id]);
+    const endpoint = endpoints.endpointOf(merchant.id)!;
+    expect(endpoint).toMatchObject({ durableRedelivery: true });
+    expect(sameKey(endpoint.secret, merchant.webhook_secret)).toBe(true);
+    await endpoints.suspend(merchant.id, endpoint.endpointId, 'gone');
+    await endpoints.suspend(merchant.id, endpoint.endpointId, 'gone');
+    await endpoints.suspend(merchant.id, 'we_other', 'gone');
+    expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(true);
+    expect(told).toHaveLength(2);
+    valueOf(await merchants.resumeWebhook(merchant.id));
+    expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(false);
+    stop();
+    valueOf(await merchants.setWebhook(merchant.id, { url: null }));
+    expect(told).toHaveLength(3);
+    expect(endpoints.endpointOf(merchant.id)).toBeNull();
+  });
+});
+
+describe('domains', () => {
+  it('are kept in the form in which URLs give their host back', async () => {
+    const { merchants, directory } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const added = valueOf(await merchants.addDomain(merchant.id, { host: 'Café.Example', name: 'Café' }));
+    expect(added).toMatchObject({ domain_id: expect.stringMatching(/^dom_[a-z2-7]{20}$/) as string, host: 'xn--caf-dma.example' });
+    expect(valueOf(await merchants.addDomain(merchant.id, { host: 'café.example', name: 'Café' }))).toEqual(added);
+    expect(directory.settings(merchant.id)?.domains).toHaveLength(1);
+    valueOf(await merchants.removeDomain(merchant.id, added.domain_id));
+    expect(directory.settings(merchant.id)?.domains).toEqual([]);
+  });
+
+  it('are nothing but hosts', async () => {
+    const { merchants } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
+    for (const host of [
+      '',
+      'https://shop.com',
+      'shop.com/x',
+      'shop.com:8080',
+      'a@shop.com',
+      'shop com',
+      '[::1]',
+      'localhost',
+      '%61.com',
+      'x'.repeat(300),
+    ]) {
+      expect(await merchants.addDomain(merchant.id, { host, name: 'Shop' }), host).toMatchObject({
+        ok: false,
+        refusal: { code: 'invalid_request', param: 'host' },
+      });
+    }
+  });
+});
