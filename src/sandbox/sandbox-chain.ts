@@ -35,7 +35,7 @@ export interface SandboxChain {
   readonly settings: NetworkSettings;
   readonly rpcUrl: string;
   /**
-   * Names this very chain: the hash of its first block. Another value than at the last start means the old chain is gone
+   * Names this very chain: the hash of its first block that no other chain can have. Another value than at the last start means the old chain is gone
    * ("previous chain"), never a reorganisation.
    */
   readonly genesis: string;

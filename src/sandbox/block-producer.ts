@@ -1,0 +1,260 @@
+import type { Log } from '../ports/log.ts';
+import { AnvilNode, type AnvilSettings } from './anvil-node.ts';
+import type { ChainStore, JournaledBlock } from './chain-store.ts';
+import { RpcRefused, type Rpc } from './json-rpc.ts';
+
+/** How fast a chain moves. Empty blocks cost memory, so an idle chain slows down and a transaction wakes it. */
+export interface Cadence {
+  /** Between blocks while something happens, and between looks into the transaction pool. */
+  readonly busyMs: number;
+  /** Between blocks while nothing does: payment deadlines are judged by block time, so time goes on. */
+  readonly idleMs: number;
+  /** Blocks at the busy pace after one with transactions: enough to make it final. */
+  readonly busyBlocks: number;
+  /** The node keeps about 18 KB for each block it ever made, so after this many it is restarted with a compacted chain. */
+  readonly blocksPerRun: number;
+}
+
+interface MinedBlock {
+  readonly number: string;
+  readonly hash: string;
+  readonly timestamp: string;
+  readonly transactions: readonly { readonly hash: string }[];
+}
+
+/** What an exclusive action may do with the chain while the producer waits. */
+export interface ExclusiveChain {
+  readonly rpc: Rpc;
+  /** Makes one block of everything in the pool. */
+  mine(): Promise<JournaledBlock>;
+  /** Replaces the newest block by an empty one; its transactions are nowhere then. */
+  dropNewestBlock(): Promise<void>;
+}
+
+/** The longest replay after a kill. */
+const SNAPSHOT_EVERY_BLOCKS = 200;
+const RESTART_ATTEMPTS = 20;
+const RESTART_PAUSE_MS = 100;
+
+const nowSec = (): number => Math.floor(Date.now() / 1000);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Makes every block of one chain, writes it down, and keeps the node behind it running. Nothing else makes blocks, so the
+ * journal is complete: after any end, SIGKILL of everything included, the same chain comes back with the same hashes.
+ */
+export class BlockProducer {
+  readonly #settings: AnvilSettings;
+  readonly #store: ChainStore;
+  readonly #cadence: Cadence;
+  readonly #log: Log;
+  readonly #inclusions = new Map<string, () => void>();
+  #node: AnvilNode;
+  /** Everything that changes the chain happens in here, one after the other. */
+  #work: Promise<unknown> = Promise.resolve();
+  #headTimeSec = 0;
+  #blocksSinceTransaction = 0;
+  #blocksSinceSnapshot = 0;
+  #blocksInNode = 0;
+  #minedAtMs = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  private constructor(node: AnvilNode, settings: AnvilSettings, store: ChainStore, cadence: Cadence, log: Log) {
+    this.#node = node;
+    this.#settings = settings;
+    this.#store = store;
+    this.#cadence = cadence;
+    this.#log = log;
+  }
+
+  /** Starts the node, continues the chain in the store or begins a new one (`prepare` then runs once, before block 1). */
+  static async start(
+    settings: Omit<AnvilSettings, 'genesisTimeSec'>,
+    store: ChainStore,
+    cadence: Cadence,
+    log: Log,
+    prepare: (rpc: Rpc) => Promise<void>,
+  ): Promise<BlockProducer> {
+    const known = store.open();
+    const genesisTimeSec = known ?? nowSec();
+    if (known === null) store.begin(genesisTimeSec);
+    const full = { ...settings, genesisTimeSec };
+    const node = await AnvilNode.start(full, 0, known === null ? null : store.stateFile);
+    const producer = new BlockProducer(node, full, store, cadence, log);
+    try {
+      if (known === null) await prepare(node.rpc);
+      else await producer.#replay();
+      await producer.#snapshot();
+      const head = await node.rpc<MinedBlock>('eth_getBlockByNumber', ['latest', false]);
+      producer.#headTimeSec = Number(head.timestamp);
+      return producer;
+    } catch (error) {
+      await node.end();
+      throw error;
+    }
+  }
+
+  get rpcUrl(): string {
+    return this.#node.url;
+  }
+
+  get rpc(): Rpc {
+    return this.#node.rpc;
+  }
+
+  /** Begins to make blocks by itself. */
+  run(): void {
+    this.#schedule(0);
+  }
+
+  /** Runs `action` while nobody else changes the chain, and saves the chain it leaves behind. */
+  exclusive<Result>(action: (chain: ExclusiveChain) => Promise<Result>): Promise<Result> {
+    return this.#locked(async () => {
+      const chain: ExclusiveChain = { rpc: this.rpc, mine: () => this.#mine(), dropNewestBlock: () => this.#dropNewestBlock() };
+      try {
+        return await action(chain);
+      } finally {
+        await this.#snapshot();
+      }
+    });
+  }
+
+  /** Resolves when a block holds the transaction. Register before it can be mined. */
+  inclusionOf(txHash: string, timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#inclusions.delete(txHash);
+        reject(new Error(`${txHash} was not taken into a block`));
+      }, timeoutMs);
+      this.#inclusions.set(txHash, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return void (await this.#work);
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#locked(async () => {
+      await this.#snapshot().catch((error: unknown) => this.#log.warn({ error: String(error) }, 'the last snapshot of a sandbox chain failed'));
+      await this.#node.end();
+    });
+  }
+
+  #locked<Result>(action: () => Promise<Result>): Promise<Result> {
+    const run = this.#work.then(action);
+    this.#work = run.catch(() => {});
+    return run;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#locked(() => this.#tick())
+        .catch((error: unknown) => this.#log.warn({ error: String(error) }, 'a sandbox chain could not make a block'))
+        .finally(() => this.#schedule(this.#cadence.busyMs));
+    }, delayMs);
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#node.hasEnded()) {
+      this.#log.warn({}, 'a sandbox node ended by itself and is started again');
+      await this.#revive();
+    }
+    const due = this.#blocksSinceTransaction < this.#cadence.busyBlocks || Date.now() - this.#minedAtMs >= this.#cadence.idleMs;
+    if (due || (await this.#hasPending())) await this.#mine();
+    if (this.#blocksInNode >= this.#cadence.blocksPerRun && this.#blocksSinceTransaction >= this.#cadence.busyBlocks) await this.#restart();
+    else if (this.#blocksSinceSnapshot >= SNAPSHOT_EVERY_BLOCKS) await this.#snapshot();
+  }
+
+  async #hasPending(): Promise<boolean> {
+    const { pending } = await this.rpc<{ pending: string }>('txpool_status');
+    return Number(pending) > 0;
+  }
+
+  async #mine(): Promise<JournaledBlock> {
+    const block = await this.#mineAt(Math.max(nowSec(), this.#headTimeSec));
+    this.#store.append(block);
+    this.#blocksSinceSnapshot += 1;
+    return block;
+  }
+
+  async #mineAt(timeSec: number): Promise<JournaledBlock> {
+    const [mined] = await this.rpc<readonly MinedBlock[]>('evm_mine_detailed', [{ timestamp: timeSec, blocks: 1 }]);
+    const hashes = mined!.transactions.map(({ hash }) => hash);
+    const raw = await Promise.all(hashes.map((hash) => this.rpc<string>('eth_getRawTransactionByHash', [hash])));
+    this.#headTimeSec = Number(mined!.timestamp);
+    this.#minedAtMs = Date.now();
+    this.#blocksInNode += 1;
+    this.#blocksSinceTransaction = hashes.length > 0 ? 0 : this.#blocksSinceTransaction + 1;
+    for (const hash of hashes) {
+      this.#inclusions.get(hash)?.();
+      this.#inclusions.delete(hash);
+    }
+    return { number: Number(mined!.number), hash: mined!.hash, timeSec: this.#headTimeSec, raw };
+  }
+
+  async #dropNewestBlock(): Promise<void> {
+    await this.rpc('anvil_reorg', [1, []]);
+    const head = await this.rpc<MinedBlock>('eth_getBlockByNumber', ['latest', false]);
+    this.#headTimeSec = Number(head.timestamp);
+    await this.#snapshot();
+  }
+
+  /** Makes the blocks that the snapshot does not hold yet once more. */
+  async #replay(): Promise<void> {
+    const saved = Number(await this.rpc<string>('eth_blockNumber'));
+    const blocks = this.#store.blocksAfter(saved);
+    for (const [i, block] of blocks.entries()) {
+      if (await this.#remake(block)) continue;
+      this.#log.warn({ lostBlocks: blocks.length - i }, 'the newest blocks of a sandbox chain could not be made again');
+      return;
+    }
+  }
+
+  /** False when the block came out differently: the chain was changed by means that leave no transaction. */
+  async #remake(block: JournaledBlock): Promise<boolean> {
+    try {
+      for (const raw of block.raw) await this.rpc('eth_sendRawTransaction', [raw]);
+    } catch (error) {
+      if (error instanceof RpcRefused) return false;
+      throw error;
+    }
+    const made = await this.#mineAt(block.timeSec);
+    if (made.hash === block.hash) return true;
+    await this.rpc('anvil_rollback', [1]);
+    return false;
+  }
+
+  async #snapshot(): Promise<void> {
+    await this.#store.writeSnapshot(await this.rpc<string>('anvil_dumpState'));
+    this.#blocksSinceSnapshot = 0;
+  }
+
+  /** Same chain, same port, a tenth of a second away: clients see a refused connection and try again. */
+  async #restart(): Promise<void> {
+    await this.#snapshot();
+    await this.#node.end();
+    await this.#revive();
+  }
+
+  async #revive(): Promise<void> {
+    this.#store.open();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        this.#node = await AnvilNode.start(this.#settings, this.#node.port, this.#store.stateFile);
+        break;
+      } catch (error) {
+        if (attempt === RESTART_ATTEMPTS) throw error;
+        await pause(RESTART_PAUSE_MS);
+      }
+    }
+    this.#blocksInNode = 0;
+    await this.#replay();
+  }
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What the sandbox needs of a compiled contract; committed beside its source (`contracts/compile.ts` makes it). */
+export interface ContractArtifact {
+  readonly contractName: string;
+  readonly compiler: string;
+  readonly abi: readonly unknown[];
+  /** Creation code, hex with 0x. */
+  readonly bytecode: string;
+}
+
+/** File name of each source and the contract in it. */
+export const CONTRACT_SOURCES = { 'sandbox-usdt': 'SandboxUsdt', 'sandbox-usdc': 'SandboxUsdc' } as const;
+export type ContractSource = keyof typeof CONTRACT_SOURCES;
+
+export const artifactPath = (source: ContractSource): string => join(import.meta.dirname, 'contracts', `${source}.json`);
+
+export function readArtifact(source: ContractSource): ContractArtifact {
+  return JSON.parse(readFileSync(artifactPath(source), 'utf8')) as ContractArtifact;
+}

@@ -1,0 +1,137 @@
+import { getAddress, keccak256, type Wallet } from 'ethers';
+import { parseAmount, toTokenUnits } from '../domain/money.ts';
+import { tokenOf, type NetworkSettings, type Token } from '../domain/networks.ts';
+import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
+import { TRANSFER } from './evm-tokens.ts';
+import { signTransaction, type EvmTransaction } from './evm-transaction.ts';
+import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './sandbox-chain.ts';
+
+const TRANSFER_GAS = 120_000n;
+/** Enough to be accepted, too little to finish a transfer. */
+const STARVED_GAS = 25_000n;
+const CANCEL_GAS = 21_000n;
+const INCLUSION_TIMEOUT_MS = 20_000;
+
+/** One test wallet on one chain. Its transactions are signed and handed over one after the other, then awaited together. */
+export class EvmPayer {
+  readonly #wallet: Wallet;
+  readonly #producer: BlockProducer;
+  readonly #settings: NetworkSettings;
+  #handingOver: Promise<unknown> = Promise.resolve();
+
+  constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings) {
+    this.#wallet = wallet;
+    this.#producer = producer;
+    this.#settings = settings;
+  }
+
+  async pay(payment: SandboxPayment): Promise<SandboxPaid> {
+    const paid = await this.#submit(payment, TRANSFER_GAS);
+    if (!(await this.#succeeded(paid.txHash))) throw new SandboxPaymentFailed(`the token refused the payment (${paid.txHash})`);
+    return paid;
+  }
+
+  async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
+    const paid = await this.#submit(payment, STARVED_GAS);
+    if (await this.#succeeded(paid.txHash)) throw new SandboxPaymentFailed('the payment went through although it was meant to fail');
+    return paid;
+  }
+
+  /** `seenMs`: how long the block with the payment stays before it is replaced. */
+  payThenReorg(payment: SandboxPayment, seenMs: number): Promise<SandboxPaid> {
+    return this.#thenReplaceBlock(payment, seenMs, async (chain, own) => {
+      await chain.mine();
+      await chain.rpc('eth_sendRawTransaction', [own.raw]);
+    });
+  }
+
+  payThenLose(payment: SandboxPayment, seenMs: number): Promise<SandboxPaid> {
+    return this.#thenReplaceBlock(payment, seenMs, async (chain, own) => {
+      const cancel = await this.#sign({ nonce: own.nonce, to: this.#wallet.address, data: '0x', gasLimit: CANCEL_GAS });
+      await chain.rpc('eth_sendRawTransaction', [cancel]);
+    });
+  }
+
+  /** Signs and sends under the lock of this wallet, then waits for the block outside of it. */
+  async #submit(payment: SandboxPayment, gasLimit: bigint): Promise<SandboxPaid> {
+    const call = this.#transferOf(payment, gasLimit);
+    const { txHash, included } = await this.#inTurn(async () => {
+      const raw = await this.#sign({ ...call, nonce: await this.#nextNonce() });
+      const included = this.#producer.inclusionOf(keccak256(raw), INCLUSION_TIMEOUT_MS);
+      included.catch(() => {});
+      return { txHash: await this.#producer.rpc<string>('eth_sendRawTransaction', [raw]), included };
+    });
+    try {
+      await included;
+    } catch (error) {
+      throw new SandboxPaymentFailed((error as Error).message);
+    }
+    return { txHash, fromAddress: this.#wallet.address };
+  }
+
+  #thenReplaceBlock(
+    payment: SandboxPayment,
+    seenMs: number,
+    after: (chain: ExclusiveChain, own: { raw: string; nonce: number }) => Promise<void>,
+  ): Promise<SandboxPaid> {
+    const call = this.#transferOf(payment, TRANSFER_GAS);
+    return this.#inTurn(() =>
+      this.#producer.exclusive(async (chain) => {
+        const nonce = await this.#nextNonce();
+        const raw = await this.#sign({ ...call, nonce });
+        const txHash = await chain.rpc<string>('eth_sendRawTransaction', [raw]);
+        const block = await chain.mine();
+        await new Promise((resolve) => setTimeout(resolve, seenMs));
+        await chain.dropNewestBlock();
+        await after(chain, { raw, nonce });
+        for (const other of block.raw) if (other !== raw) await chain.rpc('eth_sendRawTransaction', [other]);
+        await chain.mine();
+        return { txHash, fromAddress: this.#wallet.address };
+      }),
+    );
+  }
+
+  #transferOf({ coin, to, amount }: SandboxPayment, gasLimit: bigint): Omit<EvmTransaction, 'chainId' | 'nonce'> {
+    const token = tokenOf(this.#settings, coin);
+    if (!token) throw new SandboxPaymentFailed(`there is no ${coin} on ${this.#settings.network}`);
+    return { to: token.address, data: TRANSFER.encodeFunctionData('transfer', [addressOf(to), unitsOf(amount, token)]), gasLimit };
+  }
+
+  async #nextNonce(): Promise<number> {
+    return Number(await this.#producer.rpc<string>('eth_getTransactionCount', [this.#wallet.address, 'pending']));
+  }
+
+  #sign(transaction: Omit<EvmTransaction, 'chainId'>): Promise<string> {
+    return signTransaction(this.#wallet, { ...transaction, chainId: Number(this.#settings.chainId) });
+  }
+
+  async #succeeded(txHash: string): Promise<boolean> {
+    const receipt = await this.#producer.rpc<{ status: string } | null>('eth_getTransactionReceipt', [txHash]);
+    if (!receipt) throw new SandboxPaymentFailed(`the chain forgot ${txHash}`);
+    return receipt.status === '0x1';
+  }
+
+  #inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
+    const run = this.#handingOver.then(action);
+    this.#handingOver = run.catch(() => {});
+    return run;
+  }
+}
+
+function addressOf(text: string): string {
+  try {
+    return getAddress(text);
+  } catch {
+    throw new SandboxPaymentFailed('not an EVM address');
+  }
+}
+
+function unitsOf(amount: string, { coin, decimals }: Token): bigint {
+  const units = parseAmount(amount);
+  if (units === null || units === 0n) throw new SandboxPaymentFailed('not an amount above zero');
+  try {
+    return toTokenUnits(units, decimals);
+  } catch {
+    throw new SandboxPaymentFailed(`${coin} has ${decimals} decimals here`);
+  }
+}

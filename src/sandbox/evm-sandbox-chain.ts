@@ -1,0 +1,98 @@
+import { hexlify, Wallet } from 'ethers';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { Log } from '../ports/log.ts';
+import { findAnvil } from './anvil-binary.ts';
+import { BlockProducer, type Cadence } from './block-producer.ts';
+import { ChainStore } from './chain-store.ts';
+import { EvmPayer } from './evm-payer.ts';
+import { ensureTokens, sandboxTokens } from './evm-tokens.ts';
+import { quantity } from './json-rpc.ts';
+import type { PayerKeys } from './payer-keys.ts';
+import type { SandboxChain, SandboxChainUnavailable, SandboxPayer, SandboxPayment } from './sandbox-chain.ts';
+
+interface EvmProfile {
+  readonly chainId: number;
+  readonly decimals: number;
+  /** `finalized` lags the head by twice this. */
+  readonly slotsInAnEpoch: number;
+}
+
+/** Chain ids that no main network uses: a link or QR code of the sandbox must never move real money. */
+const PROFILES = {
+  ethereum: { chainId: 31_337, decimals: 6, slotsInAnEpoch: 4 },
+  bsc: { chainId: 31_338, decimals: 18, slotsInAnEpoch: 2 },
+} as const satisfies Partial<Record<Network, EvmProfile>>;
+export type EvmNetwork = keyof typeof PROFILES;
+
+/** 12 confirmations, Ethereum's rule for everyday amounts, take under 4 s; the busy pace covers them with room to spare. */
+const CADENCE: Cadence = { busyMs: 300, idleMs: 1_000, busyBlocks: 24, blocksPerRun: 4_000 };
+/** How long a block that will be replaced stays: a watcher must have seen it for the case to mean anything. */
+const SEEN_MS = 2_000;
+/** Gas money in wei: a billion whole coins. */
+const GAS_FUNDS = 10n ** 27n;
+const PAYERS: readonly SandboxPayer[] = ['first', 'second'];
+
+export interface EvmSandboxOptions {
+  readonly directory: string;
+  readonly payerKeys: PayerKeys;
+  readonly log: Log;
+  readonly cadence?: Cadence;
+  readonly seenMs?: number;
+}
+
+/** Starts one EVM chain: the node, its tokens, its payers. The same directory gives the same chain again. */
+export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSandboxOptions): Promise<SandboxChain | SandboxChainUnavailable> {
+  const binary = findAnvil();
+  if (binary === null) return { network, reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH' };
+  const { chainId, decimals, slotsInAnEpoch } = PROFILES[network];
+  const walletOf = (role: string): Wallet => new Wallet(hexlify(options.payerKeys(`${network}-${role}`)));
+  const deployer = walletOf('deployer');
+  const payers = PAYERS.map(walletOf);
+  const settings: NetworkSettings = {
+    network,
+    mode: 'test',
+    chainId: String(chainId),
+    tokens: sandboxTokens(deployer.address, decimals),
+    simulated: true,
+    mainNetwork: false,
+    explorerTransactionUrl: null,
+  };
+
+  const accounts = [deployer, ...payers].map(({ address }) => address);
+  const producer = await BlockProducer.start(
+    { binary, chainId, slotsInAnEpoch },
+    new ChainStore(options.directory),
+    options.cadence ?? CADENCE,
+    options.log,
+    async (rpc) => {
+      await Promise.all(accounts.map((address) => rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)])));
+    },
+  );
+  try {
+    await ensureTokens(producer, deployer, chainId, settings.tokens, accounts.slice(1));
+    // Block 0 of two sandboxes can be the same; block 1 holds transactions of keys that only this one has.
+    const { hash: genesis } = await producer.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x1', false]);
+    producer.run();
+    return chainOf(settings, genesis, producer, payers, options.seenMs ?? SEEN_MS);
+  } catch (error) {
+    await producer.close();
+    throw error;
+  }
+}
+
+function chainOf(settings: NetworkSettings, genesis: string, producer: BlockProducer, wallets: readonly Wallet[], seenMs: number): SandboxChain {
+  const [first, second] = wallets.map((wallet) => new EvmPayer(wallet, producer, settings));
+  const payerOf = ({ payer }: SandboxPayment): EvmPayer => (payer === 'second' ? second! : first!);
+  return {
+    settings,
+    genesis,
+    rpcUrl: producer.rpcUrl,
+    pay: (payment) => payerOf(payment).pay(payment),
+    faults: {
+      payThenReorg: (payment) => payerOf(payment).payThenReorg(payment, seenMs),
+      payThenLose: (payment) => payerOf(payment).payThenLose(payment, seenMs),
+      payAndFail: (payment) => payerOf(payment).payAndFail(payment),
+    },
+    close: () => producer.close(),
+  };
+}

@@ -1,0 +1,63 @@
+import { AbiCoder, getCreateAddress, Interface, type Wallet } from 'ethers';
+import { COINS, type Coin } from '../domain/money.ts';
+import type { Token } from '../domain/networks.ts';
+import type { BlockProducer } from './block-producer.ts';
+import { readArtifact } from './contract-artifact.ts';
+import { signTransaction } from './evm-transaction.ts';
+
+const SOURCE = { USDT: 'sandbox-usdt', USDC: 'sandbox-usdc' } as const satisfies Record<Coin, string>;
+/** Whole units that each payer gets: above any amount the service accepts, many times over. */
+const PAYER_FUNDS = 10n ** 15n;
+const DEPLOY_GAS = 3_000_000n;
+const TRANSFER_GAS = 120_000n;
+
+/** `transfer(address,uint256)` without a return value: whether it worked is judged by receipt and log, as for the real USDT. */
+export const TRANSFER = new Interface(['function transfer(address to, uint256 value)']);
+
+/** The tokens of a chain. The deployer's first transactions make them, so their addresses follow from its own. */
+export function sandboxTokens(deployer: string, decimals: number): readonly Token[] {
+  return COINS.map((coin, nonce) => ({ coin, address: getCreateAddress({ from: deployer, nonce }), decimals }));
+}
+
+/**
+ * Makes sure the tokens exist and the payers have some. The steps are the deployer's transactions in a fixed order, so a
+ * chain that lost its newest blocks continues where it stands and gets the same addresses.
+ */
+export async function ensureTokens(
+  producer: BlockProducer,
+  deployer: Wallet,
+  chainId: number,
+  tokens: readonly Token[],
+  payers: readonly string[],
+): Promise<void> {
+  const steps = [...tokens.map(deployment), ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
+  const done = Number(await producer.rpc<string>('eth_getTransactionCount', [deployer.address, 'latest']));
+  if (done >= steps.length) return;
+  await producer.exclusive(async ({ rpc, mine }) => {
+    const hashes: string[] = [];
+    for (let nonce = done; nonce < steps.length; nonce += 1) {
+      hashes.push(await rpc<string>('eth_sendRawTransaction', [await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! })]));
+    }
+    await mine();
+    for (const hash of hashes) {
+      const receipt = await rpc<{ status: string } | null>('eth_getTransactionReceipt', [hash]);
+      if (receipt?.status !== '0x1') throw new Error('the tokens of a sandbox chain could not be made');
+    }
+  });
+}
+
+interface Step {
+  readonly to: string | null;
+  readonly data: string;
+  readonly gasLimit: bigint;
+}
+
+function deployment({ coin, decimals }: Token): Step {
+  const supply = PAYER_FUNDS * 10n ** BigInt(decimals + 3);
+  const parameters = AbiCoder.defaultAbiCoder().encode(['uint256', 'uint8'], [supply, decimals]);
+  return { to: null, data: readArtifact(SOURCE[coin]).bytecode + parameters.slice(2), gasLimit: DEPLOY_GAS };
+}
+
+function funding({ address, decimals }: Token, payer: string): Step {
+  return { to: address, data: TRANSFER.encodeFunctionData('transfer', [payer, PAYER_FUNDS * 10n ** BigInt(decimals)]), gasLimit: TRANSFER_GAS };
+}

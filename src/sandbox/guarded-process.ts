@@ -1,0 +1,57 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+
+/**
+ * Runs `"$@"` and watches the pipe from our process on descriptor 3. The pipe ends however our process ended, SIGKILL
+ * included; then the program is told to end, and is killed when it does not. Ends with the program's own exit code.
+ */
+const GUARD = `
+exec 3<&0 </dev/null
+"$@" 3<&- & program=$!
+{ read -r _ <&3
+  kill "$program"
+  tries=0
+  while kill -0 "$program" && [ "$tries" -lt 30 ]; do sleep 0.1; tries=$((tries + 1)); done
+  kill -9 "$program"
+} >/dev/null 2>&1 & watch=$!
+exec 3<&-
+trap '' INT TERM HUP
+wait "$program"; code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+`;
+
+/** Longer than the guard itself gives the program. */
+const END_TIMEOUT_MS = 8_000;
+
+export interface GuardedProcess {
+  readonly stdout: Readable;
+  /** Resolves when the program has ended, however it did. */
+  readonly ended: Promise<void>;
+  readonly hasEnded: () => boolean;
+  /** Tells the program to end and waits for it. Repeated calls are harmless. */
+  end(): Promise<void>;
+}
+
+/** Starts a program that can never outlive this process. Needs a POSIX shell. */
+export function startGuarded(binary: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): GuardedProcess {
+  // A session of its own keeps a Ctrl-C in the terminal from ending the program before our own orderly stop asks it.
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', binary, ...args], { stdio: ['pipe', 'pipe', 'inherit'], detached: true, env });
+  shell.stdin.on('error', () => {});
+  const ended = Promise.race([once(shell, 'exit'), once(shell, 'error')]).then(
+    () => {},
+    () => {},
+  );
+  return { stdout: shell.stdout, ended, hasEnded: () => hasEnded(shell), end: () => end(shell, ended) };
+}
+
+const hasEnded = (shell: ChildProcess): boolean => shell.pid === undefined || shell.exitCode !== null || shell.signalCode !== null;
+
+async function end(shell: ChildProcess, ended: Promise<void>): Promise<void> {
+  if (hasEnded(shell)) return;
+  shell.stdin!.end();
+  const timer = setTimeout(() => shell.kill('SIGKILL'), END_TIMEOUT_MS);
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,42 @@
+import { request } from 'node:http';
+
+/** The node understood the call and refused it. */
+export class RpcRefused extends Error {
+  override readonly name = 'RpcRefused';
+}
+
+const TIMEOUT_MS = 20_000;
+
+export type Rpc = <Result>(method: string, params?: readonly unknown[]) => Promise<Result>;
+
+/**
+ * JSON-RPC calls to a local node, one connection each: a node that restarts on the same port leaves no dead connections
+ * behind. Rejects with `RpcRefused`, or with the connection's own error.
+ */
+export function createRpc(url: string): Rpc {
+  let id = 0;
+  return async <Result>(method: string, params: readonly unknown[] = []): Promise<Result> => {
+    const text = await post(url, JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params }));
+    const answer = JSON.parse(text) as { result: Result; error?: { message: string } };
+    if (answer.error) throw new RpcRefused(`${method}: ${answer.error.message}`);
+    return answer.result;
+  };
+}
+
+function post(url: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const outgoing = request(url, { method: 'POST', headers, agent: false, timeout: TIMEOUT_MS }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+      response.on('error', reject);
+    });
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer from ${url} in ${TIMEOUT_MS} ms`)));
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** Hex quantity as JSON-RPC writes it. */
+export const quantity = (value: bigint | number): string => `0x${value.toString(16)}`;

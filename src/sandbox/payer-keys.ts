@@ -1,0 +1,29 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Gives each purpose (such as `ethereum-first`) its own 32 bytes, the same at every start. */
+export type PayerKeys = (purpose: string) => Buffer;
+
+/**
+ * Keys of the test payers, from a seed that is random per file: a payer of one sandbox owns nothing anywhere else. They
+ * have nothing to do with the wallet that receives, whose keys only the signer holds.
+ */
+export function loadPayerKeys(file: string): PayerKeys {
+  if (!existsSync(file)) {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writePrivately(file, randomBytes(32).toString('hex'));
+  }
+  const seed = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex');
+  if (seed.length !== 32) throw new Error(`${file} does not hold the seed of the test payers`);
+  return (purpose) => createHmac('sha256', seed).update(purpose).digest();
+}
+
+function writePrivately(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, 'w', 0o600);
+  writeFileSync(file, text);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(temporary, path);
+}
