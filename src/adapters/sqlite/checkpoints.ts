@@ -34,6 +34,7 @@ export class Checkpoints {
     const worker = this.#worker;
     if (worker === null) return;
     this.#worker = null;
+    worker.ref();
     const ended = once(worker, 'exit');
     worker.postMessage('close' satisfies CheckpointOrder);
     await ended;

@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { canonicalText } from '../../domain/events/canonical-text.ts';
 import type { EncodedEvent, Rider } from '../../ports/event-store.ts';
 import { openEventsDatabase } from './event-schema.ts';
+import { NONCE_LIFETIME_SEC } from './nonce-memory.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 
 /** Where the log ends: what the holder of the pen needs to go on writing. */
@@ -173,9 +174,6 @@ export class Committer {
     this.#personalKeys.put(salts);
   }
 }
-
-/** Port `Nonces`: a nonce is remembered for so long. */
-export const NONCE_LIFETIME_SEC = 600;
 
 function faultOfJob({ stream, expected, events }: AppendJob): string | null {
   let revision = expected;

@@ -5,6 +5,7 @@ import { canonicalText } from '../../domain/events/canonical-text.ts';
 import type { ReadAllOptions, RecordedEvent } from '../../ports/event-store.ts';
 import type { Tail } from './committer.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
+import type { UsedNonce } from './nonces-file.ts';
 import { parsePosition } from './position.ts';
 
 /** Positions looked through in one turn of the event loop. */
@@ -24,12 +25,6 @@ export type TailCheck =
   | { readonly ok: true; readonly checked: number }
   /** The first event, oldest first, that is not what was once stored there. */
   | { readonly ok: false; readonly position: number; readonly reason: string };
-
-export interface CommandNonce {
-  /** 16 bytes. */
-  readonly digest: Uint8Array;
-  readonly expiresAtSec: number;
-}
 
 /** Port `EventStore.readAll`, up to the position `end`. */
 export async function readAll(reader: EventReader, { after, limit, streamPrefixes }: ReadAllOptions, end: number): Promise<RecordedEvent[]> {
@@ -84,9 +79,9 @@ export class EventReader {
   }
 
   /** Nonces that were committed with commands and had not expired at the time. */
-  commandNonces(nowSec: number): CommandNonce[] {
+  commandNonces(nowSec: number): UsedNonce[] {
     const sql = 'SELECT digest, expires_at_sec AS expiresAtSec FROM command_nonces WHERE expires_at_sec >= ?';
-    return this.#database.prepare(sql).all(nowSec) as unknown as CommandNonce[];
+    return this.#database.prepare(sql).all(nowSec) as unknown as UsedNonce[];
   }
 
   /** Null when there is no event at the position. */

@@ -15,9 +15,10 @@ import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up
 import { Checkpoints } from './checkpoints.ts';
 import { Committer } from './committer.ts';
 import { createDataDir } from './database.ts';
-import { type CommandNonce, EventReader, readAll, type TailCheck } from './event-reader.ts';
+import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { type Committed, GroupWriter } from './group-writer.ts';
 import { assertUndamaged } from './log-check.ts';
+import type { UsedNonce } from './nonces-file.ts';
 import { toPosition } from './position.ts';
 import { RecentEvents } from './recent-events.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
@@ -41,7 +42,7 @@ export interface SqliteEventStore extends EventStore {
   /** Recomputes hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
   /** Nonces that were committed with commands and had not expired at the time. */
-  commandNonces(nowSec: number): Iterable<CommandNonce>;
+  commandNonces(nowSec: number): Iterable<UsedNonce>;
 }
 
 /**
@@ -146,7 +147,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     return this.#reading(() => this.#reader.verifyTail(count));
   }
 
-  commandNonces(nowSec: number): Iterable<CommandNonce> {
+  commandNonces(nowSec: number): Iterable<UsedNonce> {
     return this.#reading(() => this.#reader.commandNonces(nowSec));
   }
 
