@@ -1,4 +1,4 @@
-import { amountOf, formatAmount, toTokenUnits } from '../domain/money.ts';
+import { decimalsOf } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 
 /** Where the links of one payment option may lead. */
@@ -36,7 +36,7 @@ export function deepLinks(option: PaymentOption, amount: string, settings: DeepL
 }
 
 function evmLinks(option: PaymentOption, amount: string, settings: DeepLinkSettings): DeepLinks {
-  const units = toTokenUnits(amountOf(amount), option.decimals);
+  const units = baseUnits(amount, option.decimals);
   const transfer = `${option.tokenAddress}@${option.chainId}/transfer?address=${option.address}&uint256=${units}`;
   const links: Record<string, string> = { eip681: `ethereum:${transfer}`, metamask: `https://link.metamask.io/send/${transfer}` };
   if (settings.mainNetwork) {
@@ -116,4 +116,12 @@ const imTokenLink = (pageUrl: string): string => `imtokenv2://navigate/DappView?
 const opensOnAPhone = (pageUrl: string): boolean => pageUrl.startsWith('https://');
 
 /** Without trailing zeros: `12.34` rather than `12.340000`. */
-const plainDecimal = (amount: string): string => formatAmount(amountOf(amount), 0);
+const plainDecimal = (amount: string): string => (amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount);
+
+/** The amount in the token's smallest units. Throws when the token cannot express it exactly. */
+function baseUnits(amount: string, decimals: number): string {
+  const exact = plainDecimal(amount);
+  const missing = decimals - decimalsOf(exact);
+  if (missing < 0) throw new RangeError(`${exact} has more than ${decimals} decimals`);
+  return (exact.replace('.', '') + '0'.repeat(missing)).replace(/^0+(?=\d)/, '');
+}

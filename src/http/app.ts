@@ -27,13 +27,10 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly headerPrefix: string;
   readonly observer: HttpObserver;
   readonly logger: HttpLogger;
-  /** How long a request's body may take to arrive. */
-  readonly bodyTimeoutMs?: number;
   /** What else the server shows, such as the payment page; mounted after the API and before the last 404. */
   readonly mounts?: readonly ((app: Express) => void)[];
 }
 
-const BODY_TIMEOUT_MS = 10_000;
 /** Everything under these prefixes is answered only to authenticated callers. */
 const API_PREFIXES = ['/api/v1', '/v1'];
 
@@ -79,7 +76,6 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     nextRequestId: createRequestIds(),
     observer: options.observer,
     logger: options.logger,
-    bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
   };
 }
 

@@ -38,7 +38,6 @@ export interface EndpointTools {
   readonly nextRequestId: () => string;
   readonly observer: HttpObserver;
   readonly logger: HttpLogger;
-  readonly bodyTimeoutMs: number;
 }
 
 /** What answers a request that no route takes: the same checks run, then this. */
@@ -68,9 +67,9 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
 
   async function serve(request: Request, response: ServerResponse, requestId: string, headers: RequestHeaders): Promise<number | null> {
     const announced = headers.transferEncoding ? null : Number(headers.contentLength ?? 0);
-    const body = await readBody(request, announced, MAX_BODY_BYTES, tools.bodyTimeoutMs);
+    const body = await readBody(request, announced, MAX_BODY_BYTES);
     if (body.kind === 'aborted') return null;
-    if (body.kind !== 'read') return responder.sendAndClose(request, response, requestId, body.kind === 'timeout' ? BODY_TIMEOUT : BODY_TOO_LARGE);
+    if (body.kind === 'too_large') return responder.sendAndClose(request, response, requestId, BODY_TOO_LARGE);
 
     const nowMs = clock.nowMs();
     const nowSec = toSec(nowMs);
@@ -131,7 +130,6 @@ const BODY_TOO_LARGE: Answer = {
   ok: false,
   refusal: { code: 'body_too_large', message: `The body must be at most ${MAX_BODY_BYTES} bytes.`, param: 'body' },
 };
-const BODY_TIMEOUT: Answer = { ok: false, refusal: { code: 'request_timeout', message: 'The body did not arrive in time.', param: 'body' } };
 const CONTENT_TYPE_MISSING: Answer = {
   ok: false,
   refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },

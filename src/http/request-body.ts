@@ -1,47 +1,42 @@
 import type { IncomingMessage } from 'node:http';
 
-export type BodyRead = { readonly kind: 'read'; readonly bytes: Buffer } | { readonly kind: 'too_large' | 'timeout' | 'aborted' };
+export type BodyRead = { readonly kind: 'read'; readonly bytes: Buffer } | { readonly kind: 'too_large' | 'aborted' };
 
 const EMPTY = { kind: 'read', bytes: Buffer.alloc(0) } as const satisfies BodyRead;
 
 /**
- * The body as sent, byte for byte. `too_large` as soon as the announced or received length passes `limitBytes`;
- * `timeout` when it is not whole after `timeoutMs`; `aborted` when the client went away.
+ * The body as sent, byte for byte. `too_large` as soon as the received length passes `limitBytes`; `aborted` when the
+ * client went away. A client that stalls is ended by the server's request timeout, which aborts the request.
  */
-export function readBody(
-  request: IncomingMessage,
-  announcedBytes: number | null,
-  limitBytes: number,
-  timeoutMs: number,
-): Promise<BodyRead> | BodyRead {
+export function readBody(request: IncomingMessage, announcedBytes: number | null, limitBytes: number): Promise<BodyRead> | BodyRead {
   if (announcedBytes === 0) return EMPTY;
-  if (announcedBytes !== null && announcedBytes > limitBytes) return { kind: 'too_large' };
   return new Promise((resolve) => {
-    let chunks: Buffer[] | null = null;
-    let first: Buffer | null = null;
+    let kept: Buffer = EMPTY.bytes;
     let length = 0;
-    const timer = setTimeout(() => settle({ kind: 'timeout' }), timeoutMs);
-    const onData = (chunk: Buffer): void => {
+    const whole = (): void => resolve({ kind: 'read', bytes: kept.length === length ? kept : kept.subarray(0, length) });
+    request.on('data', (chunk: Buffer) => {
+      const from = length;
       length += chunk.length;
-      if (length > limitBytes) return settle({ kind: 'too_large' });
-      if (first === null) first = chunk;
-      else (chunks ??= [first]).push(chunk);
-      if (length === announcedBytes) settle(whole());
-    };
-    const onEnd = (): void => settle(whole());
-    const onError = (): void => settle({ kind: 'aborted' });
-    const whole = (): BodyRead => ({ kind: 'read', bytes: chunks === null ? (first ?? EMPTY.bytes) : Buffer.concat(chunks, length) });
-    function settle(result: BodyRead): void {
-      clearTimeout(timer);
-      request.removeListener('data', onData);
-      request.removeListener('end', onEnd);
-      resolve(result);
-    }
-    request.on('data', onData);
-    request.on('end', onEnd);
-    // Stays attached: an abort after this point must not become an uncaught error.
-    request.on('error', onError);
+      if (length > limitBytes) return resolve({ kind: 'too_large' });
+      if (from === 0) kept = chunk;
+      else kept = appended(kept, from, chunk, announcedBytes ?? 0);
+      if (length === announcedBytes) whole();
+    });
+    if (announcedBytes === null) request.on('end', whole);
+    request.on('error', () => resolve({ kind: 'aborted' }));
   });
+}
+
+/** Copies into one growing buffer: a client that sends byte by byte must not leave an object behind for each. */
+function appended(kept: Buffer, from: number, chunk: Buffer, expectedBytes: number): Buffer {
+  const needed = from + chunk.length;
+  let room = kept;
+  if (kept.length < needed) {
+    room = Buffer.allocUnsafeSlow(Math.max(needed * 2, expectedBytes));
+    kept.copy(room, 0, 0, from);
+  }
+  chunk.copy(room, from);
+  return room;
 }
 
 const LINGER_MS = 2_000;

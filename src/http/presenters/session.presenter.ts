@@ -20,9 +20,9 @@ export interface PresenterSettings {
 
 export interface SessionPresenter {
   /** The wire form of create, get and lists. */
-  session(view: SessionView): PaymentSessionBody;
+  readonly session: (view: SessionView) => PaymentSessionBody;
   /** The wire form of cancel: without line items and what else the merchant said about people and goods. */
-  cancelled(view: SessionView): CancelledSessionBody;
+  readonly cancelled: (view: SessionView) => CancelledSessionBody;
 }
 
 export function createSessionPresenter(settings: PresenterSettings): SessionPresenter {

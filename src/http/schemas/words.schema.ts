@@ -1,24 +1,33 @@
 import { z } from 'zod';
 import { isCurrency } from '../../domain/currencies.ts';
-import { COINS, parseAmount } from '../../domain/money.ts';
+import { COINS } from '../../domain/money.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 
 /* The small words of the wire, shared by requests and responses. */
 
-const NORMAL_FORM = '^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$';
+/** Normal form of amounts, as `parseAmount` reads it; a pattern alone decides it without building a number. */
+export const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
+const MAX_AMOUNT_LENGTH = 40;
 const AMOUNT_RULE = 'must be a decimal string such as "10.50": digits and at most one point, no sign, exponent or leading zeros, under 10^12';
+
+const isAmount = (text: string): boolean => text.length <= MAX_AMOUNT_LENGTH && NORMAL_FORM.test(text);
 
 /** A decimal string in normal form, zero included. Decimals that the currency lacks are refused beside the currency. */
 export const amountText = z
   .string(AMOUNT_RULE)
-  .refine((text) => parseAmount(text) !== null, AMOUNT_RULE)
-  .meta({ description: 'Decimal string in normal form.', pattern: NORMAL_FORM, maxLength: 40, examples: ['10.50'] });
+  .refine(isAmount, AMOUNT_RULE)
+  .meta({ description: 'Decimal string in normal form.', pattern: NORMAL_FORM.source, maxLength: MAX_AMOUNT_LENGTH, examples: ['10.50'] });
 
 /** A decimal string in normal form above zero. */
 export const positiveAmountText = z
   .string(AMOUNT_RULE)
-  .refine((text) => (parseAmount(text) ?? 0n) > 0n, `${AMOUNT_RULE}, and above zero`)
-  .meta({ description: 'Decimal string in normal form, above zero.', pattern: NORMAL_FORM, maxLength: 40, examples: ['10.50'] });
+  .refine((text) => isAmount(text) && /[1-9]/.test(text), `${AMOUNT_RULE}, and above zero`)
+  .meta({
+    description: 'Decimal string in normal form, above zero.',
+    pattern: NORMAL_FORM.source,
+    maxLength: MAX_AMOUNT_LENGTH,
+    examples: ['10.50'],
+  });
 
 const CURRENCY_RULE = 'must be an ISO 4217 code, USDT or USDC';
 // Letters first: upper-casing other scripts can produce ASCII, such as the long s.
@@ -51,9 +60,9 @@ export function plainText(max: number, options: { readonly min?: number; readonl
   const forbidden = options.lines ? /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/ : /[\u0000-\u001f\u007f]/;
   return z
     .string(rule)
-    .min(min, rule)
-    .max(max, rule)
-    .refine((text) => text.length > max || !forbidden.test(text), 'must not hold control characters');
+    .refine((text) => text.length >= min && text.length <= max, rule)
+    .refine((text) => text.length > max || !forbidden.test(text), 'must not hold control characters')
+    .meta({ minLength: min, maxLength: max });
 }
 
 export const httpsUrl = z
