@@ -1,0 +1,90 @@
+import type { DomainEvent } from '../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../src/domain/events/envelope.ts';
+import type { DepositFacts } from '../src/domain/events/session-events.ts';
+import type { Network } from '../src/domain/networks.ts';
+import { sessionOfStream } from '../src/domain/streams.ts';
+import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
+import type { Change, Row } from '../src/ports/read-model.ts';
+
+/** Deposits by network and height: what a chain watcher takes up again after a restart. */
+export const DEPOSITS_BY_BLOCK_TABLE = 'deposits-by-block@1';
+/** Where a deposit's row stands, by deposit key. */
+const PLACES_TABLE = 'deposit-places@1';
+
+const BLOCK_DIGITS = 12;
+
+export type DepositRow = {
+  readonly sessionId: string;
+  readonly status: 'detected' | 'final';
+  readonly facts: { readonly [Key in keyof DepositFacts]: DepositFacts[Key] };
+};
+
+/** Keys sort by network, then height; `depositKey` empty names the start of a block. */
+export const depositPlace = (network: Network, blockNumber: number, depositKey: string): string =>
+  `${network}/${String(blockNumber).padStart(BLOCK_DIGITS, '0')}/${depositKey}`;
+
+export const depositsByBlock: Projection = {
+  name: 'deposits-by-block',
+  version: 1,
+  streamPrefixes: ['session-'],
+  tables: [DEPOSITS_BY_BLOCK_TABLE, PLACES_TABLE],
+  lists: [],
+  needs,
+  needsThen: (stored, read) => placedRow(stored, read),
+  apply,
+};
+
+function depositKeyOf({ event }: StoredEvent<DomainEvent>): string | null {
+  return event.type === 'DepositDetected' || event.type === 'DepositConfirmed' || event.type === 'DepositReverted' ? event.data.depositKey : null;
+}
+
+function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
+  const key = depositKeyOf(stored);
+  return key === null ? [] : [{ table: PLACES_TABLE, key }];
+}
+
+function placedRow(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  const key = depositKeyOf(stored);
+  const place = key === null ? null : read(PLACES_TABLE, key);
+  return place ? [{ table: DEPOSITS_BY_BLOCK_TABLE, key: place.at as string }] : [];
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+  const { event, stream } = stored;
+  const sessionId = sessionOfStream(stream);
+  if (sessionId === null) return [];
+  switch (event.type) {
+    case 'DepositDetected': {
+      const { kind: _kind, ...facts } = event.data;
+      return move(null, facts, { sessionId, status: 'detected', facts });
+    }
+    case 'DepositConfirmed': {
+      const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
+      const row = at === undefined ? null : (read(DEPOSITS_BY_BLOCK_TABLE, at) as DepositRow | null);
+      if (at === undefined || !row) return [];
+      const { blockNumber, blockHash, blockTimeSec } = event.data;
+      const facts = { ...row.facts, blockNumber, blockHash, blockTimeSec };
+      return move(at, facts, { sessionId, status: 'final', facts });
+    }
+    case 'DepositReverted': {
+      const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
+      if (at === undefined) return [];
+      return [
+        { op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: at },
+        { op: 'delete', table: PLACES_TABLE, key: event.data.depositKey },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+function move(from: string | null, facts: DepositFacts, row: DepositRow): Change[] {
+  const at = depositPlace(facts.network, facts.blockNumber, facts.depositKey);
+  const leave: Change[] = from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
+  return [
+    ...leave,
+    { op: 'put', table: DEPOSITS_BY_BLOCK_TABLE, key: at, row: row as unknown as Row },
+    { op: 'put', table: PLACES_TABLE, key: facts.depositKey, row: { at } },
+  ];
+}

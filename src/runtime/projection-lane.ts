@@ -1,0 +1,187 @@
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { StoredEvent } from '../domain/events/envelope.ts';
+import type { EventStore, Position, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import type { Projection } from '../ports/projection.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { projectBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './projection-batch.ts';
+import type { RowCache } from './row-cache.ts';
+
+export interface BatchReport {
+  readonly projections: readonly string[];
+  readonly events: number;
+  readonly changes: number;
+  /** From taking the batch to its commit. */
+  readonly durationMs: number;
+  /** Of it, waiting for the read model to commit. */
+  readonly applyMs: number;
+  /** Committed events not yet handled. */
+  readonly lagEvents: number;
+  /** Age of the batch's last event when it was committed to the read model. */
+  readonly lagSec: number;
+}
+
+export interface LaneContext {
+  readonly store: Pick<EventStore, 'subscribe'>;
+  readonly readModel: ReadModel;
+  readonly streamPrefixes: readonly string[];
+  readonly maxBatch: number;
+  readonly nowMs: () => number;
+  readonly cacheOf: (projection: Projection) => RowCache;
+  readonly decode: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
+  readonly onBatch: (report: BatchReport) => void;
+  readonly onParked: (event: ParkedEvent) => void;
+  /** The lane stands at `position`; it may take others in. */
+  readonly onSettled: (lane: Lane) => void;
+  /** These cannot go on with the lane: they are not where it is. */
+  readonly onStraggler: (projection: Projection) => void;
+}
+
+/** Projections that stand at the same position, fed by one subscription. */
+export class Lane {
+  readonly projections: Set<Projection>;
+  readonly #context: LaneContext;
+  readonly #subscription: Subscription;
+  #position: Position | null;
+  #busy: Promise<void> | null = null;
+  #isClosed = false;
+  #hasCaughtUp = false;
+  #lastAtMs = 0;
+  /** An apply failed: whether it was committed after all is not known. */
+  #isDoubtful = false;
+
+  constructor(name: string, projections: Iterable<Projection>, after: Position | null, context: LaneContext) {
+    this.projections = new Set(projections);
+    this.#context = context;
+    this.#position = after;
+    this.#subscription = context.store.subscribe({
+      name,
+      after,
+      streamPrefixes: context.streamPrefixes,
+      maxBatch: context.maxBatch,
+      onEvents: (events) => this.#take(events),
+      onCaughtUp: () => this.#caughtUp(),
+    });
+  }
+
+  get position(): Position | null {
+    return this.#position;
+  }
+
+  get hasCaughtUp(): boolean {
+    return this.#hasCaughtUp;
+  }
+
+  get isIdle(): boolean {
+    return this.#busy === null && !this.#isDoubtful;
+  }
+
+  get lagEvents(): number {
+    return this.#subscription.lag;
+  }
+
+  /** Age of the last event handled while others wait; 0 when none do. */
+  get lagSec(): number {
+    return this.lagEvents === 0 || this.#lastAtMs === 0 ? 0 : Math.max(0, this.#context.nowMs() - this.#lastAtMs) / 1000;
+  }
+
+  reached(position: Position): Promise<void> {
+    return this.#subscription.reached(position);
+  }
+
+  /** Takes a projection out, between two batches. */
+  async release(projection: Projection): Promise<void> {
+    while (this.#busy) await this.#busy.catch(() => undefined);
+    this.projections.delete(projection);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#subscription.close();
+  }
+
+  #caughtUp(): void {
+    this.#hasCaughtUp = true;
+    if (!this.#isClosed) this.#context.onSettled(this);
+  }
+
+  async #take(events: readonly RecordedEvent[]): Promise<void> {
+    if (this.#isClosed) return;
+    this.#busy = this.#handle(events);
+    try {
+      await this.#busy;
+    } finally {
+      this.#busy = null;
+    }
+    if (!this.#isClosed) this.#context.onSettled(this);
+  }
+
+  async #handle(recorded: readonly RecordedEvent[]): Promise<void> {
+    const { nowMs, readModel, cacheOf, onParked, onBatch } = this.#context;
+    const startedMs = nowMs();
+    if (this.#isDoubtful) await this.#resolveDoubt();
+    const events = recorded.map((event) => this.#read(event));
+    const last = recorded.at(-1)!;
+    const results = new Map<Projection, BatchResult>();
+    for (const projection of this.projections) {
+      results.set(projection, await projectBatch(projection, events, { readModel, cache: cacheOf(projection), nowMs: startedMs }));
+    }
+    const applyingMs = nowMs();
+    await this.#apply(results, last.position);
+    this.#position = last.position;
+    this.#lastAtMs = last.atMs;
+    for (const { parked } of results.values()) parked.forEach(onParked);
+    const committedMs = nowMs();
+    onBatch({
+      projections: [...this.projections].map(projectionId),
+      events: recorded.length,
+      changes: [...results.values()].reduce((sum, result) => sum + result.changes.length, 0),
+      durationMs: committedMs - startedMs,
+      applyMs: committedMs - applyingMs,
+      lagEvents: this.lagEvents,
+      lagSec: Math.max(0, committedMs - last.atMs) / 1000,
+    });
+  }
+
+  /** When only some fail, those go on alone from where they are; when all do, the batch is tried again. */
+  async #apply(results: ReadonlyMap<Projection, BatchResult>, position: Position): Promise<void> {
+    const applies = [...results].map(([projection, { changes }]) => this.#context.readModel.apply(projectionId(projection), changes, position));
+    const outcomes = await Promise.allSettled(applies);
+    const failed: Projection[] = [];
+    let firstError: unknown;
+    [...results].forEach(([projection, { rows }], index) => {
+      const outcome = outcomes[index]!;
+      if (outcome.status === 'fulfilled') return rows.commit();
+      this.#context.cacheOf(projection).clear();
+      failed.push(projection);
+      firstError ??= outcome.reason;
+    });
+    if (failed.length === 0) return;
+    if (failed.length === results.size) {
+      this.#isDoubtful = true;
+      throw firstError;
+    }
+    failed.forEach((projection) => this.#leave(projection));
+  }
+
+  /** A projection whose last apply was committed after all is ahead of the lane and must not see the batch again. */
+  async #resolveDoubt(): Promise<void> {
+    for (const projection of this.projections) {
+      const checkpoint = await this.#context.readModel.checkpoint(projectionId(projection));
+      if (checkpoint !== this.#position) this.#leave(projection);
+    }
+    this.#isDoubtful = false;
+  }
+
+  #leave(projection: Projection): void {
+    this.projections.delete(projection);
+    this.#context.onStraggler(projection);
+  }
+
+  #read(recorded: RecordedEvent): ReadEvent {
+    try {
+      return { recorded, stored: this.#context.decode(recorded) };
+    } catch (error) {
+      return { recorded, stored: null, error };
+    }
+  }
+}

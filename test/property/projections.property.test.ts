@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addressIndex } from '../../projections/address-index.projection.ts';
+import { dueKey, DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
+import { sessionView as sessionProjection } from '../../projections/session-view.projection.ts';
+import { refundList, refundsOfSession } from '../../projections/refund-list.ts';
+import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
+import { sessionList } from '../../projections/session-list.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
+import { transactionList, transactionsOfSession } from '../../projections/transaction-list.ts';
+import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/transaction-row.ts';
+import type { Row } from '../../src/ports/read-model.ts';
+import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { refundView, sessionView } from '../../src/use-cases/session-view.ts';
+import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
+import { MemoryEventStore } from '../support/memory-event-store.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
+import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+
+const PROJECTIONS = [sessionProjection, addressIndex];
+const ledger = steps.map(ledgerOf);
+
+async function project(
+  entries: readonly LedgerEntry[],
+  maxBatch: number,
+  work: (model: MemoryReadModel, runner: ProjectionRunner) => Promise<void> | void,
+) {
+  const store = new MemoryEventStore();
+  const model = new MemoryReadModel();
+  const runner = new ProjectionRunner({ store, readModel: model, projections: PROJECTIONS, clock: { nowMs: () => 0 }, maxBatch, cacheRows: 3 });
+  await appendLedger(store, entries);
+  try {
+    await runner.start();
+    await runner.ready();
+    expect(await runner.parked()).toEqual([]);
+    await work(model, runner);
+  } finally {
+    await runner.stop();
+    await store.close();
+  }
+}
+
+const rowsOf = <Type extends Row>(model: MemoryReadModel, table: string): Type[] => [...(model.tables.get(table)?.values() ?? [])] as Type[];
+const contents = (model: MemoryReadModel) => ({
+  checkpoints: Object.fromEntries(model.checkpoints),
+  tables: Object.fromEntries([...model.tables].map(([name, rows]) => [name, Object.fromEntries([...rows].sort())])),
+  lists: Object.fromEntries([...model.lists].filter(([, members]) => members.length > 0).sort()),
+});
+
+/** The fields of a row that a view has as well. */
+const common = (row: Row, view: object): Row => Object.fromEntries(Object.entries(row).filter(([key]) => key in view)) as Row;
+
+function expectSession(row: SessionRow, state: SessionState): void {
+  const view = sessionView(state, null);
+  const { personal: _sealed, refunds, ...shared } = common(row, view) as SessionRow;
+  expect(view).toMatchObject(shared);
+  expect(refunds).toBe(view.refunds.length);
+  const arrived = view.deposits.filter((deposit) => deposit.status === 'detected' || deposit.status === 'final').map((deposit) => deposit.network);
+  expect(Object.keys(row.arrivedOn).sort()).toEqual([...new Set(arrived)].sort());
+}
+
+function expectRefund(row: RefundRow, state: SessionState): void {
+  const view = refundView(state.context, state.context.refunds[row.refundId]!, null);
+  const { reason: _sealed, payouts, ...shared } = common(row, view) as RefundRow;
+  expect(view).toMatchObject(shared);
+  expect(payouts.map(({ signedTxHash: _, ...payout }) => payout)).toEqual(view.payouts);
+}
+
+const STATUSES = [undefined, 'unpaid', 'paid', 'open', 'processing', 'expired', 'failed', 'cancelled'] as const;
+const NETWORKS = [undefined, 'ethereum', 'bsc', 'tron', 'solana'] as const;
+const COINS = [undefined, 'USDT', 'USDC'] as const;
+const meets = (wanted: string | undefined, values: readonly string[]): boolean => wanted === undefined || values.includes(wanted);
+
+async function listed(model: MemoryReadModel, list: string): Promise<string[]> {
+  return (await model.page(list, { offset: 0, limit: 1000 })).members.map((member) => member.member);
+}
+
+const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Type[] => [...rows].sort((one, other) => other.order - one.order);
+
+describe('the session projection', () => {
+  it('says of every session and refund what the session itself says', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, fc.integer({ min: 1, max: 50 }), async ({ entries, states }, maxBatch) => {
+        await project(entries, maxBatch, (model) => {
+          const rows = rowsOf<SessionRow>(model, SESSIONS_TABLE);
+          expect(rows.length).toBe(states.size);
+          for (const [index, state] of states)
+            expectSession(
+              rows.find((row) => row.sessionId === sessionIdOf(index))!,
+              state,
+            );
+          for (const row of rowsOf<RefundRow>(model, REFUNDS_TABLE))
+            expectRefund(row, [...states].find(([index]) => sessionIdOf(index) === row.sessionId)![1]);
+        });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('has one transaction for each deposit, signed payout and fee, in the standing the session gives it', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries, states }) => {
+        await project(entries, 16, (model) => {
+          const rows = rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE);
+          const expected = [...states.values()].flatMap((state) => [
+            ...sessionView(state, null).deposits.map(({ txHash, network, status, amount, coin, kind, blockNumber }) => ({
+              type: 'deposit',
+              txHash,
+              network,
+              status,
+              amount,
+              coin,
+              kind,
+              blockNumber,
+            })),
+            ...Object.values(state.context.refunds)
+              .flatMap((refund) => Object.values(refund.legs))
+              .filter((leg) => leg.txHashes.length > 0)
+              .map((leg) => ({ type: 'refund', amount: leg.leg.amount, network: leg.leg.network, toAddress: leg.leg.toAddress })),
+          ]);
+          expect(rows.filter((row) => row.type !== 'fee').length).toBe(expected.length);
+          for (const facts of expected) expect(rows).toContainEqual(expect.objectContaining(facts));
+          for (const fee of rows.filter((row) => row.type === 'fee'))
+            expect(rows).toContainEqual(expect.objectContaining({ type: 'refund', refundId: fee.refundId }));
+        });
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  it('lists exactly the records that meet the filters, newest first, under any combination', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries }) => {
+        await project(entries, 32, async (model) => {
+          const sessions = newestFirst(rowsOf<SessionRow>(model, SESSIONS_TABLE));
+          const owners = [...new Map(sessions.map(({ mode, merchantId }) => [`${mode}${merchantId}`, { mode, merchantId }])).values()];
+          for (const { mode, merchantId } of owners) {
+            const own = sessions.filter((row) => row.mode === mode && row.merchantId === merchantId);
+            expect(own.map((row) => row.order)).toEqual(own.map((_, index) => own.length - 1 - index));
+            const refunds = newestFirst(rowsOf<RefundRow>(model, REFUNDS_TABLE).filter((row) => row.mode === mode && row.merchantId === merchantId));
+            const transactions = newestFirst(
+              rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE).filter((row) => row.mode === mode && row.merchantId === merchantId),
+            );
+            for (const network of NETWORKS) {
+              for (const coin of COINS) {
+                for (const status of STATUSES) {
+                  const wanted = own.filter(
+                    (row) =>
+                      meets(status, [row.status, row.status === 'paid' ? 'paid' : 'unpaid']) &&
+                      meets(network, Object.keys(row.arrivedOn)) &&
+                      meets(coin, [row.dueCoin]),
+                  );
+                  expect(await listed(model, sessionList(mode, merchantId, { status, network, coin }))).toEqual(wanted.map((row) => row.sessionId));
+                }
+                for (const status of [undefined, 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'] as const) {
+                  const wanted = refunds.filter(
+                    (row) =>
+                      meets(status, [row.status]) &&
+                      meets(
+                        network,
+                        row.payouts.map((payout) => payout.network),
+                      ) &&
+                      meets(coin, [row.coin]),
+                  );
+                  expect(await listed(model, refundList(mode, merchantId, { status, network, coin }))).toEqual(wanted.map((row) => row.refundId));
+                }
+                for (const type of [undefined, 'deposit', 'refund', 'fee'] as const) {
+                  for (const status of [undefined, 'detected', 'final', 'reverted', 'failed'] as const) {
+                    const wanted = transactions.filter(
+                      (row) => meets(status, [row.status]) && meets(type, [row.type]) && meets(network, [row.network]) && meets(coin, [row.coin]),
+                    );
+                    expect(await listed(model, transactionList(mode, merchantId, { status, type, network, coin }))).toEqual(
+                      wanted.map((row) => row.transactionId),
+                    );
+                  }
+                }
+              }
+            }
+            for (const { sessionId } of own) {
+              expect(await listed(model, transactionsOfSession(sessionId))).toEqual(
+                transactions.filter((row) => row.sessionId === sessionId).map((row) => row.transactionId),
+              );
+              expect(await listed(model, refundsOfSession(sessionId))).toEqual(
+                refunds.filter((row) => row.sessionId === sessionId).map((row) => row.refundId),
+              );
+            }
+          }
+        });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('keeps a deadline for exactly the sessions that can still expire, in the order of time', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries, states }) => {
+        await project(entries, 8, async (model) => {
+          const open = [...states].filter(([, state]) => state.value === 'open' || state.value === 'processing');
+          const keys = open.map(([index, state]) => dueKey(state.context.created!.expiresAtSec, sessionIdOf(index))).sort();
+          expect((await model.scan(DUE_SESSIONS_TABLE, { limit: 100 })).map((entry) => entry.key)).toEqual(keys);
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('lists under times that never fall, whatever the clocks of the nodes say', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries }) => {
+        await project(entries, 8, (model) => {
+          for (const members of model.lists.values()) {
+            const times = members.map((member) => member.atSec);
+            expect(times).toEqual([...times].sort((one, other) => other - one));
+          }
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('a rebuild', () => {
+  it('ends with the same rows, lists and checkpoints, however the events were cut into batches', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), async ({ entries }, first, second) => {
+        await project(entries, first, async (model, runner) => {
+          const before = contents(model);
+          await runner.rebuild('session-view');
+          await runner.ready();
+          expect(contents(model)).toEqual(before);
+          await project(entries, second, (other) => expect(contents(other)).toEqual(before));
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

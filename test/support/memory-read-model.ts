@@ -1,0 +1,85 @@
+import type { Change, ListMember, ListRange, ReadModel, Row } from '../../src/ports/read-model.ts';
+
+interface Entry extends ListMember {
+  readonly atSec: number;
+}
+
+/** The plainest read model that keeps the contract: maps and sorted arrays. */
+export class MemoryReadModel implements ReadModel {
+  readonly checkpoints = new Map<string, string>();
+  readonly tables = new Map<string, Map<string, Row>>();
+  /** Newest first. */
+  readonly lists = new Map<string, Entry[]>();
+
+  async checkpoint(projection: string): Promise<string | null> {
+    return this.checkpoints.get(projection) ?? null;
+  }
+
+  async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+    if (changes.some((change) => 'order' in change && (!Number.isInteger(change.order) || change.order < 0))) throw new RangeError('not an order');
+    for (const change of changes) this.#apply(change);
+    this.checkpoints.set(projection, checkpoint);
+  }
+
+  async get(table: string, key: string): Promise<Row | null> {
+    return structuredClone(this.tables.get(table)?.get(key) ?? null);
+  }
+
+  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
+    return Promise.all(keys.map((key) => this.get(table, key)));
+  }
+
+  async scan(table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
+    const keys = [...(this.tables.get(table)?.keys() ?? [])].sort();
+    const page = keys.filter((key) => key > afterKey).slice(0, limit);
+    return page.map((key) => ({ key, row: structuredClone(this.tables.get(table)!.get(key)!) }));
+  }
+
+  async page(
+    list: string,
+    { offset, limit, ...range }: ListRange & { offset: number; limit: number },
+  ): Promise<{ members: ListMember[]; total: number }> {
+    const found = this.#within(list, range);
+    return { members: found.slice(offset, offset + limit).map(plain), total: found.length };
+  }
+
+  async before(list: string, { before, limit, ...range }: ListRange & { before: number | null; limit: number }): Promise<ListMember[]> {
+    return this.#within(list, range)
+      .filter((entry) => before === null || entry.order < before)
+      .slice(0, limit)
+      .map(plain);
+  }
+
+  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
+    this.checkpoints.delete(projection);
+    for (const table of tables) this.tables.delete(table);
+    for (const name of [...this.lists.keys()]) if (lists.some((prefix) => name.startsWith(prefix))) this.lists.delete(name);
+  }
+
+  async close(): Promise<void> {}
+
+  #within(list: string, { fromSec = -Infinity, toSec = Infinity }: ListRange): Entry[] {
+    return (this.lists.get(list) ?? []).filter((entry) => entry.atSec >= fromSec && entry.atSec <= toSec);
+  }
+
+  #apply(change: Change): void {
+    if (change.op === 'put') this.#table(change.table).set(change.key, structuredClone(change.row));
+    else if (change.op === 'delete') this.#table(change.table).delete(change.key);
+    else {
+      const others = (this.lists.get(change.list) ?? []).filter((entry) => entry.order !== change.order || entry.member !== change.member);
+      if (change.op === 'enlist') others.push({ member: change.member, order: change.order, atSec: change.atSec });
+      this.lists.set(
+        change.list,
+        others.sort((one, other) => other.order - one.order),
+      );
+    }
+  }
+
+  #table(name: string): Map<string, Row> {
+    const table = this.tables.get(name) ?? new Map<string, Row>();
+    this.tables.set(name, table);
+    return table;
+  }
+}
+
+const plain = ({ member, order }: Entry): ListMember => ({ member, order });

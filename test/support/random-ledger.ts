@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
+import { sessionStream } from '../../src/domain/streams.ts';
+import { encodeEvent } from '../../src/runtime/codec.ts';
+import { sessionTable } from '../../src/use-cases/session-handler.ts';
+import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
+import type { MemoryEventStore } from './memory-event-store.ts';
+import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
+
+/** Sessions of three owners; the first two are one merchant in two modes. */
+const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
+  { merchantId: 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId, mode: 'test' },
+  { merchantId: 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId, mode: 'live' },
+  { merchantId: 'mer_bbbbbbbbbbbbbbbbbbbb' as MerchantId, mode: 'test' },
+];
+export const SESSIONS = 4;
+export const sessionIdOf = (index: number): SessionId => `cs_${String.fromCharCode(97 + index).repeat(32)}` as SessionId;
+export const ownerOf = (index: number) => OWNERS[index % OWNERS.length]!;
+
+export interface Step {
+  readonly session: number;
+  readonly kind:
+    'create' | 'detect' | 'confirm' | 'revert' | 'cancel' | 'expire' | 'refund' | 'sign' | 'replace' | 'land' | 'unland' | 'fail' | 'finish';
+  readonly tx: number;
+  readonly network: 'ethereum' | 'bsc' | 'tron';
+  readonly coin: 'USDT' | 'USDC';
+  readonly cents: number;
+  readonly late: boolean;
+  readonly secondsLater: number;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  session: fc.nat({ max: SESSIONS - 1 }),
+  kind: fc.oneof(
+    ...(
+      Object.entries({
+        create: 4,
+        detect: 8,
+        confirm: 8,
+        revert: 2,
+        cancel: 1,
+        expire: 1,
+        refund: 4,
+        sign: 6,
+        replace: 2,
+        land: 6,
+        unland: 1,
+        fail: 2,
+        finish: 6,
+      }) as [Step['kind'], number][]
+    ).map(([kind, weight]) => ({ arbitrary: fc.constant(kind), weight })),
+  ),
+  tx: fc.nat({ max: 2 }),
+  network: fc.constantFrom('ethereum', 'ethereum', 'ethereum', 'bsc', 'tron'),
+  coin: fc.constantFrom('USDT', 'USDT', 'USDC'),
+  cents: fc.constantFrom(1, 400, 601, 1000, 1001, 1202),
+  late: fc.oneof({ arbitrary: fc.constant(false), weight: 3 }, { arbitrary: fc.constant(true), weight: 1 }),
+  secondsLater: fc.integer({ min: -2, max: 3 }),
+});
+
+/** Long enough for refunds to run their course. */
+export const steps = fc.array(step, { minLength: 50, maxLength: 250, size: 'max' });
+
+export interface LedgerEntry {
+  readonly session: number;
+  readonly event: SessionEvent;
+  readonly atMs: number;
+}
+
+/** A legal history of several sessions: every event that the steps ask for and the session's machine allows. */
+export function ledgerOf(drawnSteps: readonly Step[]): { entries: LedgerEntry[]; states: Map<number, SessionState> } {
+  const entries: LedgerEntry[] = [];
+  const states = new Map<number, SessionState>();
+  let nowSec = EXPIRES_AT - 100;
+  for (const drawn of drawnSteps) {
+    nowSec += drawn.secondsLater;
+    let state: SessionState = states.get(drawn.session) ?? sessionTable.initial;
+    for (const event of eventsOf(drawn, state, nowSec)) {
+      const next = sessionTable.next(state, event);
+      if (!next) break;
+      state = next;
+      entries.push({ session: drawn.session, event, atMs: nowSec * 1000 + 7 });
+    }
+    if (state.value !== 'absent') states.set(drawn.session, state);
+  }
+  return { entries, states };
+}
+
+export async function appendLedger(store: MemoryEventStore, entries: readonly LedgerEntry[]): Promise<void> {
+  const metadata = { correlationId: 'test', actor: 'test', prev: '' };
+  for (const { session, event, atMs } of entries) {
+    const stream = sessionStream(sessionIdOf(session));
+    const revision = (await store.lastOfStream(stream))?.revision ?? -1;
+    const encoded = encodeEvent({ id: `${stream}:${revision + 1}`, stream, revision: revision + 1, atMs, event, metadata });
+    await store.append({ stream, expected: revision < 0 ? 'no-stream' : revision, events: [encoded] });
+  }
+}
+
+function eventsOf(drawn: Step, state: SessionState, nowSec: number): readonly SessionEvent[] {
+  const command = commandOf(drawn, state, nowSec);
+  if (command) {
+    const decision = decideSession(command, state);
+    return decision.ok ? decision.events : [];
+  }
+  return payoutEventOf(drawn, state, nowSec);
+}
+
+/** Confirmations and reverts are of a deposit that is there, whichever the draw points at. */
+function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCommand | null {
+  const { session, tx, network, coin, cents, late } = drawn;
+  const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+  const blockTimeSec = EXPIRES_AT + (late ? 5 : -5);
+  const facts = depositFacts({
+    txHash: `0x${tx}`,
+    network,
+    coin,
+    amount,
+    blockTimeSec,
+    fromAddress: tx === 0 ? null : `0xPayer${tx % 2}`,
+    blockNumber: 100 + tx,
+  });
+  const known = Object.values(state.context.deposits);
+  const depositKey = known[cents % Math.max(1, known.length)]?.facts.depositKey ?? '';
+  switch (drawn.kind) {
+    case 'create':
+      return {
+        type: 'CreateSession',
+        data: createdFacts({
+          ...ownerOf(session),
+          sessionId: sessionIdOf(session),
+          orderId: `order-${session}`,
+          createdAtSec: nowSec,
+          policy: { tolerance: '0.01', dustLimit: '0.02' },
+          personal: 'sealed',
+        }),
+      };
+    case 'detect':
+      return { type: 'RecordDeposit', facts };
+    case 'confirm':
+      return {
+        type: 'ConfirmDeposit',
+        data: { depositKey, rule: { kind: 'finalized' }, blockNumber: 200 + tx, blockHash: '0xfinal', blockTimeSec, headNumber: 300 },
+        nowSec,
+        valuation: null,
+      };
+    case 'revert':
+      return { type: 'RevertDeposit', depositKey, reason: late ? 'failed' : 'reorg', headNumber: 300 };
+    case 'cancel':
+      return { type: 'CancelSession', nowSec };
+    case 'expire':
+      return { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} };
+    case 'refund':
+      return {
+        ...{ type: 'RequestRefund', refundId: `re_${tx}of${session}` as RefundId, coin, units: late ? null : BigInt(cents) * 10n ** 16n },
+        ...{ asked: null, reason: 'sealed reason', idempotencyStream: null, acknowledgedSender: true, nowSec },
+      };
+    default:
+      return null;
+  }
+}
+
+/** What the payout process would record; most of it is illegal at the moment and then left out. */
+function payoutEventOf({ kind, tx, cents }: Step, state: SessionState, nowSec: number): SessionEvent[] {
+  const refunds = Object.values(state.context.refunds);
+  const refund = refunds[tx % Math.max(1, refunds.length)];
+  const legs = Object.values(refund?.legs ?? {});
+  const leg = legs[cents % Math.max(1, legs.length)];
+  if (!refund || !leg) return [];
+  const { legId } = leg.leg;
+  const refundId = refund.requested.refundId;
+  const attempt = leg.txHashes.length + 1;
+  const signed = {
+    refundId,
+    legId,
+    attempt,
+    txHash: `0xout${legId}${attempt}`,
+    signedBytes: '0x',
+    fromAddress: '0xTreasury',
+    signedAtSec: nowSec,
+  } as const;
+  const validity = { kind: 'evm-nonce', nonce: attempt, maxFeePerGas: '1' } as const;
+  switch (kind) {
+    case 'sign':
+      return [{ type: 'RefundPayoutSigned', data: { ...signed, validity } }];
+    case 'replace':
+      return [{ type: 'RefundPayoutReplaced', data: { ...signed, validity, replaces: leg.txHashes.at(-1) ?? '', why: 'fee_bump' } }];
+    case 'land':
+      return [
+        {
+          type: 'RefundPayoutLanded',
+          data: {
+            refundId,
+            legId,
+            txHash: leg.txHashes[0] ?? '',
+            blockNumber: 500,
+            blockHash: '0xb',
+            blockTimeSec: nowSec,
+            networkFee: cents === 1 ? '0' : '0.0021',
+            landedAtSec: nowSec,
+          },
+        },
+      ];
+    case 'unland':
+      return [{ type: 'RefundPayoutReverted', data: { refundId, legId, txHash: leg.landedTxHash ?? '', headNumber: 501 } }];
+    case 'fail':
+      return [
+        {
+          type: 'RefundPayoutFailed',
+          data: { refundId, legId, reason: 'execution_reverted', networkFee: cents === 1 ? null : '0.001', failedAtSec: nowSec },
+        },
+      ];
+    case 'finish':
+      return legs.every((other) => other.status === 'COMPLETED')
+        ? [
+            {
+              type: 'RefundCompleted',
+              data: { refundId, coin: refund.requested.coin, amount: refund.requested.amount, completedAtSec: nowSec, valuation: null },
+            },
+          ]
+        : [
+            {
+              type: 'RefundFailed',
+              data: {
+                refundId,
+                coin: refund.requested.coin,
+                amount: refund.requested.amount,
+                amountReturned: '0.00',
+                reason: 'execution_reverted',
+                failedAtSec: nowSec,
+              },
+            },
+          ];
+    default:
+      return [];
+  }
+}

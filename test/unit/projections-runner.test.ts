@@ -1,0 +1,251 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { addressIndex } from '../../projections/address-index.projection.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import type { Projection } from '../../src/ports/projection.ts';
+import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import type { BatchReport } from '../../src/runtime/projection-lane.ts';
+import type { ParkedEvent } from '../../src/runtime/projection-batch.ts';
+import { ProjectionRunner, type ProjectionRunnerOptions } from '../../src/runtime/projection-runner.ts';
+import { MemoryEventStore } from '../support/memory-event-store.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
+import { appendLedger, sessionIdOf, type LedgerEntry } from '../support/random-ledger.ts';
+import { createdFacts } from '../support/session-facts.ts';
+
+/** Counts events of each type: doubling or missing one shows. */
+const counting = (name: string, change: Partial<Projection> = {}): Projection => ({
+  name,
+  version: 1,
+  streamPrefixes: ['session-'],
+  tables: [`${name}@1`],
+  lists: [`${name}@1/`],
+  needs: () => [{ table: `${name}@1`, key: 'count' }],
+  apply: (event, read) => [
+    { op: 'put', table: `${name}@1`, key: 'count', row: { count: ((read(`${name}@1`, 'count')?.['count'] as number | undefined) ?? 0) + 1 } },
+  ],
+  ...change,
+});
+
+const created = (session: number): LedgerEntry => ({
+  session,
+  event: { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}` }) },
+  atMs: 1_800_000_000_000,
+});
+
+/** Fails applies as told, before or after they are committed. */
+class FaultyReadModel extends MemoryReadModel {
+  readonly faults: ((projection: string) => 'before' | 'after' | null)[] = [];
+
+  override async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+    const fault = this.faults[0]?.(projection);
+    if (fault === 'before') throw new StoreUnavailable('lost before the commit');
+    await super.apply(projection, changes, checkpoint);
+    if (fault === 'after') throw new StoreUnavailable('lost after the commit');
+  }
+}
+
+describe('the projection runner', () => {
+  const runners: ProjectionRunner[] = [];
+  const store = { current: new MemoryEventStore() };
+  const start = async (
+    projections: readonly Projection[],
+    readModel: ReadModel,
+    options: Partial<ProjectionRunnerOptions> = {},
+  ): Promise<ProjectionRunner> => {
+    const runner = new ProjectionRunner({
+      store: store.current,
+      readModel,
+      projections,
+      clock: { nowMs: () => 1_800_000_005_000 },
+      maxBatch: 2,
+      ...options,
+    });
+    runners.push(runner);
+    await runner.start();
+    return runner;
+  };
+  const append = (from: number, to: number): Promise<void> =>
+    appendLedger(
+      store.current,
+      Array.from({ length: to - from }, (_, index) => created(from + index)),
+    );
+  const countOf = async (model: ReadModel, name: string) => (await model.get(`${name}@1`, 'count'))?.['count'];
+
+  afterEach(async () => {
+    await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+    await store.current.close();
+    store.current = new MemoryEventStore();
+  });
+
+  it('feeds every projection what was there and what comes, and lets a writer wait for its own event', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 5);
+    const runner = await start([counting('one'), counting('two')], model);
+    await runner.ready();
+    await append(5, 8);
+    expect(await runner.caughtUpTo((await store.current.head())!)).toBe(true);
+    expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([8, 8]);
+    expect(model.checkpoints).toEqual(
+      new Map([
+        ['one@1', '8'],
+        ['two@1', '8'],
+      ]),
+    );
+  });
+
+  it('gives up waiting when the time is up', async () => {
+    const model = new FaultyReadModel();
+    const runner = await start([counting('one')], model);
+    await runner.ready();
+    model.faults.push(() => 'before');
+    await append(0, 1);
+    expect(await runner.caughtUpTo('1', 30)).toBe(false);
+    model.faults.pop();
+    expect(await runner.caughtUpTo('1')).toBe(true);
+  });
+
+  it('goes on from each checkpoint after a restart, and projections that meet go on together', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 7);
+    const first = await start([counting('old')], model);
+    await first.ready();
+    await first.stop();
+    await append(7, 12);
+    const reports: BatchReport[] = [];
+    const runner = await start([counting('old'), counting('new')], model, { hooks: { onBatch: (report) => reports.push(report) } });
+    await runner.ready();
+    expect([await countOf(model, 'old'), await countOf(model, 'new')]).toEqual([12, 12]);
+    await append(12, 13);
+    await runner.caughtUpTo('13');
+    expect(reports.at(-1)?.projections.toSorted()).toEqual(['new@1', 'old@1']);
+    expect([await countOf(model, 'old'), await countOf(model, 'new')]).toEqual([13, 13]);
+  });
+
+  it('parks an event that one projection cannot take; it and the others go on', async () => {
+    const model = new MemoryReadModel();
+    const alarms: ParkedEvent[] = [];
+    const fragile = counting('fragile', {
+      apply: (event, read) => {
+        if (event.stream.includes(sessionIdOf(1))) throw new TypeError('cannot take this');
+        return counting('fragile').apply(event, read);
+      },
+    });
+    await append(0, 4);
+    const runner = await start([fragile, counting('sound')], model, { hooks: { onParked: (event) => alarms.push(event) } });
+    await runner.ready();
+    expect([await countOf(model, 'fragile'), await countOf(model, 'sound')]).toEqual([3, 4]);
+    const parked = {
+      projection: 'fragile@1',
+      stream: `session-${sessionIdOf(1)}`,
+      revision: 0,
+      position: '2',
+      type: 'SessionCreated',
+      error: 'TypeError: cannot take this',
+    };
+    expect(alarms).toEqual([expect.objectContaining(parked)]);
+    expect(await runner.parked()).toEqual([expect.objectContaining(parked)]);
+  });
+
+  it('parks an event that it cannot read, for every projection', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 1);
+    await store.current.append({
+      stream: 'session-x',
+      expected: 'no-stream',
+      events: [{ id: 'x', type: 'FromTheFuture', version: 1, atMs: 1, data: '{}', metadata: '{}', hash: '' }],
+    });
+    await append(1, 2);
+    const runner = await start([counting('one'), counting('two')], model);
+    await runner.ready();
+    expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([2, 2]);
+    expect((await runner.parked()).map((event) => [event.projection, event.type])).toEqual([
+      ['one@1', 'FromTheFuture'],
+      ['two@1', 'FromTheFuture'],
+    ]);
+  });
+
+  it('parks an event whose projection reads a row that it did not name', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 1);
+    const runner = await start([counting('careless', { needs: () => [] })], model);
+    await runner.ready();
+    expect((await runner.parked())[0]?.error).toContain('was read but not named');
+  });
+
+  it('forgets what was parked when the projection is rebuilt with a build that can take it', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 3);
+    let isRepaired = false;
+    const repaired = counting('one', {
+      apply: (event, read) => {
+        if (!isRepaired) throw new Error('not yet');
+        return counting('one').apply(event, read);
+      },
+    });
+    const runner = await start([repaired, counting('two')], model);
+    await runner.ready();
+    expect((await runner.parked()).length).toBe(3);
+    isRepaired = true;
+    await runner.rebuild('one');
+    await runner.ready();
+    expect(await runner.parked()).toEqual([]);
+    expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([3, 3]);
+  });
+
+  it.each(['before', 'after'] as const)('applies each event once when the read model is lost %s a commit', async (moment) => {
+    const model = new FaultyReadModel();
+    let left = 3;
+    model.faults.push(() => (left-- > 0 ? moment : null));
+    await append(0, 9);
+    const runner = await start([counting('one'), counting('two')], model);
+    await runner.ready();
+    await expect.poll(() => countOf(model, 'one')).toBe(9);
+    await expect.poll(() => countOf(model, 'two')).toBe(9);
+    expect(model.checkpoints).toEqual(
+      new Map([
+        ['one@1', '9'],
+        ['two@1', '9'],
+      ]),
+    );
+  });
+
+  it('goes on with the others while the read model refuses one of them', async () => {
+    const model = new FaultyReadModel();
+    model.faults.push((projection) => (projection === 'stuck@1' ? 'before' : null));
+    await append(0, 4);
+    const runner = await start([counting('stuck'), counting('sound')], model);
+    await expect.poll(() => countOf(model, 'sound')).toBe(4);
+    expect(await countOf(model, 'stuck')).toBeUndefined();
+    model.faults.pop();
+    await expect.poll(() => countOf(model, 'stuck')).toBe(4);
+    await append(4, 6);
+    await runner.caughtUpTo('6');
+    expect([await countOf(model, 'stuck'), await countOf(model, 'sound')]).toEqual([6, 6]);
+  });
+
+  it('replays a projection whose checkpoint the log does not reach', async () => {
+    const model = new MemoryReadModel();
+    await append(0, 5);
+    await (await start([counting('one')], model)).ready();
+    await runners.pop()!.stop();
+    store.current = new MemoryEventStore();
+    await append(0, 2);
+    const reasons: string[] = [];
+    const runner = await start([counting('one')], model, { hooks: { onRebuild: (projection, reason) => reasons.push(`${projection} ${reason}`) } });
+    await runner.ready();
+    expect([await countOf(model, 'one'), reasons]).toEqual([2, ['one@1 checkpoint_beyond_log']]);
+  });
+
+  it('tells how far each projection is', async () => {
+    const model = new MemoryReadModel();
+    const runner = await start([sessionView, addressIndex], model);
+    await append(0, 2);
+    await runner.caughtUpTo('2');
+    await runner.ready();
+    const status = { position: '2', hasCaughtUp: true, lagEvents: 0, lagSec: 0 };
+    expect(runner.status()).toEqual([
+      { projection: 'session-view@1', ...status },
+      { projection: 'address-index@1', ...status },
+    ]);
+  });
+});
