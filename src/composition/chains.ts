@@ -1,0 +1,102 @@
+import type { Config } from '../config.ts';
+import type { FinalityRule } from '../domain/events/session-events.ts';
+import type { Mode, SessionId } from '../domain/ids.ts';
+import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { sessionStream } from '../domain/streams.ts';
+import type { Chain } from '../ports/chain.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { Logger } from '../ops/logger.ts';
+import { ChainWatcher } from '../processes/watch-chain.process.ts';
+import type { PendingDeposit, WatchObserver } from '../processes/watch-chain-types.ts';
+import { DEPOSITS_BY_BLOCK_TABLE, depositPlace, type DepositRow } from '../../projections/deposits-by-block.projection.ts';
+import type { Core } from './core.ts';
+import { indexKey } from './core.ts';
+import { LedgerCoverage } from './ledger-coverage.ts';
+
+export interface WatchedNetwork {
+  readonly settings: NetworkSettings;
+  readonly watcher: ChainWatcher;
+}
+
+export interface WatchDeps {
+  readonly core: Core;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
+}
+
+const POLL_MS = { sandbox: 250, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
+const SANDBOX_COVERAGE_MS = 2_000;
+/** As deep as the watcher itself remembers final deposits. */
+const DEEP_BLOCKS = 256;
+const PAGE = 1_000;
+
+/** A watcher for one block-based chain, wired to the sessions. */
+export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox: boolean }): WatchedNetwork {
+  const { core, log } = deps;
+  const { mode, network, settings } = chain;
+  const addresses = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))!;
+  const coverage = new LedgerCoverage(deps, mode, network);
+  const finalityRuleOf = async (id: SessionId): Promise<FinalityRule> => {
+    const session = await core.sessionHandler.read(sessionStream(id));
+    return session?.context.created?.paymentOptions.find((option) => option.network === network)?.finality ?? { kind: 'finalized' };
+  };
+  const pendingDeposits = async (): Promise<PendingDeposit[]> => {
+    const covered = await coverage.lastCovered();
+    const rows = await depositsFrom(deps.readModel, network, Math.max(0, (covered?.block ?? 0) - DEEP_BLOCKS));
+    const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
+    return Promise.all(ours.map(async (row) => ({ sessionId: row.sessionId as SessionId, facts: row.facts, status: row.status, rule: await finalityRuleOf(row.sessionId as SessionId) })));
+  };
+  const watcher = new ChainWatcher(
+    {
+      chain,
+      addresses,
+      deposits: core.deposits,
+      coverage,
+      clock: deps.clock,
+      finalityRuleOf,
+      pendingDeposits,
+      observer: { ...logging(log, mode, network), ...deps.observerOf?.(mode, network) },
+    },
+    {
+      pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
+      sandbox: options.sandbox,
+      deepBlocks: DEEP_BLOCKS,
+      ...(options.sandbox && { coverageIntervalMs: SANDBOX_COVERAGE_MS }),
+    },
+  );
+  return { settings, watcher };
+}
+
+async function depositsFrom(readModel: ReadModel, network: Network, fromBlock: number): Promise<DepositRow[]> {
+  const rows: DepositRow[] = [];
+  for (let afterKey = depositPlace(network, fromBlock, ''); ; ) {
+    const page = await readModel.scan(DEPOSITS_BY_BLOCK_TABLE, { afterKey, limit: PAGE });
+    const own = page.filter(({ key }) => key.startsWith(`${network}/`));
+    rows.push(...own.map(({ row }) => row as unknown as DepositRow));
+    if (own.length < PAGE) return rows;
+    afterKey = page.at(-1)!.key;
+  }
+}
+
+function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
+  const where = { mode, network };
+  return {
+    onReorg: (reorg) => log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
+    onReverted: (reverted) => log[reverted.afterFinal ? 'error' : 'warn']({ ...where, ...reverted }, 'a deposit was reverted'),
+    onAnomaly: (anomaly) => log.warn({ ...where, ...anomaly }, 'the chain answered oddly'),
+    onTrouble: ({ error, consecutiveFailures }) => log.warn({ ...where, err: error, consecutiveFailures }, 'the chain cannot be read'),
+  };
+}
+
+/** Provider URLs of a network by mode, from the environment. */
+export function providerUrls(config: Config, mode: Mode, network: Network): readonly string[] {
+  const name = `${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
+  return (config as unknown as Record<string, readonly string[] | undefined>)[mode === 'test' ? `TEST_${name}` : name] ?? [];
+}

@@ -1,0 +1,48 @@
+import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../adapters/sqlite/sqlite-personal-keys.ts';
+import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteNonces } from '../adapters/sqlite/sqlite-nonces.ts';
+import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Nonces } from '../ports/nonces.ts';
+import type { Random } from '../ports/random.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { Logger } from '../ops/logger.ts';
+
+/** Everything durable of the embedded profile: files under one data directory, owned by this process. */
+export interface EmbeddedStorage {
+  readonly store: SqliteEventStore;
+  readonly readModel: ReadModel;
+  readonly nonces: Nonces;
+  readonly personalKeys: SqlitePersonalKeys;
+  readonly answers: SqliteDeliveryAnswers;
+  close(): Promise<void>;
+}
+
+/** Opens the data directory. Throws `DataDirInUse` when another process owns it. */
+export async function openEmbedded(dataDir: string, deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void }): Promise<EmbeddedStorage> {
+  const { clock, random, log } = deps;
+  const store = await openSqliteEventStore({
+    dataDir,
+    onSubscriptionError: (name, error, attempt) => log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+    onFatal: deps.onFatal,
+  });
+  const readModel = await openSqliteReadModel({ dataDir });
+  const nonces = openSqliteNonces({ dataDir, store, clock });
+  const personalKeys = openSqlitePersonalKeys({ dataDir, random });
+  const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
+  return {
+    store,
+    readModel,
+    nonces,
+    personalKeys,
+    answers,
+    close: async () => {
+      await nonces.close();
+      await personalKeys.close();
+      await answers.close();
+      await readModel.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { RangeScanned } from '../domain/events/operations-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import { coverageStream } from '../domain/streams.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { Coverage, CoveredBlock } from '../processes/watch-chain-types.ts';
+import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
+
+/** The evidence of what was read of a chain, kept in its `coverage-` stream. One watcher writes it at a time. */
+export class LedgerCoverage implements Coverage {
+  readonly #store: EventStore;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #stream: string;
+
+  constructor(deps: { store: EventStore; clock: Clock; random: Random }, mode: Mode, network: Network) {
+    this.#store = deps.store;
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#stream = coverageStream(mode, network);
+  }
+
+  async lastCovered(): Promise<CoveredBlock | null> {
+    const last = await this.#store.lastOfStream(this.#stream);
+    if (!last) return null;
+    const { event } = decodeEvent(last);
+    // After a chain was replaced nothing of the new one is covered yet.
+    return event.type === 'RangeScanned' ? { block: event.data.toBlock, hash: event.data.toBlockHash, timeSec: event.data.toBlockTimeSec } : null;
+  }
+
+  async record(data: RangeScanned['data']): Promise<void> {
+    const last = await this.#store.lastOfStream(this.#stream);
+    const revision = (last?.revision ?? -1) + 1;
+    const event: RangeScanned = { type: 'RangeScanned', data };
+    const metadata = { correlationId: this.#random.uuid(), actor: `chain:${data.network}`, prev: last?.hash ?? '' };
+    const encoded = encodeEvent({ id: this.#random.uuid(), stream: this.#stream, revision, atMs: this.#clock.nowMs(), event, metadata });
+    const result = await this.#store.append({ stream: this.#stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+    if (!result.ok) throw new Error(`${this.#stream} has another writer`);
+  }
+}

@@ -1,0 +1,130 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createEvmChain } from '../adapters/evm/evm-chain.ts';
+import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { createTronChain } from '../adapters/tron/tron-chain.ts';
+import { startSignerProcess } from '../adapters/signer/signer-process.ts';
+import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
+import { nodeRandom } from '../adapters/node/random.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import type { MerchantId, SessionId } from '../domain/ids.ts';
+import { formatAmount, isCoin, parseAmount, amountOf, type Coin } from '../domain/money.ts';
+import type { NetworkSettings } from '../domain/networks.ts';
+import type { Chain } from '../ports/chain.ts';
+import { systemClock } from '../ports/clock.ts';
+import type { Logger } from '../ops/logger.ts';
+import { parseMasterKeys } from '../runtime/sealing.ts';
+import { CommandRefused } from '../cli/admin-commands.ts';
+import type { SandboxChain, SandboxPayment } from '../sandbox/sandbox-chain.ts';
+import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
+import { startTronFacade } from '../sandbox/tron-facade/tron-facade.ts';
+import type { Core } from './core.ts';
+import { openEmbedded } from './embedded.ts';
+import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
+import { startService, type SandboxPaidAnswer } from './service.ts';
+
+interface DemoMerchant {
+  readonly id: MerchantId;
+  readonly api_key: string;
+  readonly api_secret: string;
+  readonly webhook_secret: string;
+}
+
+/** Settings that belong to real money have no place in a sandbox. */
+const FORBIDDEN = ['ETHEREUM_RPC_URLS', 'BSC_RPC_URLS', 'TRON_API_URLS', 'SOLANA_RPC_URLS', 'WALLET_XPUB_EVM', 'WALLET_XPUB_TRON', 'WALLET_SOLANA_POOL'] as const;
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1']);
+
+/** Refuses what would let a sandbox be reached from outside or touch a main network. Throws `InvalidConfig`. */
+export function checkSandboxConfig(config: Config, env: Readonly<Record<string, string | undefined>>): void {
+  if (!LOOPBACK.has(config.HOST)) throw new InvalidConfig(`HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`);
+  const live = FORBIDDEN.filter((name) => env[name] !== undefined && env[name] !== '');
+  if (live.length > 0) throw new InvalidConfig(`${live.join(', ')}: the sandbox knows local chains only; use "quittance serve" for main networks`);
+}
+
+/** Everything on this machine: embedded store, local chains, a demo merchant. Resolves when it accepts requests. */
+export async function startSandbox(config: Config, log: Logger): Promise<{ close(): Promise<void> }> {
+  const dataDir = config.DATA_DIR;
+  const sandboxFile = join(dataDir, 'sandbox.json');
+  rmSync(sandboxFile, { force: true });
+  const clock = systemClock;
+  const random = nodeRandom;
+  const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
+  const [chains, signer] = await Promise.all([
+    startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } }),
+    startSignerProcess({ directory: dataDir, wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } }, log }),
+  ]);
+  const watchOnly = await signer.exportWatchOnly('test', 0);
+  const derivation = startHdDerivation();
+  const settings = chains.chains.map((chain) => chain.settings);
+  const service = await startService({
+    config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true },
+    storage,
+    masterKeys: parseMasterKeys(config.MASTER_KEY ?? sandboxMasterKey(dataDir)),
+    clock,
+    random,
+    log,
+    derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), derivation.deriver('test', 'tron', watchOnly.tronXpub)],
+    chains: chains.chains.map(readerOf),
+    networks: (mode) => (mode === 'test' ? settings : []),
+    rateProviders: config.RATE_PROVIDERS ?? ['static'],
+    webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
+    sandboxPay: (core, id, payment) => paySession(core, chains, id, payment),
+  });
+  const merchant = await demoMerchant(service.core, dataDir);
+  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, chains), null, 2)}\n`);
+  log.info({ url: service.baseUrl, ops: service.opsUrl, facts: sandboxFile }, 'the sandbox accepts requests');
+  return {
+    close: async () => {
+      rmSync(sandboxFile, { force: true });
+      await service.close();
+      await Promise.all([derivation.close(), signer.close(), chains.close()]);
+    },
+  };
+}
+
+function readerOf(chain: SandboxChain): Chain {
+  const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl] });
+  return chain.settings.network === 'tron' ? createTronChain({ settings: chain.settings, pool }) : createEvmChain({ settings: chain.settings, pool });
+}
+
+/** The same merchant at every start; its secrets are shown in `sandbox.json`. */
+async function demoMerchant(core: Core, dataDir: string): Promise<DemoMerchant> {
+  const file = join(dataDir, 'demo-merchant.json');
+  const known = readJson<DemoMerchant>(file);
+  if (known && core.directory.settings(known.id)) return known;
+  const created = await core.merchants.registerMerchant({ name: 'Demo shop', mode: 'test' });
+  if (!created.ok) throw new Error(created.refusal.message);
+  const { id, api_key, api_secret, webhook_secret } = created.value;
+  const merchant = { id, api_key, api_secret, webhook_secret };
+  writePrivate(file, JSON.stringify(merchant));
+  return merchant;
+}
+
+function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, chains: SandboxChains) {
+  const networks = chains.chains.map(({ settings, rpcUrl }) => [
+    settings.network,
+    { rpc_url: rpcUrl, chain_id: chainIdOf(settings), simulated: settings.simulated, tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])) },
+  ]);
+  return { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, networks: Object.fromEntries(networks) as object, unavailable: chains.unavailable };
+}
+
+const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);
+
+/** Pays a session from the test wallet: what is due in its coin unless told otherwise. */
+async function paySession(core: Core, chains: SandboxChains, id: SessionId, asked: { network: SandboxChain['settings']['network']; coin?: string; amount?: string }): Promise<SandboxPaidAnswer> {
+  const session = await core.sessions.viewSession(id);
+  if (!session || session.mode !== 'test') throw new CommandRefused('no such test session');
+  const option = session.paymentOptions.find((candidate) => candidate.network === asked.network);
+  if (!option) throw new CommandRefused(`the session does not offer ${asked.network}`);
+  const coin = (asked.coin ?? session.dueCoin).toUpperCase();
+  if (!isCoin(coin)) throw new CommandRefused('coin must be USDT or USDC');
+  if (asked.amount !== undefined && parseAmount(asked.amount) === null) throw new CommandRefused('amount must be a decimal amount such as 10.00');
+  const payment: SandboxPayment = { coin: coin satisfies Coin, to: option.address, amount: formatAmount(amountOf(asked.amount ?? session.dueAmount)) };
+  const paid = await chains.pay(asked.network, payment);
+  return { network: asked.network, tx_hash: paid.txHash, from_address: paid.fromAddress, amount: payment.amount, coin };
+}
+
+function endWith(log: Logger, error: Error): void {
+  log.fatal({ err: error }, 'the ledger cannot be written any more');
+  process.exit(1);
+}

@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The sandbox's own master key, made at the first start; production brings its own. */
+export function sandboxMasterKey(dataDir: string): string {
+  const file = join(dataDir, 'master.key');
+  if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('hex')}\n`);
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** Replaces a file that only its owner may read, whole or not at all. */
+export function writePrivate(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.tmp`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+export function readJson<Value>(file: string): Value | null {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Value) : null;
+}

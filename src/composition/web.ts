@@ -1,0 +1,56 @@
+import type { Express } from 'express';
+import { checkoutRoutes } from '../checkout/checkout.routes.ts';
+import { deepLinks } from '../checkout/deep-links.ts';
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
+import { createHttpApp } from '../http/app.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ProjectionRunner } from '../runtime/projection-runner.ts';
+import type { Core } from './core.ts';
+import type { EmbeddedStorage } from './embedded.ts';
+import type { SandboxPay } from './service.ts';
+
+export interface WebParts {
+  readonly config: Config;
+  readonly publicUrl: string;
+  readonly core: Core;
+  readonly storage: EmbeddedStorage;
+  readonly runner: ProjectionRunner;
+  readonly rateLimiter: RateLimiter;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
+  readonly sandboxPay: SandboxPay | null;
+}
+
+/** The merchant API and the payer's page as one express app. */
+export function createWebApp(parts: WebParts): Express {
+  const { core, clock, log, publicUrl, networks, sandboxPay } = parts;
+  const checkout = checkoutRoutes({
+    api: core.sessions,
+    clock,
+    publicUrl,
+    settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
+    confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
+    sandboxPay: sandboxPay && (async (id, network) => void (await sandboxPay(core, id, { network }))),
+  });
+  return createHttpApp({
+    api: core.sessions,
+    keys: core.directory,
+    nonces: parts.storage.nonces,
+    lists: { list: () => Promise.resolve({ ok: false, refusal: { code: 'service_unavailable', message: 'lists are not ready' } }) },
+    rateLimiter: parts.rateLimiter,
+    clock,
+    headerPrefix: parts.config.HEADER_PREFIX,
+    observer: { requestEnded: () => undefined, authenticationFailed: () => undefined },
+    logger: log,
+    publicUrl,
+    networks,
+    deepLinks,
+    mounts: [(app) => app.use(checkout)],
+  });
+}
