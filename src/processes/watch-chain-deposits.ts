@@ -1,0 +1,195 @@
+import type { DepositFacts, FinalityRule } from '../domain/events/session-events.ts';
+import type { SessionId } from '../domain/ids.ts';
+import { ChainUnavailable } from '../ports/chain.ts';
+import type { Transfer } from '../ports/chain.ts';
+import { StoreUnavailable } from '../ports/event-store.ts';
+import { depositFactsOf, isFinalEnough, isSameMoney } from './watch-chain-facts.ts';
+import type { ChainView } from './watch-chain-facts.ts';
+import type { PendingDeposit, WatchChainDeps } from './watch-chain-types.ts';
+
+interface Tracked {
+  readonly sessionId: SessionId;
+  /** Its block moves with the transfer. */
+  facts: DepositFacts;
+  readonly rule: FinalityRule;
+  status: 'detected' | 'final';
+  /** The chain itself called its block final after it was confirmed: only a reorganisation beyond finality brings it back. */
+  settled: boolean;
+  /** Its block left the chain: look at once. */
+  suspect: boolean;
+  /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
+  rewound: boolean;
+  absences: number;
+}
+
+/** Looks in a row that must find a transfer gone before it is reverted: a provider's one stale answer must not undo a payment. */
+const ABSENCES_NEEDED = 2;
+/** While its very block is still in the chain, the transfer cannot have left: the provider must insist. */
+const ABSENCES_NEEDED_IN_SAME_BLOCK = 5;
+/** Commands and look-ups at a time. */
+const CONCURRENCY = 32;
+
+/** The deposits that the chain may still take back: seen, waiting for finality, or final in blocks not long final. */
+export class TrackedDeposits {
+  readonly #deps: WatchChainDeps;
+  readonly #tracked = new Map<string, Tracked>();
+  /** Transfers whose command failed for a reason of its own. */
+  readonly #parked = new Map<string, Transfer>();
+
+  constructor(deps: WatchChainDeps) {
+    this.#deps = deps;
+  }
+
+  get unsettled(): number {
+    let count = this.#parked.size;
+    for (const deposit of this.#tracked.values()) if (!deposit.settled) count += 1;
+    return count;
+  }
+
+  /** The oldest block with a transfer that no session has accepted yet; the durable cursor must stay below it. */
+  get oldestParked(): Transfer['block'] | null {
+    return [...this.#parked.values()].map(({ block }) => block).sort((a, b) => a.number - b.number)[0] ?? null;
+  }
+
+  /** Takes up what an earlier run left. */
+  restore(pending: readonly PendingDeposit[], rewound: boolean): void {
+    for (const { sessionId, facts, rule, status } of pending) {
+      this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status, settled: false, suspect: rewound, rewound, absences: 0 });
+    }
+  }
+
+  /** Resolves once every transfer is accepted by its session, or parked. Answers the keys that were new to this run. */
+  async observe(transfers: readonly Transfer[]): Promise<string[]> {
+    const fresh: string[] = [];
+    await inParallel([...this.#parked.values(), ...transfers], async (transfer) => {
+      const facts = depositFactsOf(transfer, this.#deps.chain.settings);
+      try {
+        if (await this.#observeOne(facts)) fresh.push(facts.depositKey);
+        this.#parked.delete(facts.depositKey);
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        if (!this.#parked.has(facts.depositKey)) this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey: facts.depositKey, error });
+        this.#parked.set(facts.depositKey, transfer);
+      }
+    });
+    return fresh;
+  }
+
+  async #observeOne(facts: DepositFacts): Promise<boolean> {
+    const known = this.#tracked.get(facts.depositKey);
+    if (known && isSameMoney(known.facts, facts)) {
+      // A suspect stays one until its transfer was read anew.
+      if (!known.suspect) known.facts = facts;
+      return false;
+    }
+    const sessionId = this.#deps.addresses.sessionOf(facts.toAddress);
+    if (sessionId === null) return false;
+    if (known) await this.#revert(known, facts.blockNumber);
+    await this.#deps.deposits.record(sessionId, facts);
+    const rule = await this.#deps.finalityRuleOf(sessionId, facts.network);
+    this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status: 'detected', settled: false, suspect: false, rewound: false, absences: 0 });
+    return true;
+  }
+
+  /** The chain left these heights: everything above must prove itself again. */
+  suspectAbove(blockNumber: number, rewound: boolean): void {
+    for (const deposit of this.#tracked.values()) {
+      if (deposit.facts.blockNumber <= blockNumber) continue;
+      deposit.suspect = true;
+      deposit.rewound ||= rewound;
+    }
+    for (const [key, { block }] of this.#parked) if (block.number > blockNumber) this.#parked.delete(key);
+  }
+
+  /** Deposits in these blocks that the list of keys lacks; suspects are in doubt anyway. */
+  missingIn(fromBlock: number, toBlock: number, keys: ReadonlySet<string>): DepositFacts[] {
+    const missing: DepositFacts[] = [];
+    for (const { facts, suspect } of this.#tracked.values()) {
+      if (!suspect && facts.blockNumber >= fromBlock && facts.blockNumber <= toBlock && !keys.has(facts.depositKey)) missing.push(facts);
+    }
+    return missing;
+  }
+
+  suspect(depositKey: string): void {
+    const deposit = this.#tracked.get(depositKey);
+    if (deposit) deposit.suspect = true;
+  }
+
+  /** Forgets what was settled in blocks below. */
+  forgetBelow(blockNumber: number): void {
+    for (const [key, { settled, suspect, facts }] of this.#tracked)
+      if (settled && !suspect && facts.blockNumber < blockNumber) this.#tracked.delete(key);
+  }
+
+  /** Confirms what became final enough and reverts what is gone. Confirmed deposits are looked at again at the chain's own finality. */
+  async settle(view: ChainView): Promise<void> {
+    const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view));
+    await inParallel(due, async (deposit) => {
+      try {
+        await this.#examine(deposit, view);
+      } catch (error) {
+        // One transfer that the providers dispute must not hold up the others.
+        if (!(error instanceof ChainUnavailable)) throw error;
+        this.#deps.observer?.onAnomaly?.({ kind: 'disputed', depositKey: deposit.facts.depositKey, error });
+      }
+    });
+  }
+
+  async #examine(deposit: Tracked, view: ChainView): Promise<void> {
+    const { chain } = this.#deps;
+    const transfer = await chain.transferAt(deposit.facts.txHash, deposit.facts.logIndex);
+    const facts = transfer && depositFactsOf(transfer, chain.settings);
+    if (!facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
+    const canonical = await chain.blockAt(facts.blockNumber);
+    // Two providers on two forks: nothing is known until they agree.
+    if (canonical?.hash !== facts.blockHash) return;
+    Object.assign(deposit, { facts, suspect: false, rewound: false, absences: 0 });
+    if (deposit.status === 'detected' && isFinalEnough(deposit.rule, facts.blockNumber, view)) await this.#confirm(deposit, view);
+    deposit.settled = deposit.status === 'final' && facts.blockNumber <= view.finalizedNumber;
+  }
+
+  async #confirm(deposit: Tracked, view: ChainView): Promise<void> {
+    const { depositKey, blockNumber, blockHash, blockTimeSec, network } = deposit.facts;
+    const data = { depositKey, rule: deposit.rule, blockNumber, blockHash, blockTimeSec, headNumber: view.headNumber };
+    await this.#deps.deposits.confirm(deposit.sessionId, data, network);
+    deposit.status = 'final';
+  }
+
+  async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
+    const { blockNumber, blockHash, depositKey } = deposit.facts;
+    // On a chain that is still shorter, or not deep enough to have judged it before, the transfer may yet be mined again.
+    if (view.headNumber < blockNumber || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view))) return;
+    deposit.suspect = true;
+    deposit.absences += 1;
+    const canonical = await this.#deps.chain.blockAt(blockNumber);
+    if (deposit.absences < (canonical?.hash === blockHash ? ABSENCES_NEEDED_IN_SAME_BLOCK : ABSENCES_NEEDED)) return;
+    if (deposit.rewound && deposit.status === 'final') {
+      this.#tracked.delete(depositKey);
+      this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', depositKey });
+      return;
+    }
+    await this.#revert(deposit, view.headNumber);
+  }
+
+  async #revert(deposit: Tracked, headNumber: number): Promise<void> {
+    const { depositKey, network } = deposit.facts;
+    await this.#deps.deposits.revert(deposit.sessionId, { depositKey, reason: 'reorg', headNumber }, network);
+    this.#tracked.delete(depositKey);
+    this.#deps.observer?.onReverted?.({ sessionId: deposit.sessionId, depositKey, afterFinal: deposit.status === 'final' });
+  }
+}
+
+function isDue({ suspect, settled, status, rule, facts }: Tracked, view: ChainView): boolean {
+  if (suspect) return true;
+  if (settled) return false;
+  return status === 'detected' ? isFinalEnough(rule, facts.blockNumber, view) : facts.blockNumber <= view.finalizedNumber;
+}
+
+/** In order of the list, a bounded number at a time. Rejects once the tasks begun with the failed one ended. */
+async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += CONCURRENCY) {
+    const results = await Promise.allSettled(items.slice(at, at + CONCURRENCY).map(task));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason as Error;
+  }
+}

@@ -1,0 +1,129 @@
+import type { RangeScanned } from '../domain/events/operations-events.ts';
+import type { DepositConfirmed, DepositFacts, DepositReverted, FinalityRule } from '../domain/events/session-events.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import type { Chain, IsOurs } from '../ports/chain.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** The session side. Each call resolves when the fact is durable; repeating one changes nothing. */
+export interface DepositCommands {
+  record(sessionId: SessionId, facts: DepositFacts): Promise<void>;
+  confirm(sessionId: SessionId, data: DepositConfirmed['data'], network: Network): Promise<void>;
+  revert(sessionId: SessionId, revert: RevertedDeposit, network: Network): Promise<void>;
+}
+
+export type RevertedDeposit = Pick<DepositReverted['data'], 'depositKey' | 'reason' | 'headNumber'>;
+
+/** Every address ever given out in this mode and family (`AddressIndex`). */
+export interface KnownAddresses {
+  readonly isOurs: IsOurs;
+  sessionOf(address: string): SessionId | null;
+}
+
+/** A deposit that the ledger knows and the chain may still take back. */
+export interface PendingDeposit {
+  readonly sessionId: SessionId;
+  readonly facts: DepositFacts;
+  readonly rule: FinalityRule;
+  /** As the ledger has it: `final` after `DepositConfirmed`. */
+  readonly status: 'detected' | 'final';
+}
+
+export interface CoveredBlock {
+  readonly block: number;
+  readonly hash: string;
+  readonly timeSec: number;
+}
+
+/** The stream `coverage-<mode>-<network>`. */
+export interface Coverage {
+  /** The end of the newest `RangeScanned`: the durable cursor. Null on a first start. */
+  lastCovered(): Promise<CoveredBlock | null>;
+  /** Appends a `RangeScanned`; resolves when it is durable. */
+  record(range: RangeScanned['data']): Promise<void>;
+}
+
+export interface WatchChainDeps {
+  readonly chain: Chain;
+  readonly addresses: KnownAddresses;
+  readonly deposits: DepositCommands;
+  readonly coverage: Coverage;
+  readonly clock: Clock;
+  /** The rule of the session's payment option on this network; `finalized` where the session did not offer the network. */
+  readonly finalityRuleOf: (sessionId: SessionId, network: Network) => Promise<FinalityRule> | FinalityRule;
+  /** The deposits in status `detected`, and the `final` ones in blocks above (or not far below) `Coverage.lastCovered`. */
+  readonly pendingDeposits: () => Promise<readonly PendingDeposit[]>;
+  /**
+   * Resolves once every address given out before the call is in `addresses`. It is awaited after the head was read, so that
+   * no block is matched against an index that lags behind the sessions other nodes create.
+   */
+  readonly addressesComplete?: () => Promise<void>;
+  /** Creation time of the oldest session, for a start without coverage; null when there is none yet. */
+  readonly oldestSessionSec?: () => number | null;
+  readonly observer?: WatchObserver;
+}
+
+export interface WatchChainOptions {
+  /** How often the head is asked for. */
+  readonly pollIntervalMs: number;
+  /** A local chain: a node that comes back a little behind the ledger is mended without an alarm. Default false. */
+  readonly sandbox?: boolean;
+  /** Blocks asked for in one scan; the adapter may read fewer. Default 2,000. */
+  readonly maxScanBlocks?: number;
+  /** How often blocks that became final are read a second time. Default 15,000. */
+  readonly secondReadingMs?: number;
+  /** `RangeScanned` is written at most once in this time. Default 60,000. */
+  readonly coverageIntervalMs?: number;
+  /** How far below the durable cursor hashes and final deposits are remembered, and scanning resumes after a reorganisation beyond them. Default 256. */
+  readonly deepBlocks?: number;
+}
+
+export interface Reorg {
+  readonly commonBlock: number;
+  readonly depthBlocks: number;
+  /** True when blocks changed that the chain had called final: an alarm. */
+  readonly beyondFinality: boolean;
+}
+
+export type Anomaly =
+  /** The second reading of final blocks found a transfer that the first one had not. */
+  | { readonly kind: 'found-late'; readonly depositKey: string }
+  /** A range came without a transfer that is known to be in it; it is read again. */
+  | { readonly kind: 'incomplete-range'; readonly depositKey: string; readonly providers: readonly string[] }
+  /** A provider has another final block at a height than the one seen before. */
+  | { readonly kind: 'other-chain'; readonly blockNumber: number; readonly providers: readonly string[] }
+  /** A command failed for a reason of its own; the deposit is retried and holds the durable cursor. */
+  | { readonly kind: 'parked'; readonly depositKey: string; readonly error: unknown }
+  /** The providers do not agree on the transfer, or a needed second one is not to be had: it stays as it is. */
+  | { readonly kind: 'disputed'; readonly depositKey: string; readonly error: unknown }
+  /** Sandbox: a final deposit is not on the chain that came back; the ledger keeps it. */
+  | { readonly kind: 'kept-final'; readonly depositKey: string };
+
+export interface WatchStatus {
+  readonly headBlock: number | null;
+  readonly scannedBlock: number | null;
+  readonly scannedToSec: number | null;
+  readonly finalizedBlock: number | null;
+  readonly coveredBlock: number | null;
+  /** Deposits that are not settled for good. */
+  readonly trackedDeposits: number;
+  readonly consecutiveFailures: number;
+}
+
+/** What an operator may want to count or be woken for. */
+export interface WatchObserver {
+  onReorg?(reorg: Reorg): void;
+  /** `afterFinal` is an alarm. */
+  onReverted?(reverted: { readonly sessionId: SessionId; readonly depositKey: string; readonly afterFinal: boolean }): void;
+  onAnomaly?(anomaly: Anomaly): void;
+  onTrouble?(trouble: { readonly error: unknown; readonly consecutiveFailures: number }): void;
+  onTick?(status: WatchStatus): void;
+}
+
+export interface RescanResult {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  /** Transfers to our addresses in the range, the known ones included. */
+  readonly transfers: number;
+  readonly providers: readonly string[];
+}

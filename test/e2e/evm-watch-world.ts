@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
+import type { EvmChainOptions } from '../../src/adapters/evm/evm-chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import type { RpcPoolOptions } from '../../src/adapters/rpc/rpc-pool.ts';
+import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
+import type { DepositConfirmed, DepositFacts, FinalityRule } from '../../src/domain/events/session-events.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
+import type {
+  Anomaly,
+  CoveredBlock,
+  DepositCommands,
+  PendingDeposit,
+  Reorg,
+  RevertedDeposit,
+  WatchChainOptions,
+} from '../../src/processes/watch-chain-types.ts';
+import { AddressIndex } from '../../src/runtime/address-index.ts';
+import { Anvil, localSettings } from '../support/anvil.ts';
+
+export const sessionId = (letter: string): SessionId => `cs_${letter.repeat(32)}` as SessionId;
+
+/** What the sessions would know, by the rules of their decider: repeated commands add nothing. */
+export class DepositBook implements DepositCommands {
+  readonly log: string[] = [];
+  readonly deposits = new Map<
+    string,
+    { sessionId: SessionId; facts: DepositFacts; status: 'detected' | 'final' | 'reverted'; confirmed: DepositConfirmed['data'] | null }
+  >();
+  readonly reverts: (RevertedDeposit & { afterFinal: boolean })[] = [];
+  /** Thrown by `record`, once for every use. */
+  failures: Error[] = [];
+  commands = 0;
+
+  async record(id: SessionId, facts: DepositFacts): Promise<void> {
+    this.commands += 1;
+    const failure = this.failures.shift();
+    if (failure) throw failure;
+    const known = this.deposits.get(facts.depositKey);
+    if (known && known.status !== 'reverted') return;
+    this.deposits.set(facts.depositKey, { sessionId: id, facts, status: 'detected', confirmed: null });
+    this.log.push(`detected ${facts.amount} in ${facts.blockNumber}`);
+  }
+
+  async confirm(_id: SessionId, data: DepositConfirmed['data']): Promise<void> {
+    this.commands += 1;
+    const known = this.deposits.get(data.depositKey);
+    if (known?.status !== 'detected') return;
+    Object.assign(known, { status: 'final', confirmed: data });
+    this.log.push(`confirmed ${known.facts.amount} in ${data.blockNumber}`);
+  }
+
+  async revert(_id: SessionId, revert: RevertedDeposit): Promise<void> {
+    this.commands += 1;
+    const known = this.deposits.get(revert.depositKey);
+    if (!known || known.status === 'reverted') return;
+    const afterFinal = known.status === 'final';
+    known.status = 'reverted';
+    this.reverts.push({ ...revert, afterFinal });
+    this.log.push(`reverted ${known.facts.amount}${afterFinal ? ' after final' : ''}`);
+  }
+}
+
+export interface WorldOptions {
+  readonly rule?: FinalityRule;
+  readonly urls?: readonly string[];
+  readonly watch?: Partial<WatchChainOptions>;
+  readonly pool?: Partial<RpcPoolOptions>;
+  readonly chain?: Partial<EvmChainOptions>;
+}
+
+/** A watcher over real anvil, and everything it reports to. `restart` gives a new watcher what the ledger would. */
+export class WatchWorld {
+  readonly anvil: Anvil;
+  readonly token: string;
+  readonly book = new DepositBook();
+  readonly addresses = new AddressIndex('evm');
+  readonly ranges: RangeScanned['data'][] = [];
+  readonly reorgs: Reorg[] = [];
+  readonly anomalies: Anomaly[] = [];
+  readonly troubles: unknown[] = [];
+  readonly ours: string;
+  rule: FinalityRule;
+  watcher: ChainWatcher;
+  #options: WorldOptions;
+  #closeChain: () => Promise<void> = async () => undefined;
+
+  private constructor(anvil: Anvil, token: string, options: WorldOptions) {
+    this.anvil = anvil;
+    this.token = token;
+    this.#options = options;
+    this.rule = options.rule ?? { kind: 'confirmations', confirmations: 3 };
+    this.ours = anvil.account(5);
+    this.addresses.add(this.ours, sessionId('a'));
+    this.watcher = this.#createWatcher();
+  }
+
+  /** `slotsInAnEpoch` 50 keeps `finalized` a hundred blocks behind, out of the way. */
+  static async create(options: WorldOptions & { readonly slotsInAnEpoch?: number } = {}): Promise<WatchWorld> {
+    const anvil = await Anvil.start({ slotsInAnEpoch: options.slotsInAnEpoch ?? 50 });
+    try {
+      return new WatchWorld(anvil, await anvil.deployToken(6), options);
+    } catch (error) {
+      await anvil.stop();
+      throw error;
+    }
+  }
+
+  #createWatcher(): ChainWatcher {
+    const pool = createRpcPool({ network: 'ethereum', urls: this.#options.urls ?? [this.anvil.url], maxWaitMs: 500, ...this.#options.pool });
+    const chain = createEvmChain({ settings: localSettings(this.token), pool, ...this.#options.chain });
+    this.#closeChain = () => chain.close();
+    return new ChainWatcher(
+      {
+        chain,
+        addresses: this.addresses,
+        deposits: this.book,
+        clock: systemClock,
+        coverage: {
+          lastCovered: async () => this.lastCovered(),
+          record: async (range) => void this.ranges.push(range),
+        },
+        finalityRuleOf: () => this.rule,
+        pendingDeposits: async () => this.pending(),
+        observer: {
+          onReorg: (reorg) => this.reorgs.push(reorg),
+          onAnomaly: (anomaly) => this.anomalies.push(anomaly),
+          onTrouble: ({ error }) => this.troubles.push(error),
+        },
+      },
+      { pollIntervalMs: 20, secondReadingMs: 0, coverageIntervalMs: 0, ...this.#options.watch },
+    );
+  }
+
+  lastCovered(): CoveredBlock | null {
+    const last = this.ranges.at(-1);
+    return last ? { block: last.toBlock, hash: last.toBlockHash, timeSec: last.toBlockTimeSec } : null;
+  }
+
+  pending(): PendingDeposit[] {
+    const covered = this.lastCovered()?.block ?? 0;
+    return [...this.book.deposits.values()].flatMap(({ sessionId: id, facts, status }) =>
+      status === 'detected' || (status === 'final' && facts.blockNumber > covered - 64) ? [{ sessionId: id, facts, rule: this.rule, status }] : [],
+    );
+  }
+
+  /** A new process: nothing is left but what the ledger has. */
+  async restart(options: Partial<WorldOptions> = {}): Promise<void> {
+    await this.watcher.stop();
+    await this.#closeChain();
+    this.#options = { ...this.#options, ...options };
+    this.watcher = this.#createWatcher();
+    await this.watcher.start();
+  }
+
+  /** Resolves when the watcher has read the node's head and settled what it could. */
+  async caughtUp(): Promise<void> {
+    await this.until(async () => this.watcher.status().scannedBlock === (await this.anvil.head()));
+    await this.ticks(2);
+  }
+
+  /** Waits for a number of whole polls. */
+  async ticks(count: number): Promise<void> {
+    await sleep(count * 60);
+  }
+
+  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    for (let waited = 0; waited < 600; waited += 1) {
+      if (await condition()) return;
+      await sleep(25);
+    }
+    throw new Error(
+      `the condition did not come true: ${condition.toString()}; log: ${this.book.log.join(', ')}; last trouble: ${String(this.troubles.at(-1))}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.watcher.stop();
+    await this.#closeChain();
+    await this.anvil.stop();
+  }
+}
