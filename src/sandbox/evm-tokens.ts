@@ -30,7 +30,7 @@ export async function ensureTokens(
   tokens: readonly Token[],
   payers: readonly string[],
 ): Promise<void> {
-  const steps = [...tokens.map(deployment), ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
+  const steps = [...tokens.map(deploymentOf), ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
   const done = Number(await producer.rpc<string>('eth_getTransactionCount', [deployer.address, 'latest']));
   if (done >= steps.length) return;
   await producer.exclusive(async ({ rpc, mine }) => {
@@ -52,7 +52,8 @@ interface Step {
   readonly gasLimit: bigint;
 }
 
-function deployment({ coin, decimals }: Token): Step {
+/** The transaction that makes a token; its sender becomes the owner and holds the whole supply. */
+export function deploymentOf({ coin, decimals }: Token): Step {
   const supply = PAYER_FUNDS * 10n ** BigInt(decimals + 3);
   const parameters = AbiCoder.defaultAbiCoder().encode(['uint256', 'uint8'], [supply, decimals]);
   return { to: null, data: readArtifact(SOURCE[coin]).bytecode + parameters.slice(2), gasLimit: DEPLOY_GAS };
