@@ -17,7 +17,7 @@ import { parseMasterKeys } from '../runtime/sealing.ts';
 import { CommandRefused } from '../cli/admin-commands.ts';
 import type { SandboxChain, SandboxPayment } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
-import { startTronFacade } from '../sandbox/tron-facade/tron-facade.ts';
+import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
