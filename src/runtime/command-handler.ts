@@ -101,10 +101,10 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   /** The state as it stands, or null when the stream does not exist. Reads the caller's own writes. */
   async read(stream: string): Promise<MachineState<Value, Context> | null> {
     const cached = this.#mailboxes.peek(stream);
-    if (cached && this.#soleWriter) return cached.state;
+    if (cached && this.#soleWriter) return stateOf(cached);
     return this.#mailboxes.run(stream, async (box) => {
       box.value = box.value ? await this.#refresh(stream, box.value) : await this.#load(stream);
-      return box.value.revision < 0 ? null : box.value.state;
+      return stateOf(box.value);
     });
   }
 
@@ -163,6 +163,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     }
   }
 }
+
+const stateOf = <Value extends string, Context>({ revision, state }: Loaded<Value, Context>): MachineState<Value, Context> | null => (revision < 0 ? null : state);
 
 /** Other writers changed the stream each time a command was decided anew. */
 export class ConcurrencyExhausted extends Error {
