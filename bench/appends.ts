@@ -105,7 +105,7 @@ function commitPerEventRun(committer: Committer, start: Tail) {
   return (events: readonly EventToEncode[]): readonly number[] => {
     for (const event of events) {
       const request = requestOf(event);
-      tail = committer.commit([{ ...request, expected: -1, riders: undefined, head: undefined }], tail).tail;
+      tail = committer.commit([{ ...request, expected: -1, riders: undefined, head: undefined, number: undefined }], tail).tail;
     }
     return [];
   };

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { canonicalText } from '../../domain/events/canonical-text.ts';
 import type { EncodedEvent, Rider } from '../../ports/event-store.ts';
 import { openEventsDatabase } from './event-schema.ts';
 import { NONCE_LIFETIME_SEC } from './nonce-memory.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
+import { StreamNamesFile } from './stream-names-file.ts';
 
 /** Where the log ends: what the holder of the pen needs to go on writing. */
 export interface Tail {
@@ -28,6 +29,8 @@ export interface AppendJob {
   readonly riders: readonly Rider[] | undefined;
   /** The stream as of the last commit when it is known, else looked up. */
   readonly head: StreamHead | undefined;
+  /** The stream's number when it is too new for `stream-names.db`. */
+  readonly number: number | undefined;
 }
 
 export type JobOutcome =
@@ -53,6 +56,7 @@ const NONCE_SWEEP_INTERVAL = 512;
 export class Committer {
   readonly database: DatabaseSync;
   readonly #dataDir: string;
+  readonly #names: StreamNamesFile;
   readonly #statements: Statements;
   #personalKeys: PersonalKeysFile | null = null;
   #tail: Tail = { position: 0, chain: '' };
@@ -63,6 +67,7 @@ export class Committer {
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
     this.database = openEventsDatabase(dataDir);
+    this.#names = new StreamNamesFile(dataDir);
     this.#statements = prepareStatements(this.database);
   }
 
@@ -85,14 +90,14 @@ export class Committer {
 
   close(): void {
     this.#personalKeys?.close();
+    this.#names.close();
     this.database.close();
   }
 
   #apply(job: AppendJob): JobOutcome {
     const fault = faultOfJob(job);
     if (fault) return { kind: 'faulty', message: fault };
-    const known = this.#headsOfBatch.get(job.stream) ?? job.head;
-    const head = known ?? this.#createOrFind(job);
+    const head = this.#headsOfBatch.get(job.stream) ?? job.head ?? this.#find(job);
     const actual = head?.revision ?? -1;
     if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
     if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
@@ -105,14 +110,12 @@ export class Committer {
     return { kind: 'appended', head: newHead, position: this.#tail.position };
   }
 
-  /** Undefined when the stream did not exist; it is then created if that is what the append expects. */
-  #createOrFind(job: AppendJob): StreamHead | undefined {
-    const { createStream, findStream, lastOfStream } = this.#statements;
-    if (job.expected < 0 && createStream.run(job.stream, this.#tail.position + 1).changes === 1) return undefined;
-    const found = findStream.get(job.stream) as { number: number } | undefined;
-    if (!found) return undefined;
-    const last = lastOfStream.get(found.number) as { revision: number; hash: string };
-    return { number: found.number, revision: last.revision, hash: last.hash };
+  /** Undefined when there is no such stream. */
+  #find(job: AppendJob): StreamHead | undefined {
+    const number = job.number ?? this.#names.numberOf(job.stream);
+    if (number === null) return undefined;
+    const { revision, hash } = this.#statements.lastOfStream.get(number) as { revision: number; hash: string };
+    return { number, revision, hash };
   }
 
   #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
@@ -196,18 +199,11 @@ const wrongPrev = ({ type }: EncodedEvent, stream: string): string => `metadata.
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-function prepareStatements(
-  database: DatabaseSync,
-): Record<
-  'begin' | 'commit' | 'rollback' | 'createStream' | 'findStream' | 'lastOfStream' | 'findEvent' | 'insertEvent' | 'insertNonce' | 'sweepNonces',
-  StatementSync
-> {
+function prepareStatements(database: DatabaseSync) {
   return {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
     rollback: database.prepare('ROLLBACK'),
-    createStream: database.prepare('INSERT INTO streams (name, number) VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    findStream: database.prepare('SELECT number FROM streams WHERE name = ?'),
     lastOfStream: database.prepare('SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1'),
     findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
     insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),

@@ -7,6 +7,7 @@ import type { Tail } from './committer.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import type { UsedNonce } from './nonces-file.ts';
 import { parsePosition } from './position.ts';
+import type { StreamName } from './stream-names-file.ts';
 
 /** Positions looked through in one turn of the event loop. */
 const READ_WINDOW = 1_024;
@@ -49,18 +50,19 @@ export class EventReader {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = (SELECT number FROM streams WHERE name = ?)`;
+    const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = ?`;
     this.#ofStream = arrays(database.prepare(`${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`));
     this.#lastOfStream = arrays(database.prepare(`${ofStream} ORDER BY revision DESC LIMIT 1`));
     this.#last = database.prepare('SELECT position, chain FROM events ORDER BY position DESC LIMIT 1');
   }
 
-  stream(stream: string, from: number, limit: number): RecordedEvent[] {
-    return (this.#ofStream.all(stream, from, limit) as unknown as Row[]).map(toEvent);
+  /** `limit` -1: all. */
+  stream(number: number, from: number, limit: number): RecordedEvent[] {
+    return (this.#ofStream.all(number, from, limit) as unknown as Row[]).map(toEvent);
   }
 
-  lastOfStream(stream: string): RecordedEvent | null {
-    const row = this.#lastOfStream.get(stream) as unknown as Row | undefined;
+  lastOfStream(number: number): RecordedEvent | null {
+    const row = this.#lastOfStream.get(number) as unknown as Row | undefined;
     return row ? toEvent(row) : null;
   }
 
@@ -76,6 +78,19 @@ export class EventReader {
   tail(): Tail {
     const row = this.#last.get() as { position: number; chain: string } | undefined;
     return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
+  }
+
+  /** The streams that begin after the position. */
+  streamsAfter(position: number): Iterable<StreamName> {
+    const sql = 'SELECT stream AS name, position AS number FROM events WHERE position > ? AND revision = 0 ORDER BY position';
+    return this.#database.prepare(sql).iterate(position) as Iterable<unknown> as Iterable<StreamName>;
+  }
+
+  /** The number of a stream that begins after the position; null when there is none. Reads all that follows. */
+  streamNumberAfter(position: number, stream: string): number | null {
+    const sql = 'SELECT position FROM events WHERE position > ? AND revision = 0 AND stream = ?';
+    const row = this.#database.prepare(sql).get(position, stream) as { position: number } | undefined;
+    return row?.position ?? null;
   }
 
   /** Nonces that were committed with commands and had not expired at the time. */

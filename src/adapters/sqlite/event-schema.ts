@@ -8,17 +8,12 @@ const SCHEMA_VERSION = 1;
 export const CHAIN_GENESIS = '0'.repeat(64);
 
 /*
- * `events` is keyed by position, so appends touch the end of the table; random stream names are seen by `streams` alone,
- * once per stream. A stream's number is the position of its first event, which needs no counter. `chain` is the SHA-256
+ * `events` is keyed by position and indexed by stream number, so appends touch the end of both; the random stream names are
+ * sorted elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain` is the SHA-256
  * (hex) of the previous event's chain text followed by this event's hash text. `command_nonces` has the only rows here that
  * are ever removed: it is the replay window of signed requests, committed with the events of their commands.
  */
 const SCHEMA = `
-  CREATE TABLE streams (
-    name TEXT PRIMARY KEY,
-    number INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
   CREATE TABLE events (
     position INTEGER PRIMARY KEY,
     stream_number INTEGER NOT NULL,
@@ -44,11 +39,11 @@ const SCHEMA = `
 
   CREATE TRIGGER events_are_never_updated BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
   CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-  CREATE TRIGGER streams_are_never_updated BEFORE UPDATE ON streams BEGIN SELECT RAISE(ABORT, 'streams are append-only'); END;
-  CREATE TRIGGER streams_are_never_deleted BEFORE DELETE ON streams BEGIN SELECT RAISE(ABORT, 'streams are append-only'); END;
 `;
 
-export const eventsFile = (dataDir: string): string => join(dataDir, 'events.db');
+export const EVENTS_FILE = 'events.db';
+
+export const eventsFile = (dataDir: string): string => join(dataDir, EVENTS_FILE);
 
 /** Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build wrote it. */
 export function openEventsDatabase(dataDir: string): DatabaseSync {

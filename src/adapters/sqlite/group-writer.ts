@@ -5,6 +5,8 @@ import type { AppendOrder, AppendReply } from './append-worker.ts';
 import { type AppendJob, type Commit, type Committer, type JobOutcome, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 import { StreamHeads } from './stream-heads.ts';
+import type { StreamNames } from './stream-names.ts';
+import type { StreamName } from './stream-names-file.ts';
 
 const MAX_QUEUED_APPENDS = 16_384;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
@@ -29,6 +31,7 @@ export interface GroupWriterOptions {
   readonly dataDir: string;
   readonly committer: Committer;
   readonly tail: Tail;
+  readonly names: StreamNames;
   /** Called after each commit, before its callers are answered. */
   readonly onCommitted: (committed: Committed) => void;
   /** Called once, when nothing can be appended any more. */
@@ -99,7 +102,8 @@ export class GroupWriter {
   #refusal(characters: number): string | null {
     if (this.#fault) return `the event store failed and must be reopened: ${this.#fault.message}`;
     if (this.#closing) return 'the event store is closed';
-    const full = this.#queue.length >= MAX_QUEUED_APPENDS || this.#queuedCharacters + characters > MAX_QUEUED_CHARACTERS;
+    const tooMuch = this.#queuedCharacters + characters > MAX_QUEUED_CHARACTERS || this.#options.names.isFull;
+    const full = this.#queue.length >= MAX_QUEUED_APPENDS || tooMuch;
     return full ? 'too many appends are waiting' : null;
   }
 
@@ -152,7 +156,9 @@ export class GroupWriter {
   }
 
   #jobOf({ stream, expected, events, riders }: AppendRequest): AppendJob {
-    return { stream, expected: expected === 'no-stream' ? -1 : expected, events, riders, head: this.#heads.get(stream) };
+    const head = this.#heads.get(stream);
+    const number = head ? head.number : this.#options.names.recent(stream);
+    return { stream, expected: expected === 'no-stream' ? -1 : expected, events, riders, head, number };
   }
 
   #commitHere(batch: Batch): AppendReply {
@@ -189,13 +195,22 @@ export class GroupWriter {
   #complete(batch: Batch, { outcomes, tail }: Commit): void {
     const after = this.#tail.position;
     this.#tail = tail;
-    outcomes.forEach((outcome, index) => {
-      if (outcome.kind !== 'faulty' && outcome.head) this.#heads.set(batch.jobs[index]!.stream, outcome.head);
-    });
+    this.#remember(batch.jobs, outcomes);
     // The worker goes on with what queued meanwhile before anything else is done here.
     if (this.#queue.length > 0) this.#flush();
     this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
     outcomes.forEach((outcome, index) => answer(batch.waiting[index]!, outcome));
+  }
+
+  #remember(jobs: readonly AppendJob[], outcomes: readonly JobOutcome[]): void {
+    const created: StreamName[] = [];
+    outcomes.forEach((outcome, index) => {
+      if (outcome.kind === 'faulty' || !outcome.head) return;
+      const { stream, expected } = jobs[index]!;
+      this.#heads.set(stream, outcome.head);
+      if (outcome.kind === 'appended' && expected < 0) created.push({ name: stream, number: outcome.head.number });
+    });
+    this.#options.names.add(created, this.#tail);
   }
 
   #fail(batch: Batch, fault: SqliteFault): void {

@@ -11,7 +11,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS subjects (subject TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-export const personalKeysFile = (dataDir: string): string => join(dataDir, 'personal-keys.db');
+export const PERSONAL_KEYS_FILE = 'personal-keys.db';
 
 export interface SubjectSalt {
   readonly subject: string;
@@ -26,7 +26,7 @@ export class PersonalKeysFile {
   readonly #select: StatementSync;
 
   constructor(dataDir: string) {
-    this.#database = openDatabase(personalKeysFile(dataDir), { synchronous: 'FULL' });
+    this.#database = openDatabase(join(dataDir, PERSONAL_KEYS_FILE), { synchronous: 'FULL' });
     this.#database.exec('PRAGMA secure_delete = ON');
     this.#database.exec(SCHEMA);
     this.#insertSalt = this.#database.prepare('INSERT INTO salts (salt) VALUES (?)');

@@ -4,6 +4,7 @@ import { openDatabase } from './database.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 import { toPosition } from './position.ts';
+import { hasStreamNames, StreamNamesFile } from './stream-names-file.ts';
 
 /** What can be read beside a running writer, or when there is none. */
 export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
@@ -17,12 +18,24 @@ export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir
   if (!existsSync(path)) throw new Error(`there is no event log in ${dataDir}`);
   const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });
   const reader = new EventReader(database);
+  const names = hasStreamNames(dataDir) ? new StreamNamesFile(dataDir, { readOnly: true }) : null;
+  // The names file is a moment behind the log; what it does not know is looked for in the rest.
+  const numberOf = (stream: string): number | null => names?.numberOf(stream) ?? reader.streamNumberAfter(names?.progress().position ?? 0, stream);
   return {
-    readStream: async (stream, range = {}) => reader.stream(stream, range.from ?? 0, range.limit ?? -1),
-    lastOfStream: async (stream) => reader.lastOfStream(stream),
+    readStream: async (stream, range = {}) => {
+      const number = numberOf(stream);
+      return number === null ? [] : reader.stream(number, range.from ?? 0, range.limit ?? -1);
+    },
+    lastOfStream: async (stream) => {
+      const number = numberOf(stream);
+      return number === null ? null : reader.lastOfStream(number);
+    },
     readAll: (options) => readAll(reader, options, reader.tail().position),
     head: async () => toPosition(reader.tail().position),
     verifyTail: (count) => reader.verifyTail(count),
-    close: async () => database.close(),
+    close: async () => {
+      names?.close();
+      database.close();
+    },
   };
 }

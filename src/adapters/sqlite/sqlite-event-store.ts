@@ -12,16 +12,20 @@ import {
 import { Anchor } from './anchor.ts';
 import { checkRequest } from './append-request.ts';
 import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
-import { Checkpoints } from './checkpoints.ts';
 import { Committer } from './committer.ts';
 import { createDataDir } from './database.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { type Committed, GroupWriter } from './group-writer.ts';
+import { EVENTS_FILE } from './event-schema.ts';
+import { type Checkpoints, Housekeeping } from './housekeeping.ts';
 import { assertUndamaged } from './log-check.ts';
 import type { UsedNonce } from './nonces-file.ts';
+import { PERSONAL_KEYS_FILE } from './personal-keys-file.ts';
 import { toPosition } from './position.ts';
 import { RecentEvents } from './recent-events.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
+import { catchUpStreamNames, StreamNames } from './stream-names.ts';
+import { StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from './writer-lock.ts';
 
 /** Beside its texts, what one commit writes into the WAL: about four pages. */
@@ -61,13 +65,14 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
 }
 
 class WritableEventStore implements SqliteEventStore, LogSource {
-  readonly checkpoints: Checkpoints;
   readonly #options: SqliteEventStoreOptions;
   readonly #lock: WriterLock;
   readonly #reader: EventReader;
   readonly #committer: Committer;
   readonly #writer: GroupWriter;
   readonly #anchor: Anchor;
+  readonly #housekeeping: Housekeeping;
+  readonly #names: StreamNames;
   readonly #recent: RecentEvents;
   readonly #subscriptions = new Set<CatchUpSubscription>();
   #failure: StoreUnavailable | null = null;
@@ -83,23 +88,32 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#committer = new Committer(dataDir);
     // The committer of this thread and the reads share a connection, and with it the cached pages.
     this.#reader = new EventReader(this.#committer.database);
+    const namesFile = new StreamNamesFile(dataDir);
     try {
       assertUndamaged(this.#reader, this.#anchor, dataDir);
+      catchUpStreamNames(namesFile, this.#reader);
     } catch (error) {
+      namesFile.close();
       this.#committer.close();
       throw error;
     }
     const tail = this.#reader.tail();
     this.#head = tail.position;
     this.#recent = new RecentEvents(tail.position);
-    this.checkpoints = new Checkpoints(dataDir);
+    this.#housekeeping = new Housekeeping(dataDir);
+    this.#names = new StreamNames(namesFile, this.#housekeeping, tail, (fault) => this.#fail(fault));
     this.#writer = new GroupWriter({
       dataDir,
       committer: this.#committer,
       tail,
+      names: this.#names,
       onCommitted: (committed) => this.#publish(committed),
       onFatal: (fault) => this.#fail(fault),
     });
+  }
+
+  get checkpoints(): Checkpoints {
+    return this.#housekeeping;
   }
 
   append(request: AppendRequest): Promise<AppendResult> {
@@ -112,11 +126,17 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   }
 
   async readStream(stream: string, range: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
-    return this.#reading(() => this.#reader.stream(stream, range.from ?? 0, range.limit ?? -1));
+    return this.#reading(() => {
+      const number = this.#names.numberOf(stream);
+      return number === null ? [] : this.#reader.stream(number, range.from ?? 0, range.limit ?? -1);
+    });
   }
 
   async lastOfStream(stream: string): Promise<RecordedEvent | null> {
-    return this.#reading(() => this.#reader.lastOfStream(stream));
+    return this.#reading(() => {
+      const number = this.#names.numberOf(stream);
+      return number === null ? null : this.#reader.lastOfStream(number);
+    });
   }
 
   async readAll(options: ReadAllOptions): Promise<RecordedEvent[]> {
@@ -159,7 +179,8 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   async #close(): Promise<void> {
     await this.#writer.close();
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
-    await this.checkpoints.close();
+    await this.#names.close();
+    await this.#housekeeping.close();
     if (this.#failure) {
       // Closing the last connection would checkpoint, and so trust pages whose sync has failed.
       ABANDONED.push(this.#committer);
@@ -191,10 +212,12 @@ class WritableEventStore implements SqliteEventStore, LogSource {
       this.#anchor.note(tail);
       for (const subscription of this.#subscriptions) subscription.notify();
     }
-    this.checkpoints.note('events.db', characters + COMMIT_OVERHEAD_BYTES);
+    this.#housekeeping.note(EVENTS_FILE, characters + COMMIT_OVERHEAD_BYTES);
+    if (hasSalts(committed)) this.#housekeeping.note(PERSONAL_KEYS_FILE, COMMIT_OVERHEAD_BYTES);
   }
 
   #fail(fault: SqliteFault): void {
+    if (this.#failure) return;
     this.#failure = new StoreUnavailable(`the event store failed and must be reopened: ${fault.message}`);
     this.#options.onFatal?.(this.#failure);
   }
@@ -217,6 +240,8 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     if (this.#closing) throw new StoreUnavailable('the event store is closed');
   }
 }
+
+const hasSalts = ({ jobs }: Committed): boolean => jobs.some(({ riders }) => riders?.some(({ kind }) => kind === 'personal-key'));
 
 /** Connections of failed stores: kept open until the process ends. */
 const ABANDONED: Committer[] = [];

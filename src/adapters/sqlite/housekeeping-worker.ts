@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Tail } from './committer.ts';
+import { openDatabase } from './database.ts';
+import { faultOf, type SqliteFault } from './sqlite-fault.ts';
+import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
+
+export type HousekeepingOrder =
+  | { readonly kind: 'checkpoint'; readonly path: string }
+  | { readonly kind: 'index'; readonly names: readonly StreamName[]; readonly through: Tail }
+  | { readonly kind: 'close' };
+
+/** Answers an `index` order. */
+export interface HousekeepingReply {
+  readonly fault: SqliteFault | null;
+}
+
+/** From so many pages the WAL is made to start over, for which appends wait a moment. It starts over by itself in quiet times. */
+const RESTART_FROM_PAGES = 12_288;
+/** How long the restart may wait for a writer to pause; it is tried again next time. */
+const RESTART_TIMEOUT_MS = 100;
+
+const { dataDir } = workerData as { dataDir: string };
+const port = parentPort!;
+const databases = new Map<string, DatabaseSync>();
+let streamNames: StreamNamesFile | null = null;
+
+port.on('message', (order: HousekeepingOrder) => {
+  switch (order.kind) {
+    case 'checkpoint':
+      return checkpoint(order.path);
+    case 'index':
+      return port.postMessage({ fault: index(order.names, order.through) } satisfies HousekeepingReply);
+    case 'close':
+      for (const database of databases.values()) database.close();
+      streamNames?.close();
+      return port.close();
+  }
+});
+
+function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
+  try {
+    if (streamNames === null) {
+      streamNames = new StreamNamesFile(dataDir);
+      streamNames.checkpointByItself();
+    }
+    streamNames.add(names, through);
+    return null;
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+/** A checkpoint that fails costs nothing but a longer WAL; the writer meets the cause itself. */
+function checkpoint(path: string): void {
+  try {
+    const database = databases.get(path) ?? openDatabase(path, { synchronous: 'FULL', busyTimeoutMs: RESTART_TIMEOUT_MS });
+    databases.set(path, database);
+    if (checkpointPassively(database) < RESTART_FROM_PAGES) return;
+    // A second pass leaves the restart, which holds up the writer, next to nothing to carry.
+    checkpointPassively(database);
+    database.exec('PRAGMA wal_checkpoint(RESTART)');
+  } catch (error) {
+    if (faultOf(error).kind === 'fatal') databases.delete(path);
+  }
+}
+
+/** Returns the pages in the WAL, carried over or not. */
+function checkpointPassively(database: DatabaseSync): number {
+  const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number };
+  return log;
+}
