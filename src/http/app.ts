@@ -12,8 +12,11 @@ import { createSessionPresenter, type PresenterSettings } from './presenters/ses
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
+import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
+import { sandboxRoutes, type SandboxDesk } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
+import { webhookRoutes, type WebhookDesk } from './routes/webhooks.routes.ts';
 import { createUnmatched } from './unmatched.ts';
 
 export interface HttpAppOptions extends PresenterSettings {
@@ -21,6 +24,11 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly keys: KeyDirectory;
   readonly nonces: Nonces;
   readonly lists: Lists;
+  /** Absent parts leave their routes out. */
+  readonly settings?: OwnSettings;
+  readonly webhooks?: WebhookDesk;
+  /** Only in a sandbox. */
+  readonly sandbox?: SandboxDesk;
   readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   /** Of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */
@@ -62,7 +70,14 @@ export function createHttpApp(options: HttpAppOptions): Express {
 function allRoutes(options: HttpAppOptions): Route[] {
   const session = createSessionPresenter(options);
   const refund = createRefundPresenter(options);
-  return [...sessionRoutes(options.api, session), ...refundRoutes(options.api, refund), ...listRoutes(options.lists)];
+  return [
+    ...sessionRoutes(options.api, session),
+    ...refundRoutes(options.api, refund),
+    ...listRoutes(options.lists),
+    ...(options.settings ? merchantRoutes(options.settings) : []),
+    ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
+    ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
+  ];
 }
 
 function endpointTools(options: HttpAppOptions, responder: Responder): EndpointTools {

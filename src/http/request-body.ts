@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-export type BodyRead = { readonly kind: 'read'; readonly bytes: Buffer } | { readonly kind: 'too_large' | 'aborted' };
+export type BodyRead = { readonly kind: 'read'; readonly bytes: Buffer } | { readonly kind: 'too_large' } | { readonly kind: 'aborted' };
 
 const EMPTY = { kind: 'read', bytes: Buffer.alloc(0) } as const satisfies BodyRead;
 

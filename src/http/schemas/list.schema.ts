@@ -14,9 +14,11 @@ const page = wholeNumber('must be a whole number from 1', 1, 1e9)
 const pageSize = wholeNumber(`must be a whole number from 1 to ${MAX_PAGE_SIZE}`, 1, MAX_PAGE_SIZE)
   .optional()
   .meta({ override: { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE }, description: 'Records per page.' });
-const seconds = wholeNumber('must be Unix seconds', 0, 1e11).optional();
+export const secondsParameter = wholeNumber('must be Unix seconds', 0, 1e11)
+  .optional()
+  .meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' });
 
-const pagingFields = {
+export const pagingFields = {
   page,
   page_size: pageSize,
   cursor: z
@@ -29,8 +31,8 @@ const pagingFields = {
 const filterFields = {
   order_id: plainText(128).optional(),
   network: network.optional(),
-  created_from: seconds.meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' }),
-  created_to: seconds.meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' }),
+  created_from: secondsParameter,
+  created_to: secondsParameter,
 };
 
 const STATUS_OF = {

@@ -1,0 +1,128 @@
+import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import { isCoin } from '../../domain/money.ts';
+import type { Caller } from '../../use-cases/merchant-api.ts';
+import type { MerchantOverview, Merchants } from '../../use-cases/merchants.ts';
+import { NOT_FOUND, answer, type Answer } from '../answer.ts';
+import { route, type Operation, type Route } from '../operation.ts';
+import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.example.ts';
+import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBody } from '../schemas/merchant.schema.ts';
+
+/** A merchant's own settings, as far as its API key may read and change them. */
+export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
+
+export const getMerchantOperation = {
+  id: 'getMerchant',
+  method: 'get',
+  path: '/v1/merchant',
+  tag: 'Merchant',
+  summary: 'Get the settings of the merchant',
+  response: merchant,
+  errors: ['invalid_request', 'not_found'],
+  example: { response: MERCHANT_EXAMPLE },
+} as const satisfies Operation;
+
+export const changeMerchantOperation = {
+  id: 'changeMerchant',
+  method: 'patch',
+  path: '/v1/merchant',
+  tag: 'Merchant',
+  summary: 'Change settings of the merchant',
+  description: 'Only what is given is changed, in this order: policy, webhook, domains. A refusal leaves what came before it in force.',
+  body: changeMerchantBody,
+  bodyRequired: true,
+  response: merchant,
+  errors: ['invalid_request', 'unknown_field', 'not_found', 'conflict'],
+  example: { body: CHANGE_MERCHANT_EXAMPLE, response: MERCHANT_EXAMPLE },
+} as const satisfies Operation;
+
+export function merchantRoutes(settings: OwnSettings): Route[] {
+  const current = (caller: Caller): Answer => {
+    const overview = settings.getMerchant(caller.merchantId);
+    return overview === null ? NOT_FOUND : answer(presentMerchant(overview));
+  };
+  return [
+    route(getMerchantOperation, async ({ caller }) => current(caller)),
+    route(changeMerchantOperation, async ({ caller, body }) => (await firstRefusal(settings, caller, body)) ?? current(caller)),
+  ];
+}
+
+/** Carries the changes out until one is refused; null when none was. */
+async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeMerchantBody): Promise<(Answer & { ok: false }) | null> {
+  const by = { actor: `merchant:${caller.merchantId}`, correlationId: caller.requestId };
+  const policy = policyOf(body);
+  if (Object.keys(policy).length > 0) {
+    const done = await settings.setPolicy(caller.merchantId, policy, by);
+    if (!done.ok)
+      return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
+  }
+  if (body.webhook) {
+    const { url, durable_redelivery: durableRedelivery } = body.webhook;
+    const done = await settings.setWebhook(caller.merchantId, durableRedelivery === undefined ? { url } : { url, durableRedelivery }, by);
+    if (!done.ok) return { ...done, refusal: { ...done.refusal, param: 'webhook.url', message: `webhook.${done.refusal.message}` } };
+  }
+  return body.domains ? replaceDomains(settings, caller, body.domains, by) : null;
+}
+
+async function replaceDomains(
+  settings: OwnSettings,
+  caller: Caller,
+  wanted: NonNullable<ChangeMerchantBody['domains']>,
+  by: { readonly actor: string; readonly correlationId: string },
+): Promise<(Answer & { ok: false }) | null> {
+  const kept = new Set<string>();
+  for (const [index, domain] of wanted.entries()) {
+    const done = await settings.addDomain(caller.merchantId, domain, by);
+    if (!done.ok) return { ...done, refusal: { ...done.refusal, param: `domains[${index}].${done.refusal.param ?? 'host'}` } };
+    kept.add(done.value.domain_id);
+  }
+  for (const { domain_id: domainId } of settings.getMerchant(caller.merchantId)?.domains ?? []) {
+    if (kept.has(domainId)) continue;
+    const done = await settings.removeDomain(caller.merchantId, domainId, by);
+    if (!done.ok) return done;
+  }
+  return null;
+}
+
+/** Names of the policy's fields on the wire. */
+const WIRE_NAMES: Readonly<Record<string, string>> = {
+  settlementCoin: 'settlement_currency',
+  offerTronUsdc: 'offer_tron_usdc',
+  sessionTtlSec: 'session_ttl_seconds',
+  ethereumFinalizedFrom: 'ethereum_finalized_from',
+  ethereumConfirmations: 'ethereum_confirmations',
+} satisfies Partial<Record<keyof MerchantPolicy, keyof MerchantBody>>;
+
+function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
+  const settlementCoin = body.settlement_currency?.toUpperCase();
+  return {
+    ...(settlementCoin !== undefined && isCoin(settlementCoin) && { settlementCoin }),
+    ...(body.networks !== undefined && { networks: body.networks }),
+    ...(body.offer_tron_usdc !== undefined && { offerTronUsdc: body.offer_tron_usdc }),
+    ...(body.tolerance !== undefined && { tolerance: body.tolerance }),
+    ...(body.session_ttl_seconds !== undefined && { sessionTtlSec: body.session_ttl_seconds }),
+    ...(body.ethereum_finalized_from !== undefined && { ethereumFinalizedFrom: body.ethereum_finalized_from }),
+    ...(body.ethereum_confirmations !== undefined && { ethereumConfirmations: body.ethereum_confirmations }),
+  };
+}
+
+function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantOverview): MerchantBody {
+  return {
+    id,
+    name,
+    mode,
+    settlement_currency: policy.settlementCoin,
+    networks: [...policy.networks],
+    offer_tron_usdc: policy.offerTronUsdc,
+    tolerance: policy.tolerance,
+    session_ttl_seconds: policy.sessionTtlSec,
+    ethereum_finalized_from: policy.ethereumFinalizedFrom,
+    ethereum_confirmations: policy.ethereumConfirmations,
+    webhook: webhook && {
+      url: webhook.url,
+      durable_redelivery: webhook.durable_redelivery,
+      suspended: webhook.suspended,
+      next_secret_activates_at: webhook.next_secret_activates_at,
+    },
+    domains: domains.map((domain) => ({ id: domain.domain_id, host: domain.host, name: domain.name })),
+  };
+}

@@ -1,0 +1,195 @@
+import type { NotificationId, SessionId } from '../../domain/ids.ts';
+import { parseSessionId } from '../../domain/ids.ts';
+import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
+import { NOT_FOUND, answer } from '../answer.ts';
+import { answerOf } from '../answer-of.ts';
+import { route, type Operation, type Route } from '../operation.ts';
+import { presentDelivery, presentDeliveryDetail, presentEvent, type DeliverySummary, type DeliveryView } from '../presenters/delivery.presenter.ts';
+import { PAGINATION_EXAMPLE } from '../schemas/list.example.ts';
+import { DEFAULT_PAGE_SIZE, type Pagination } from '../schemas/list.schema.ts';
+import { DELIVERY_DETAIL_EXAMPLE, DELIVERY_EXAMPLE, EVENT_FEED_EXAMPLE, REPLAY_EXAMPLE } from '../schemas/webhook.example.ts';
+import {
+  delivery,
+  deliveryDetail,
+  deliveryList,
+  eventFeed,
+  listDeliveriesQuery,
+  listEventsQuery,
+  replayBody,
+  replayed,
+  testWebhookBody,
+  type EventType,
+} from '../schemas/webhook.schema.ts';
+import { refusedField } from '../validation.ts';
+
+type Reader = Pick<Caller, 'merchantId' | 'mode'>;
+
+export interface DeliveryListRequest {
+  readonly page: number;
+  readonly pageSize: number;
+  /** Present in cursor mode; empty for the first page. */
+  readonly cursor?: string;
+  readonly status?: DeliverySummary['status'];
+  readonly eventType?: EventType;
+  readonly sessionId?: SessionId;
+  readonly createdFromSec?: number;
+  readonly createdToSec?: number;
+}
+
+/** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
+export interface WebhookDesk {
+  list(
+    reader: Reader,
+    request: DeliveryListRequest,
+  ): Promise<Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: Pagination }>>;
+  get(reader: Reader, id: NotificationId): Promise<DeliveryView | null>;
+  /** Sends the same event again, whatever became of it. */
+  redeliver(caller: Caller, id: NotificationId): Promise<Outcome<DeliverySummary>>;
+  /** Sends every delivery of a time range again, in order; how many that are. */
+  replay(
+    caller: Caller,
+    range: { readonly fromSec: number; readonly toSec?: number; readonly onlyUndelivered: boolean },
+  ): Promise<Outcome<{ readonly requested: number }>>;
+  /** Sends a sample of an event type to the caller's endpoint. */
+  sendSample(caller: Caller, eventType: EventType): Promise<Outcome<DeliverySummary>>;
+  /** The same events to be fetched instead of received, oldest first; `bodies` as they were sent. */
+  events(
+    reader: Reader,
+    request: { readonly cursor?: string; readonly pageSize: number },
+  ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>>;
+}
+
+const TAG = 'Webhooks';
+
+export const listDeliveriesOperation = {
+  id: 'listWebhookDeliveries',
+  method: 'get',
+  path: '/v1/webhooks/deliveries',
+  tag: TAG,
+  summary: 'List webhook deliveries, newest first',
+  query: listDeliveriesQuery,
+  response: deliveryList,
+  errors: ['invalid_request', 'unknown_field'],
+  example: { response: { data: [DELIVERY_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
+} as const satisfies Operation;
+
+export const getDeliveryOperation = {
+  id: 'getWebhookDelivery',
+  method: 'get',
+  path: '/v1/webhooks/deliveries/{id}',
+  tag: TAG,
+  summary: 'Get a webhook delivery with every attempt',
+  response: deliveryDetail,
+  errors: ['invalid_request', 'not_found'],
+  example: { response: DELIVERY_DETAIL_EXAMPLE },
+} as const satisfies Operation;
+
+export const redeliverOperation = {
+  id: 'redeliverWebhook',
+  method: 'post',
+  path: '/v1/webhooks/deliveries/{id}/redeliver',
+  tag: TAG,
+  summary: 'Send a webhook again',
+  description: 'The same event id and bytes, signed afresh. Receivers deduplicate by event id.',
+  response: delivery,
+  errors: ['invalid_request', 'not_found', 'conflict'],
+  example: { response: { ...DELIVERY_EXAMPLE, status: 'pending' } },
+} as const satisfies Operation;
+
+export const replayOperation = {
+  id: 'replayWebhooks',
+  method: 'post',
+  path: '/v1/webhooks/replay',
+  tag: TAG,
+  summary: 'Send the webhooks of a time range again, in order',
+  body: replayBody,
+  bodyRequired: true,
+  response: replayed,
+  errors: ['invalid_request', 'unknown_field', 'conflict'],
+  example: { body: REPLAY_EXAMPLE, response: { requested: 12 } },
+} as const satisfies Operation;
+
+export const testWebhookOperation = {
+  id: 'testWebhook',
+  method: 'post',
+  path: '/v1/webhooks/test',
+  tag: TAG,
+  summary: 'Send a sample event to your endpoint',
+  body: testWebhookBody,
+  bodyRequired: true,
+  response: delivery,
+  errors: ['invalid_request', 'unknown_field', 'conflict'],
+  example: {
+    body: { event_type: 'payment.completed' },
+    response: { ...DELIVERY_EXAMPLE, status: 'pending', sample: true, attempts: 0, last_status: null },
+  },
+} as const satisfies Operation;
+
+export const listEventsOperation = {
+  id: 'listEvents',
+  method: 'get',
+  path: '/v1/events',
+  tag: TAG,
+  summary: 'Fetch events instead of receiving them, oldest first',
+  description: 'The same events as the webhooks, for an integration that was down or has no public address.',
+  query: listEventsQuery,
+  response: eventFeed,
+  errors: ['invalid_request', 'unknown_field'],
+  example: { response: EVENT_FEED_EXAMPLE },
+} as const satisfies Operation;
+
+const NOTIFICATION_ID = /^evt_\d{19}$/;
+const parseNotificationId = (text: string): NotificationId | null => (NOTIFICATION_ID.test(text) ? (text as NotificationId) : null);
+
+export function webhookRoutes(desk: WebhookDesk): Route[] {
+  return [...deliveryRoutes(desk), ...replayRoutes(desk)];
+}
+
+function deliveryRoutes(desk: WebhookDesk): Route[] {
+  return [
+    route(listDeliveriesOperation, async ({ caller, query }) => {
+      const sessionId = query.session_id === undefined ? undefined : parseSessionId(query.session_id);
+      if (sessionId === null) return refusedField('session_id', 'must be the id of a session');
+      const outcome = await desk.list(caller, {
+        page: Number(query.page ?? 1),
+        pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE),
+        ...(query.cursor !== undefined && { cursor: query.cursor }),
+        ...(query.status !== undefined && { status: query.status }),
+        ...(query.event_type !== undefined && { eventType: query.event_type }),
+        ...(sessionId !== undefined && { sessionId }),
+        ...(query.created_from !== undefined && { createdFromSec: Number(query.created_from) }),
+        ...(query.created_to !== undefined && { createdToSec: Number(query.created_to) }),
+      });
+      return answerOf(outcome, ({ rows, pagination }) => ({ data: rows.map(presentDelivery), pagination }));
+    }),
+    route(getDeliveryOperation, async ({ caller, params }) => {
+      const id = parseNotificationId(params.id!);
+      const view = id === null ? null : await desk.get(caller, id);
+      return view === null ? NOT_FOUND : answer(presentDeliveryDetail(view));
+    }),
+    route(redeliverOperation, async ({ caller, params }) => {
+      const id = parseNotificationId(params.id!);
+      return id === null ? NOT_FOUND : answerOf(await desk.redeliver(caller, id), presentDelivery);
+    }),
+  ];
+}
+
+function replayRoutes(desk: WebhookDesk): Route[] {
+  return [
+    route(replayOperation, async ({ caller, body }) => {
+      const { created_from: fromSec, created_to: toSec } = body;
+      if (toSec !== undefined && toSec < fromSec) return refusedField('created_to', 'must not be before created_from');
+      const range = { fromSec, onlyUndelivered: body.only_undelivered ?? true, ...(toSec !== undefined && { toSec }) };
+      return answerOf(await desk.replay(caller, range), ({ requested }) => ({ requested }));
+    }),
+    route(testWebhookOperation, async ({ caller, body }) => answerOf(await desk.sendSample(caller, body.event_type), presentDelivery)),
+    route(listEventsOperation, async ({ caller, query }) => {
+      const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
+      const outcome = await desk.events(caller, { pageSize, ...(query.cursor !== undefined && { cursor: query.cursor }) });
+      return answerOf(outcome, ({ bodies, hasMore, nextCursor }) => ({
+        data: bodies.map(presentEvent),
+        pagination: { page_size: pageSize, has_more: hasMore, next_cursor: nextCursor },
+      }));
+    }),
+  ];
+}

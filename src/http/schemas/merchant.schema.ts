@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { amountText, coin, coinCode, network, plainText, unixSeconds } from './words.schema.ts';
+
+const MIN_SESSION_TTL_SEC = 60;
+const MAX_SESSION_TTL_SEC = 30 * 86_400;
+
+const policyFields = {
+  settlement_currency: coinCode.optional().meta({ description: 'Coin that orders in other currencies are paid in.' }),
+  networks: z
+    .array(network, 'must be an array of networks')
+    .min(1, 'must name at least one network')
+    .max(4, 'must name each network once')
+    .refine((networks) => new Set(networks).size === networks.length, 'must name each network once')
+    .optional()
+    .meta({ description: 'Networks offered to payers, in the order shown.' }),
+  offer_tron_usdc: z.boolean('must be true or false').optional(),
+  tolerance: amountText.optional().meta({ description: 'Units of the coin a payment may be short.' }),
+  session_ttl_seconds: z
+    .int(`must be a whole number from ${MIN_SESSION_TTL_SEC} to ${MAX_SESSION_TTL_SEC}`)
+    .min(MIN_SESSION_TTL_SEC, `must be at least ${MIN_SESSION_TTL_SEC}`)
+    .max(MAX_SESSION_TTL_SEC, `must be at most ${MAX_SESSION_TTL_SEC}`)
+    .nullable()
+    .optional()
+    .meta({ description: 'Null: the installation default.' }),
+  ethereum_finalized_from: amountText.optional().meta({ description: 'From this many units on, payments on Ethereum wait for finality.' }),
+  ethereum_confirmations: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(96, 'must be at most 96')
+    .optional()
+    .meta({ description: 'Blocks below that amount.' }),
+};
+
+const domainFields = {
+  host: plainText(253, { min: 1 }).meta({ examples: ['shop.example'] }),
+  name: plainText(100, { min: 1 }).meta({ examples: ['Shop'] }),
+};
+
+/** Body of "change merchant settings": only what is given is changed. */
+export const changeMerchantBody = z
+  .strictObject({
+    ...policyFields,
+    webhook: z
+      .strictObject({
+        url: plainText(2048).nullable().meta({ description: 'https URL; null stops deliveries.' }),
+        durable_redelivery: z.boolean('must be true or false').optional(),
+      })
+      .optional(),
+    domains: z
+      .array(z.strictObject(domainFields), 'must be an array of domains')
+      .max(100, 'must hold at most 100 domains')
+      .optional()
+      .meta({ description: 'The whole list: hosts not named are removed.' }),
+  })
+  .meta({ id: 'ChangeMerchant' });
+
+export const merchant = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    mode: z.enum(['live', 'test']),
+    settlement_currency: coin,
+    networks: z.array(network),
+    offer_tron_usdc: z.boolean(),
+    tolerance: z.string(),
+    session_ttl_seconds: z.int().nullable(),
+    ethereum_finalized_from: z.string(),
+    ethereum_confirmations: z.int(),
+    webhook: z
+      .object({
+        url: z.string().nullable(),
+        durable_redelivery: z.boolean(),
+        suspended: z.enum(['only_failures', 'gone']).nullable(),
+        next_secret_activates_at: unixSeconds.nullable(),
+      })
+      .nullable(),
+    domains: z.array(z.object({ id: z.string().meta({ description: 'The `merchant_domain_id` of a create.' }), host: z.string(), name: z.string() })),
+  })
+  .meta({ id: 'Merchant' });
+
+export type ChangeMerchantBody = z.input<typeof changeMerchantBody>;
+export type MerchantBody = z.output<typeof merchant>;
