@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Log } from '../ports/log.ts';
 import { AnvilNode, type AnvilSettings } from './anvil-node.ts';
 import type { ChainStore, JournaledBlock } from './chain-store.ts';
@@ -22,20 +23,37 @@ interface MinedBlock {
   readonly transactions: readonly { readonly hash: string }[];
 }
 
+type PoolTransactions = Readonly<Record<string, Readonly<Record<string, { readonly hash: string }>>>>;
+interface PoolContent {
+  readonly pending: PoolTransactions;
+  readonly queued: PoolTransactions;
+}
+
 /** What an exclusive action may do with the chain while the producer waits. */
 export interface ExclusiveChain {
   readonly rpc: Rpc;
   /** Makes one block of everything in the pool. */
   mine(): Promise<JournaledBlock>;
-  /** Replaces the newest block by an empty one; its transactions are nowhere then. */
-  dropNewestBlock(): Promise<void>;
+  /**
+   * Replaces the newest block by an empty one and empties the pool. Answers the signed transactions (hex) that were in
+   * either, in an order in which they can be sent again.
+   */
+  dropNewestBlock(): Promise<string[]>;
 }
 
 /** The longest replay after a kill. */
 const SNAPSHOT_EVERY_BLOCKS = 200;
+/** Block 0 is somewhere in the past, so that a chain begun anew never equals the one before. */
+const GENESIS_SPREAD_SEC = 1_000_000;
 const RESTART_ATTEMPTS = 20;
 const RESTART_PAUSE_MS = 100;
 
+const inNonceOrder = (transactions: PoolTransactions): string[] =>
+  Object.values(transactions).flatMap((byNonce) =>
+    Object.keys(byNonce)
+      .sort((a, b) => Number(a) - Number(b))
+      .map((nonce) => byNonce[nonce]!.hash),
+  );
 const nowSec = (): number => Math.floor(Date.now() / 1000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -77,7 +95,7 @@ export class BlockProducer {
     prepare: (rpc: Rpc) => Promise<void>,
   ): Promise<BlockProducer> {
     const known = store.open();
-    const genesisTimeSec = known ?? nowSec();
+    const genesisTimeSec = known ?? nowSec() - randomInt(GENESIS_SPREAD_SEC);
     if (known === null) store.begin(genesisTimeSec);
     const full = { ...settings, genesisTimeSec };
     const node = await AnvilNode.start(full, 0, known === null ? null : store.stateFile);
@@ -199,11 +217,18 @@ export class BlockProducer {
     return { number: Number(mined!.number), hash: mined!.hash, timeSec: this.#headTimeSec, raw };
   }
 
-  async #dropNewestBlock(): Promise<void> {
+  async #dropNewestBlock(): Promise<string[]> {
+    const dropped = await this.rpc<{ transactions: string[] }>('eth_getBlockByNumber', ['latest', false]);
+    const pool = await this.rpc<PoolContent>('txpool_content');
+    const hashes = [...dropped.transactions, ...[pool.pending, pool.queued].flatMap(inNonceOrder)];
+    const raw = await Promise.all(hashes.map((hash) => this.rpc<string>('eth_getRawTransactionByHash', [hash])));
+    // What waits in the pool was judged by nonces that the reorganisation takes back, so the node would mine it out of turn.
+    await this.rpc('anvil_dropAllTransactions');
     await this.rpc('anvil_reorg', [1, []]);
     const head = await this.rpc<MinedBlock>('eth_getBlockByNumber', ['latest', false]);
     this.#headTimeSec = Number(head.timestamp);
     await this.#snapshot();
+    return raw;
   }
 
   /** Makes the blocks that the snapshot does not hold yet once more. */

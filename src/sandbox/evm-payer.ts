@@ -80,11 +80,11 @@ export class EvmPayer {
         const nonce = await this.#nextNonce();
         const raw = await this.#sign({ ...call, nonce });
         const txHash = await chain.rpc<string>('eth_sendRawTransaction', [raw]);
-        const block = await chain.mine();
+        await chain.mine();
         await new Promise((resolve) => setTimeout(resolve, seenMs));
-        await chain.dropNewestBlock();
+        const displaced = await chain.dropNewestBlock();
         await after(chain, { raw, nonce });
-        for (const other of block.raw) if (other !== raw) await chain.rpc('eth_sendRawTransaction', [other]);
+        for (const other of displaced) if (other !== raw) await chain.rpc('eth_sendRawTransaction', [other]);
         await chain.mine();
         return { txHash, fromAddress: this.#wallet.address };
       }),

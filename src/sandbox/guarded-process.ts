@@ -15,7 +15,7 @@ exec 3<&0 </dev/null
   while kill -0 "$program" && [ "$tries" -lt 30 ]; do sleep 0.1; tries=$((tries + 1)); done
   kill -9 "$program"
 } >/dev/null 2>&1 & watch=$!
-exec 3<&-
+exec 3<&- 2>/dev/null
 trap '' INT TERM HUP
 wait "$program"; code=$?
 kill "$watch" 2>/dev/null
