@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
-import { Anvil } from '../support/anvil.ts';
+import type { Anvil } from '../support/anvil.ts';
 import { sessionId, WatchWorld } from './evm-watch-world.ts';
 import type { WorldOptions } from './evm-watch-world.ts';
 
@@ -196,7 +196,7 @@ describe('a reorganisation', () => {
     // The same transaction in a block without the other one: its logs are 0 and 1 now.
     await anvil.reorg(1, [[await anvil.rawTransaction(pair), 0]]);
     await anvil.mine(3);
-    await world.until(() => book.log.filter((line) => line.startsWith('confirmed')).length === 2 && book.reverts.length > 0);
+    await world.until(() => book.log.filter((line) => line.startsWith('confirmed')).length === 2 && book.reverts.length === 2);
     expect([...book.deposits].map(([key, { status }]) => [key, status])).toEqual([
       [`ethereum:${pair}:1`, 'final'],
       [`ethereum:${pair}:2`, 'reverted'],
