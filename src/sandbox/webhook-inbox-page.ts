@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { InboxDelivery, InboxVerdict } from './webhook-inbox.ts';
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --good: #0a7d38; --bad: #c22727; }
+@media (prefers-color-scheme: dark) { :root { --good: #4cc784; --bad: #ff8080; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 56rem; }
+h1 { font-size: 1.375rem; margin: 0 0 .25rem; }
+p { margin: 0 0 1rem; }
+ol { list-style: none; margin: 0; padding: 0; }
+li { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; margin: 0 0 .75rem; }
+.top { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; }
+.top strong { overflow-wrap: anywhere; }
+.verdict { font-weight: 600; }
+.valid { color: var(--good); }
+.invalid { color: var(--bad); }
+time, .small { font-size: .875rem; opacity: .8; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: .25rem 0; }
+pre { overflow: auto; margin: .25rem 0 0; font-size: .875rem; }
+`;
+
+/** Nothing may be loaded or run; only this page's own style applies. */
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+export const INBOX_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+} as const;
+
+const VERDICTS: Readonly<Record<InboxVerdict, string>> = {
+  valid: 'Signature valid',
+  header_missing: 'Refused: a header is missing',
+  timestamp_refused: 'Refused: timestamp more than 5 minutes off',
+  signature_wrong: 'Refused: signature wrong',
+};
+const REFRESH_SEC = 3;
+
+/** The inbox as a page that needs no script: it loads itself anew every few seconds. */
+export function inboxPage(deliveries: readonly InboxDelivery[]): string {
+  const list = deliveries.length === 0 ? '<p>Nothing has arrived yet.</p>' : `<ol>${deliveries.map(entry).join('')}</ol>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="${REFRESH_SEC}">
+<title>Webhook inbox (sandbox)</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>Webhook inbox</h1>
+<p class="small">What the demo merchant of this sandbox received, newest first. Times are UTC.</p>
+${list}
+</main>
+</body>
+</html>
+`;
+}
+
+function entry({ receivedAtMs, verdict, repeated, eventId, eventType, body }: InboxDelivery): string {
+  const iso = new Date(receivedAtMs).toISOString();
+  const repeat = repeated ? '<span class="small">seen before</span>' : '';
+  return `<li>
+<div class="top"><strong>${escape(eventType || 'no event type')}</strong>
+<span class="verdict ${verdict === 'valid' ? 'valid' : 'invalid'}">${VERDICTS[verdict]}</span>${repeat}
+<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time></div>
+<div class="small">${escape(eventId || 'no event id')}</div>
+<details><summary>Body</summary><pre>${escape(indented(body))}</pre></details>
+</li>
+`;
+}
+
+/** Readable where the body is JSON, as it came where it is not. */
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
