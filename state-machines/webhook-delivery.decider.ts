@@ -145,6 +145,8 @@ function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState
   };
   if (value === 'delivered') return accept(attempted);
   if (verdict.course === 'delivered') return accept<DeliveryEvent>(attempted, { type: 'DeliverySucceeded', data: { notificationId, attempt } });
+  const isFollowed = context.redeliveryOwed && command.trigger !== 'manual';
+  if (isFollowed) return accept(attempted);
   if (verdict.course === 'block') {
     return value === 'blocked' ? accept(attempted) : accept<DeliveryEvent>(attempted, { type: 'DeliveryBlocked', data: { notificationId, attempt } });
   }
@@ -152,7 +154,7 @@ function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState
   if (verdict.course === 'reject') {
     return accept<DeliveryEvent>(attempted, { type: 'DeliveryRejected', data: { notificationId, attempt, failure: verdict.failure ?? 'http_4xx' } });
   }
-  const exhausted = quickRetriesAfter(command, context) >= command.schedule.quickDelaysMs.length;
+  const exhausted = nextAttemptAtMs === null || quickRetriesAfter(command, context) >= command.schedule.quickDelaysMs.length;
   return exhausted ? accept<DeliveryEvent>(attempted, { type: 'DeliveryExhausted', data: { notificationId, attempt } }) : accept(attempted);
 }
 

@@ -47,8 +47,10 @@ const endsLast = ({ context, event }: Seen, failed: boolean): boolean =>
 
 function foldAttempted(context: DeliveryContext, data: Of<'DeliveryAttempted'>): Partial<DeliveryContext> {
   const startsRun = context.attempts === 0 || data.trigger === 'manual';
-  const counted = { attempts: data.attempt, last: data, nextAttemptAtMs: data.nextAttemptAtMs };
-  if (startsRun) return { ...counted, quickRetriesUsed: 0, runStartedAtMs: data.startedAtMs, durableAttempts: 0, redeliveryOwed: false };
+  // An attempt that was already on its way when somebody asked does not answer the request by failing.
+  const redeliveryOwed = context.redeliveryOwed && data.trigger !== 'manual';
+  const counted = { attempts: data.attempt, last: data, nextAttemptAtMs: data.nextAttemptAtMs, redeliveryOwed };
+  if (startsRun) return { ...counted, quickRetriesUsed: 0, runStartedAtMs: data.startedAtMs, durableAttempts: 0 };
   if (data.trigger === 'durable') return { ...counted, durableAttempts: context.durableAttempts + 1 };
   return { ...counted, quickRetriesUsed: context.quickRetriesUsed + 1 };
 }

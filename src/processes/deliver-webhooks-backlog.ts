@@ -38,13 +38,16 @@ export interface BacklogEntry {
  */
 export class Backlog {
   readonly #readModel: ReadModel;
+  readonly #onDirty: () => void;
   #dirty = new Map<string, Change>();
   #flushing: Promise<void> = Promise.resolve();
   #flushed: Position | null = null;
   #seq = 0;
 
-  constructor(readModel: ReadModel) {
+  /** `onDirty` is called when there is something to flush. */
+  constructor(readModel: ReadModel, onDirty: () => void) {
     this.#readModel = readModel;
+    this.#onDirty = onDirty;
   }
 
   /** Where the log was left; null for the beginning. */
@@ -57,10 +60,6 @@ export class Backlog {
 
   get lastSeq(): number {
     return this.#seq;
-  }
-
-  get dirty(): number {
-    return this.#dirty.size;
   }
 
   get isCrowded(): boolean {
@@ -86,7 +85,7 @@ export class Backlog {
     const name = nameOf(ref);
     // A row that was never written need not be deleted.
     if (this.#dirty.get(name)?.op === 'put') this.#dirty.delete(name);
-    else this.#dirty.set(name, { op: 'delete', ...ref });
+    else this.#change(name, { op: 'delete', ...ref });
   }
 
   /** Entries of one merchant after `afterSeq`, oldest first, as far as they were flushed. */
@@ -127,7 +126,7 @@ export class Backlog {
 
   putHealth(merchantId: MerchantId, row: Row | null): void {
     const ref = { table: HEALTH, key: merchantId };
-    this.#dirty.set(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
+    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
   }
 
   /** Keeps an event that could not be handled for a person to look at. */
@@ -158,8 +157,13 @@ export class Backlog {
     }
   }
 
+  #change(name: string, change: Change): void {
+    this.#dirty.set(name, change);
+    if (this.#dirty.size === 1) this.#onDirty();
+  }
+
   #put(ref: RowRef, row: Row): BacklogEntry {
-    this.#dirty.set(nameOf(ref), { op: 'put', ...ref, row });
+    this.#change(nameOf(ref), { op: 'put', ...ref, row });
     return entryOf(ref.table, { key: ref.key, row });
   }
 }

@@ -15,7 +15,7 @@ import type { WebhookSender } from '../ports/webhook-sender.ts';
 import { decodeEvent, UnknownEvent } from '../runtime/codec.ts';
 import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { RETRY_SCHEDULE, type DeliveryState, type RetrySchedule } from '../../state-machines/webhook-delivery.decider.ts';
-import { attemptDelivery } from './deliver-webhooks-attempts.ts';
+import { attemptDelivery, type AttemptDeps } from './deliver-webhooks-attempts.ts';
 import { Backlog } from './deliver-webhooks-backlog.ts';
 import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits } from './deliver-webhooks-dispatcher.ts';
 import { healthAfter, healthRow, readHealth, suspensionReason, type Health } from './deliver-webhooks-health.ts';
@@ -59,6 +59,7 @@ const ACTOR = 'process:deliver-webhooks';
  */
 export class DeliverWebhooks {
   readonly #options: DeliverWebhooksOptions;
+  readonly #attemptDeps: AttemptDeps;
   readonly #backlog: Backlog;
   readonly #dispatcher: Dispatcher;
   readonly #health = new Map<MerchantId, Health>();
@@ -67,20 +68,20 @@ export class DeliverWebhooks {
   readonly #scheduled = new Map<string, DeliveryState>();
   #subscription: Subscription | null = null;
   #handled: Position | null = null;
-  #cancelFlush: () => void = () => {};
+  #cancelFlush: (() => void) | null = null;
   #unlisten: () => void = () => {};
   #live = false;
   #stopping = false;
 
   constructor(options: DeliverWebhooksOptions) {
     this.#options = options;
-    this.#backlog = new Backlog(options.readModel);
-    const attemptDeps = { ...options, schedule: options.schedule ?? RETRY_SCHEDULE, isStopping: () => this.#stopping };
+    this.#backlog = new Backlog(options.readModel, () => this.#armFlush());
+    this.#attemptDeps = { ...options, schedule: options.schedule ?? RETRY_SCHEDULE, isStopping: () => this.#stopping };
     this.#dispatcher = new Dispatcher({
       ...options,
       backlog: this.#backlog,
       limits: { ...DISPATCH_LIMITS, ...options.limits },
-      attempt: (state, trigger) => attemptDelivery(attemptDeps, state, trigger),
+      attempt: (state, trigger) => this.#attempt(state, trigger),
       handled: () => this.#handled,
     });
   }
@@ -102,14 +103,13 @@ export class DeliverWebhooks {
       onEvents: (events) => this.#onEvents(events),
       onCaughtUp: () => this.#onCaughtUp(),
     });
-    this.#armFlush();
   }
 
   /** Resolves when nothing runs any more and the backlog is written. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#unlisten();
-    this.#cancelFlush();
+    this.#cancelFlush?.();
     await this.#subscription?.close();
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise<void>((resolve) => {
@@ -118,6 +118,19 @@ export class DeliverWebhooks {
     await Promise.race([this.#dispatcher.stop(), grace]);
     clearTimeout(timer);
     await this.#backlog.flush(this.#handled);
+  }
+
+  async #attempt(before: DeliveryState, trigger: DeliveryAttempted['data']['trigger']): Promise<DeliveryState> {
+    const after = await attemptDelivery(this.#attemptDeps, before, trigger);
+    const { observer } = this.#options;
+    const { scheduled, last } = after.context;
+    if (!observer || !scheduled || !last) return after;
+    observer.onAttempt?.(last, scheduled.eventType);
+    const { value } = after;
+    const isSettledBadly = value === 'exhausted' || value === 'rejected' || value === 'blocked';
+    if (isSettledBadly && before.value !== value)
+      observer.onAlarm?.({ kind: value, notificationId: scheduled.notificationId, merchantId: scheduled.merchantId });
+    return after;
   }
 
   /** Merchants are told only after the whole log was read once: what was delivered before a crash is then known. */
@@ -133,6 +146,7 @@ export class DeliverWebhooks {
     for (const recorded of events) this.#takeIn(recorded);
     this.#handled = events.at(-1)!.position;
     if (this.#backlog.isCrowded) await this.#backlog.flush(this.#handled);
+    else this.#armFlush();
     this.#dispatcher.pump();
   }
 
@@ -269,15 +283,16 @@ export class DeliverWebhooks {
     this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
   }
 
+  /** Writes the checkpoint and the backlog a moment later, so that many events share one write. */
   #armFlush(): void {
     const { timers, log } = this.#options;
+    if (this.#cancelFlush || this.#stopping) return;
     this.#cancelFlush = timers.at(timers.nowMs() + FLUSH_EVERY_MS, () => {
-      this.#backlog
-        .flush(this.#handled)
-        .catch((error: unknown) => log.warn({ err: error }, 'the webhook backlog could not be written'))
-        .finally(() => {
-          if (!this.#stopping) this.#armFlush();
-        });
+      this.#cancelFlush = null;
+      this.#backlog.flush(this.#handled).catch((error: unknown) => {
+        log.warn({ err: error }, 'the webhook backlog could not be written');
+        this.#armFlush();
+      });
     });
   }
 }

@@ -22,6 +22,8 @@ export class HostileReceiver {
   readonly received: Received[] = [];
   connections = 0;
   behave: Behaviour;
+  /** What to do with a connection before any request came. */
+  onConnection: (socket: Socket) => void = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #timers: NodeJS.Timeout[] = [];
@@ -35,6 +37,7 @@ export class HostileReceiver {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
       socket.on('error', () => undefined);
+      this.onConnection(socket);
     });
     this.#server.on('tlsClientError', () => undefined);
   }

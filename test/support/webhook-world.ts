@@ -207,7 +207,7 @@ export async function until<Value>(what: string, probe: () => Value | Promise<Va
   const endAt = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
-    if (value !== null && value !== undefined && value !== false) return value as NonNullable<Value>;
+    if (value !== null && value !== undefined && value !== false) return value;
     if (Date.now() > endAt) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -11,6 +11,8 @@ const READ_BYTES = 64 * 1024;
 const MAX_INFORMATIONAL = 8;
 const DETAIL_LENGTH = 100;
 const NOTHING = new Uint8Array(0);
+/** Names of the client's errors about an answer that is not HTTP/1.1 as it should be. */
+const INVALID_ANSWERS: ReadonlySet<string> = new Set(['HTTPParserError', 'HeadersOverflowError', 'ResponseContentLengthMismatchError']);
 
 /** What an exchange came to, before the connection adds its address and the clock its duration. */
 export type Ending = Pick<WebhookAnswer, 'status' | 'fault' | 'detail' | 'retryAfter' | 'body' | 'incomplete'> & {
@@ -96,8 +98,7 @@ function faultOf(error: Error): { fault: NonNullable<WebhookAnswer['fault']>; de
   if (error instanceof DnsFailure) return { fault: 'dns', detail: error.code };
   if (error instanceof TlsFailure) return { fault: 'tls', detail: error.code };
   const code = (error as NodeJS.ErrnoException).code ?? error.name;
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
-    return { fault: 'invalid_response', detail: code };
+  if (INVALID_ANSWERS.has(error.name)) return { fault: 'invalid_response', detail: error.name };
   return { fault: 'network', detail: code === 'UND_ERR_SOCKET' ? `connection lost (${error.message})` : code };
 }
 

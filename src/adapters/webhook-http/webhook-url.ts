@@ -76,7 +76,7 @@ function hostReason(host: string, written: string, { allowInsecure }: UrlRules):
     const reason = forbiddenReason(host, allowInsecure);
     return reason === null ? null : `points to a forbidden address (${reason})`;
   }
-  if (host === '' || host.length > 253) return 'has no usable host';
+  if (host.length > 253 || host.split('.').some((label) => label === '' || label.length > 63)) return 'has no usable host';
   if (allowInsecure) return null;
   if (!host.includes('.')) return 'must name a public host';
   return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`)) ? 'must name a public host' : null;
