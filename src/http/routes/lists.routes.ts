@@ -1,4 +1,4 @@
-import type { Coin } from '../../domain/money.ts';
+import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
 import { answerOf } from '../answer-of.ts';
@@ -27,7 +27,12 @@ export interface ListRequest {
   readonly status?: string;
   readonly orderId?: string;
   readonly network?: Network;
-  readonly coin?: Coin;
+  /** Upper case. */
+  readonly coin?: string;
+  /** Refunds and transactions only. */
+  readonly sessionId?: SessionId;
+  /** Transactions only. */
+  readonly type?: string;
   readonly createdFromSec?: number;
   readonly createdToSec?: number;
 }
@@ -92,9 +97,12 @@ interface RawListQuery {
   readonly coin?: string | undefined;
   readonly created_from?: string | undefined;
   readonly created_to?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly type?: string | undefined;
 }
 
 export function listRequestOf(query: RawListQuery): ListRequest {
+  const sessionId = query.session_id === undefined ? null : parseSessionId(query.session_id);
   return {
     page: Number(query.page ?? 1),
     pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE),
@@ -102,8 +110,10 @@ export function listRequestOf(query: RawListQuery): ListRequest {
     ...(query.status === undefined ? undefined : { status: query.status }),
     ...(query.order_id === undefined ? undefined : { orderId: query.order_id }),
     ...(query.network === undefined ? undefined : { network: query.network }),
-    ...(query.coin === undefined ? undefined : { coin: query.coin.toUpperCase() as Coin }),
+    ...(query.coin === undefined ? undefined : { coin: query.coin.toUpperCase() }),
     ...(query.created_from === undefined ? undefined : { createdFromSec: Number(query.created_from) }),
+    ...(sessionId === null ? undefined : { sessionId }),
+    ...(query.type === undefined ? undefined : { type: query.type }),
     ...(query.created_to === undefined ? undefined : { createdToSec: Number(query.created_to) }),
   };
 }

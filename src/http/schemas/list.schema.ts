@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { parseSessionId } from '../../domain/ids.ts';
+import { COINS } from '../../domain/money.ts';
+import { NATIVE_COIN } from '../../domain/networks.ts';
 import { coinCode, network, plainText, unixSeconds } from './words.schema.ts';
 
 export const MAX_PAGE_SIZE = 100;
@@ -43,13 +46,36 @@ const STATUS_OF = {
 
 const statusOf = (kind: keyof typeof STATUS_OF) => z.enum(STATUS_OF[kind], `must be one of ${STATUS_OF[kind].join(', ')}`).optional();
 
+const sessionOf = plainText(64)
+  .refine((text) => parseSessionId(text) !== null, 'must be the id of a session')
+  .optional()
+  .meta({ description: 'Only records of this session.' });
+
+const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
+const TRANSACTION_COINS = [...COINS, ...Object.values(NATIVE_COIN)];
+const TRANSACTION_COIN_RULE = `must be one of ${TRANSACTION_COINS.join(', ')}`;
+
 export const listSessionsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('sessions') });
-export const listRefundsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('refunds') });
-export const listTransactionsQuery = z.strictObject({
+
+export const listRefundsQuery = z.strictObject({
   ...pagingFields,
   ...filterFields,
   coin: coinCode.optional(),
+  status: statusOf('refunds'),
+  session_id: sessionOf,
+});
+
+export const listTransactionsQuery = z.strictObject({
+  ...pagingFields,
+  ...filterFields,
+  coin: z
+    .string()
+    .refine((code) => TRANSACTION_COINS.includes(code.toUpperCase()), TRANSACTION_COIN_RULE)
+    .optional()
+    .meta({ override: { enum: TRANSACTION_COINS }, description: "A coin, or a network's native coin for fees; in any case." }),
   status: statusOf('transactions'),
+  type: z.enum(TRANSACTION_TYPES, `must be one of ${TRANSACTION_TYPES.join(', ')}`).optional(),
+  session_id: sessionOf,
 });
 
 export const pagination = z
@@ -68,7 +94,7 @@ export const listOf = <Record extends z.ZodType>(record: Record) => z.object({ d
 export const transaction = z
   .object({
     id: z.string().meta({ examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
-    type: z.enum(['deposit', 'refund', 'fee', 'sweep']),
+    type: z.enum(TRANSACTION_TYPES),
     status: z.enum(STATUS_OF.transactions),
     session_id: z.string().nullable(),
     order_id: z.string().nullable(),
