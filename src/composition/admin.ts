@@ -1,18 +1,22 @@
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
-import { isCoin } from '../domain/money.ts';
-import { isNetwork, type Network } from '../domain/networks.ts';
+import { isCoin, parseAmount } from '../domain/money.ts';
+import { isNetwork } from '../domain/networks.ts';
+import type { SandboxPayRequest } from '../http/routes/sandbox.routes.ts';
+import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
 import type { PersonalData } from '../use-cases/personal-data.ts';
+import type { TestWallet } from './sandbox-desk.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
 
 /** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
 export interface AdminParts {
   readonly merchants: Merchants;
   readonly personal: PersonalData;
-  readonly sandboxPay: ((id: SessionId, payment: { network: Network; coin?: string; amount?: string; case?: string }) => Promise<JsonValue>) | null;
+  /** Null outside the sandbox. */
+  readonly testWallet: TestWallet | null;
   /** Further commands by name. */
   readonly more?: AdminCommands;
 }
@@ -46,7 +50,7 @@ function webhookCommands(merchants: Merchants): AdminCommands {
   };
 }
 
-function sessionCommands({ personal, sandboxPay }: AdminParts): AdminCommands {
+function sessionCommands({ personal, testWallet }: AdminParts): AdminCommands {
   return {
     'session.forget': async (args) => {
       const id = sessionIdOf(args);
@@ -54,13 +58,23 @@ function sessionCommands({ personal, sandboxPay }: AdminParts): AdminCommands {
       return { id, erased: true };
     },
     'sandbox.pay': async (args) => {
-      if (!sandboxPay) return refusedWith('payments from a test wallet exist in the sandbox only');
-      const network = requiredText(args, 'network');
-      if (!isNetwork(network)) return refusedWith('network must be ethereum, bsc, tron or solana');
-      const [coin, amount, kind] = [optionalText(args, 'coin'), optionalText(args, 'amount'), optionalText(args, 'case')];
-      return sandboxPay(sessionIdOf(args), { network, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }), ...(kind !== undefined && { case: kind }) });
+      if (!testWallet) return refusedWith('payments from a test wallet exist in the sandbox only');
+      const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
+      return json({ transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({ network, coin, amount, from_address: fromAddress, to_address: toAddress, tx_hash: txHash })) });
     },
   };
+}
+
+function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'> {
+  const network = requiredText(args, 'network');
+  const coin = optionalText(args, 'coin')?.toUpperCase();
+  const amount = optionalText(args, 'amount');
+  const kind = SANDBOX_CASES.find((name) => name === (optionalText(args, 'case') ?? 'exact'));
+  if (!isNetwork(network)) return refusedWith('network must be ethereum, bsc, tron or solana');
+  if (coin !== undefined && !isCoin(coin)) return refusedWith('coin must be USDT or USDC');
+  if (amount !== undefined && !parseAmount(amount)) return refusedWith('amount must be a decimal amount above zero, such as 10.00');
+  if (kind === undefined) return refusedWith(`case must be one of ${SANDBOX_CASES.join(', ')}`);
+  return { network, case: kind, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }) };
 }
 
 export function sessionIdOf(args: AdminArguments): SessionId {

@@ -7,21 +7,20 @@ import { startSignerProcess } from '../adapters/signer/signer-process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import type { MerchantId, SessionId } from '../domain/ids.ts';
-import { formatAmount, isCoin, parseAmount, amountOf, type Coin } from '../domain/money.ts';
+import type { MerchantId } from '../domain/ids.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Logger } from '../ops/logger.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
-import { CommandRefused } from '../cli/admin-commands.ts';
-import type { SandboxChain, SandboxPayment } from '../sandbox/sandbox-chain.ts';
+import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
 import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
-import { startService, type SandboxPaidAnswer } from './service.ts';
+import { TestWallet } from './sandbox-desk.ts';
+import { startService } from './service.ts';
 
 interface DemoMerchant {
   readonly id: MerchantId;
@@ -68,7 +67,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     networks: (mode) => (mode === 'test' ? settings : []),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
-    sandboxPay: (core, id, payment) => paySession(core, chains, id, payment),
+    testWallet: (core) => new TestWallet(core, chains, clock),
   });
   const merchant = await demoMerchant(service.core, dataDir);
   writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, chains), null, 2)}\n`);
@@ -109,20 +108,6 @@ function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: De
 }
 
 const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);
-
-/** Pays a session from the test wallet: what is due in its coin unless told otherwise. */
-async function paySession(core: Core, chains: SandboxChains, id: SessionId, asked: { network: SandboxChain['settings']['network']; coin?: string; amount?: string }): Promise<SandboxPaidAnswer> {
-  const session = await core.sessions.viewSession(id);
-  if (!session || session.mode !== 'test') throw new CommandRefused('no such test session');
-  const option = session.paymentOptions.find((candidate) => candidate.network === asked.network);
-  if (!option) throw new CommandRefused(`the session does not offer ${asked.network}`);
-  const coin = (asked.coin ?? session.dueCoin).toUpperCase();
-  if (!isCoin(coin)) throw new CommandRefused('coin must be USDT or USDC');
-  if (asked.amount !== undefined && parseAmount(asked.amount) === null) throw new CommandRefused('amount must be a decimal amount such as 10.00');
-  const payment: SandboxPayment = { coin: coin satisfies Coin, to: option.address, amount: formatAmount(amountOf(asked.amount ?? session.dueAmount)) };
-  const paid = await chains.pay(asked.network, payment);
-  return { network: asked.network, tx_hash: paid.txHash, from_address: paid.fromAddress, amount: payment.amount, coin };
-}
 
 function endWith(log: Logger, error: Error): void {
   log.fatal({ err: error }, 'the ledger cannot be written any more');

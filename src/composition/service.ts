@@ -8,7 +8,7 @@ import { vetWebhookUrl, type UrlRules } from '../adapters/webhook-http/webhook-u
 import { serveAdmin } from '../cli/admin-server.ts';
 import type { AdminCommands } from '../cli/admin-commands.ts';
 import type { Config, RateProviderName } from '../config.ts';
-import type { Mode, SessionId } from '../domain/ids.ts';
+import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpServer } from '../http/server.ts';
 import { HealthChecks } from '../ops/health.ts';
@@ -36,6 +36,7 @@ import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { startCore, type Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
+import type { TestWallet } from './sandbox-desk.ts';
 import { createWebApp } from './web.ts';
 
 export interface ServiceParts {
@@ -51,12 +52,9 @@ export interface ServiceParts {
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
   /** Null outside the sandbox. */
-  readonly sandboxPay: SandboxPay | null;
+  readonly testWallet: ((core: Core) => TestWallet) | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;
 }
-
-export type SandboxPay = (core: Core, id: SessionId, payment: { network: Network; coin?: string; amount?: string; case?: string }) => Promise<SandboxPaidAnswer>;
-export type SandboxPaidAnswer = { readonly network: Network; readonly tx_hash: string; readonly from_address: string; readonly amount: string; readonly coin: string };
 
 export interface RunningService {
   readonly core: Core;
@@ -112,8 +110,9 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     },
     log,
   );
+  const testWallet = parts.testWallet?.(core) ?? null;
   const watchDeps = { core, store, readModel, clock, random, log };
-  const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: parts.sandboxPay !== null }));
+  const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: testWallet !== null }));
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
   const expiry = startExpiry(config, core, watched, clock, random, log);
   const sender = new HttpWebhookSender(parts.webhookRules);
@@ -135,11 +134,11 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     const head = watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status().headBlock;
     return head === null || head === undefined ? 0 : Math.max(0, head - block + 1);
   };
-  const web = await listen(config, (publicUrl) => createWebApp({ config, publicUrl, core, storage, runner, rateLimiter, clock, log, networks: parts.networks, confirmationsOf, sandboxPay: parts.sandboxPay }));
+  const web = await listen(config, (publicUrl) => createWebApp({ config, publicUrl, core, storage, runner, rateLimiter, clock, log, networks: parts.networks, confirmationsOf, testWallet }));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry, health });
   const admin = await serveAdmin(
     config.DATA_DIR,
-    adminCommands({ merchants: core.merchants, personal: core.personal, sandboxPay: parts.sandboxPay && ((id, payment) => parts.sandboxPay!(core, id, payment)), more: parts.moreAdmin?.(core) ?? {} }),
+    adminCommands({ merchants: core.merchants, personal: core.personal, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
   );
   addHealth(health, watched, runner);
   health.started();

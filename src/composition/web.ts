@@ -9,9 +9,11 @@ import type { Logger } from '../ops/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ProjectionRunner } from '../runtime/projection-runner.ts';
+import { Lists } from '../use-cases/lists.ts';
 import type { Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
-import type { SandboxPay } from './service.ts';
+import { listRecords } from './list-records.ts';
+import type { TestWallet } from './sandbox-desk.ts';
 
 export interface WebParts {
   readonly config: Config;
@@ -24,25 +26,36 @@ export interface WebParts {
   readonly log: Logger;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
-  readonly sandboxPay: SandboxPay | null;
+  /** Null outside the sandbox. */
+  readonly testWallet: TestWallet | null;
 }
 
 /** The merchant API and the payer's page as one express app. */
 export function createWebApp(parts: WebParts): Express {
-  const { core, clock, log, publicUrl, networks, sandboxPay } = parts;
+  const { core, clock, log, publicUrl, networks, testWallet } = parts;
   const checkout = checkoutRoutes({
     api: core.sessions,
     clock,
     publicUrl,
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
-    sandboxPay: sandboxPay && (async (id, network) => void (await sandboxPay(core, id, { network }))),
+    sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
   });
   return createHttpApp({
     api: core.sessions,
     keys: core.directory,
     nonces: parts.storage.nonces,
-    lists: { list: () => Promise.resolve({ ok: false, refusal: { code: 'service_unavailable', message: 'lists are not ready' } }) },
+    lists: listRecords({
+      api: core.sessions,
+      lists: new Lists({ readModel: parts.storage.readModel, cursorKey: core.cursorKey }),
+      presenter: { publicUrl, networks, deepLinks },
+      networks,
+      confirmationsOf: parts.confirmationsOf,
+      caughtUp: async () => {
+        const head = await parts.storage.store.head();
+        if (head !== null) await parts.runner.caughtUpTo(head);
+      },
+    }),
     rateLimiter: parts.rateLimiter,
     clock,
     headerPrefix: parts.config.HEADER_PREFIX,
@@ -51,6 +64,8 @@ export function createWebApp(parts: WebParts): Express {
     publicUrl,
     networks,
     deepLinks,
+    settings: core.merchants,
+    ...(testWallet && { sandbox: testWallet.desk }),
     mounts: [(app) => app.use(checkout)],
   });
 }

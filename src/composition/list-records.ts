@@ -1,0 +1,99 @@
+import type { Mode } from '../domain/ids.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { Lists as HttpLists, ListedKind, ListRequest, ListPage } from '../http/routes/lists.routes.ts';
+import { createRefundPresenter } from '../http/presenters/refund.presenter.ts';
+import { createSessionPresenter, explorerUrl, type PresenterSettings } from '../http/presenters/session.presenter.ts';
+import type { TransactionBody } from '../http/schemas/list.schema.ts';
+import type { Listing, Lists, Paging } from '../use-cases/lists.ts';
+import type { Caller, MerchantApi, Outcome } from '../use-cases/merchant-api.ts';
+import type { TransactionRow } from '../../projections/transaction-row.ts';
+
+type Reader = Pick<Caller, 'merchantId' | 'mode'>;
+
+export interface ListRecordsDeps {
+  readonly api: MerchantApi;
+  readonly lists: Lists;
+  readonly presenter: PresenterSettings;
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
+  /** Resolves once what the caller wrote before is listed, or after a bounded wait. */
+  readonly caughtUp: () => Promise<unknown>;
+}
+
+/** The lists in the wire form of their records: which records is the read side's, what they say is the ledger's. */
+export function listRecords(deps: ListRecordsDeps): HttpLists {
+  return {
+    list: async (kind, reader, request) => {
+      await deps.caughtUp();
+      return listers[kind](deps, reader, request);
+    },
+  };
+}
+
+type Lister = (deps: ListRecordsDeps, reader: Reader, request: ListRequest) => Promise<Outcome<ListPage>>;
+
+const listers: Readonly<Record<ListedKind, Lister>> = {
+  sessions: async ({ lists, api, presenter }, reader, request) => {
+    const present = createSessionPresenter(presenter);
+    const listing = await lists.listSessions({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    return pageOf(listing, async (row) => {
+      const view = await api.getSession(reader, row.sessionId);
+      return view && present.session(view);
+    });
+  },
+  refunds: async ({ lists, api, presenter }, reader, request) => {
+    const present = createRefundPresenter(presenter);
+    const listing = await lists.listRefunds({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    return pageOf(listing, async (row) => {
+      const view = await api.getRefund(reader, row.refundId);
+      return view && present(view, reader.mode);
+    });
+  },
+  transactions: async (deps, reader, request) => {
+    const listing = await deps.lists.listTransactions({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    return pageOf(listing, (row) => Promise.resolve(presentTransaction(deps, row)));
+  },
+};
+
+function presentTransaction(deps: ListRecordsDeps, row: TransactionRow): TransactionBody {
+  const settings = deps.networks(row.mode).find(({ network }) => network === row.network);
+  return {
+    id: row.transactionId,
+    type: row.type,
+    status: row.status,
+    session_id: row.sessionId,
+    order_id: row.orderId,
+    refund_id: row.refundId,
+    network: row.network,
+    coin: row.coin,
+    amount: row.amount,
+    from_address: row.fromAddress,
+    to_address: row.toAddress,
+    tx_hash: row.txHash,
+    log_index: row.logIndex,
+    block_number: row.blockNumber,
+    block_time: row.blockTimeSec,
+    confirmations: row.blockNumber === null || row.status === 'reverted' ? null : deps.confirmationsOf(row.mode, row.network, row.blockNumber),
+    explorer_url: explorerUrl(settings, row.txHash),
+    created: row.createdSec,
+  };
+}
+
+async function pageOf<Row>(listing: Outcome<Listing<Row>>, present: (row: Row) => Promise<object | null>): Promise<Outcome<ListPage>> {
+  if (!listing.ok) return listing;
+  const records = await Promise.all(listing.value.rows.map(present));
+  return { ok: true, value: { rows: records.filter((record) => record !== null), pagination: listing.value.pagination } };
+}
+
+const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging => (cursor === undefined ? { page, pageSize } : { cursor, pageSize });
+
+function filtersOf({ status, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
+  return {
+    ...(status !== undefined && { status }),
+    ...(orderId !== undefined && { orderId }),
+    ...(network !== undefined && { network }),
+    ...(coin !== undefined && { coin }),
+    ...(createdFromSec !== undefined && { createdFrom: createdFromSec }),
+    ...(createdToSec !== undefined && { createdTo: createdToSec }),
+  };
+}
