@@ -94,7 +94,7 @@ export class ChainStore {
       const number = Number(header.number);
       return number <= 1 || number > head - RECENT_BLOCKS_KEPT || (transactions.length > 0 && number >= oldestBusy);
     });
-    state.transactions = state.transactions.filter(({ block_number }) => Number(block_number) >= oldestBusy);
+    state.transactions = state.transactions.filter((transaction) => Number(transaction.block_number) >= oldestBusy);
     this.#replaceState(JSON.stringify(state));
   }
 

@@ -33,14 +33,14 @@ export async function ensureTokens(
   const steps = [...tokens.map(deploymentOf), ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
   const done = Number(await producer.rpc<string>('eth_getTransactionCount', [deployer.address, 'latest']));
   if (done >= steps.length) return;
-  await producer.exclusive(async ({ rpc, mine }) => {
+  await producer.exclusive(async (chain) => {
     const hashes: string[] = [];
     for (let nonce = done; nonce < steps.length; nonce += 1) {
-      hashes.push(await rpc<string>('eth_sendRawTransaction', [await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! })]));
+      hashes.push(await chain.rpc<string>('eth_sendRawTransaction', [await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! })]));
     }
-    await mine();
+    await chain.mine();
     for (const hash of hashes) {
-      const receipt = await rpc<{ status: string } | null>('eth_getTransactionReceipt', [hash]);
+      const receipt = await chain.rpc<{ status: string } | null>('eth_getTransactionReceipt', [hash]);
       if (receipt?.status !== '0x1') throw new Error('the tokens of a sandbox chain could not be made');
     }
   });

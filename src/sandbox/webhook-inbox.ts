@@ -94,7 +94,7 @@ export async function startWebhookInbox(options: WebhookInboxOptions): Promise<W
 }
 
 interface Routes {
-  receive(headers: IncomingHttpHeaders, body: Buffer): InboxVerdict;
+  readonly receive: (headers: IncomingHttpHeaders, body: Buffer) => InboxVerdict;
   readonly deliveries: readonly InboxDelivery[];
 }
 

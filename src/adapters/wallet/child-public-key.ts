@@ -9,7 +9,10 @@ export type ChildPublicKey = (parent: ExtendedPublicKey, index: number) => Uint8
 /** Indexes from here on are hardened: no public derivation exists for them. */
 export const HARDENED_OFFSET = 0x8000_0000;
 
-type NativeCurve = Pick<typeof import('secp256k1'), 'publicKeyTweakAdd'>;
+/** The one function of libsecp256k1 that public derivation needs. */
+interface NativeCurve {
+  publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed: boolean): Uint8Array;
+}
 
 /** libsecp256k1 through its addon, about ten times the speed; null where the addon has no binary for this machine. */
 function loadNativeCurve(): NativeCurve | null {
