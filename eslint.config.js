@@ -47,6 +47,8 @@ export default defineConfig(
         { selector: 'function', format: ['camelCase'] },
         { selector: 'variable', modifiers: ['const', 'global'], format: ['camelCase', 'UPPER_CASE', 'PascalCase'] },
         { selector: 'variableLike', format: ['camelCase', 'UPPER_CASE', 'PascalCase'], leadingUnderscore: 'allow' },
+        // Wire names keep their form where they are taken apart.
+        { selector: 'variable', modifiers: ['destructured'], format: null },
       ],
       eqeqeq: ['error', 'always'],
       'no-console': 'error',
