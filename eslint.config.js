@@ -18,10 +18,9 @@ export default defineConfig(
     files: ['**/*.{js,mjs,cjs}'],
     languageOptions: {
       globals: Object.fromEntries(
-        ['process', 'console', 'URL', 'Buffer', 'setTimeout', 'clearTimeout', 'fetch', 'AbortSignal', 'performance', 'module', 'require'].map((name) => [
-          name,
-          'readonly',
-        ]),
+        ['process', 'console', 'URL', 'Buffer', 'setTimeout', 'clearTimeout', 'fetch', 'AbortSignal', 'performance', 'module', 'require'].map(
+          (name) => [name, 'readonly'],
+        ),
       ),
     },
     rules: { 'no-unused-vars': ['error', UNUSED] },
