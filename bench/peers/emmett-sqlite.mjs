@@ -7,7 +7,8 @@ const store = getSQLiteEventStore({ fileName: process.argv[2] });
  * Its calls share one connection and fail when they overlap, so callers take turns. Even then a commit now and then meets
  * the end of the call before it and answers SQLITE_BUSY: that append is repeated.
  */
-const appendOnce = (stream, data) => store.appendToStream(stream, [{ type: 'SessionCreated', data }], { expectedStreamVersion: 'STREAM_DOES_NOT_EXIST' });
+const appendOnce = (stream, data) =>
+  store.appendToStream(stream, [{ type: 'SessionCreated', data }], { expectedStreamVersion: 'STREAM_DOES_NOT_EXIST' });
 
 async function appendSurely(stream, data) {
   for (let attempt = 1; ; attempt++) {
