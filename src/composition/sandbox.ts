@@ -16,6 +16,7 @@ import { parseMasterKeys } from '../runtime/sealing.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
 import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
+import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
@@ -69,14 +70,14 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
-  const merchant = await demoMerchant(service.core, dataDir);
-  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, chains), null, 2)}\n`);
-  log.info({ url: service.baseUrl, ops: service.opsUrl, facts: sandboxFile }, 'the sandbox accepts requests');
+  const { merchant, inbox } = await demoShop(service.core, config, log);
+  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains), null, 2)}\n`);
+  log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {
       rmSync(sandboxFile, { force: true });
       await service.close();
-      await Promise.all([derivation.close(), signer.close(), chains.close()]);
+      await Promise.all([inbox.close(), derivation.close(), signer.close(), chains.close()]);
     },
   };
 }
@@ -84,6 +85,19 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
 function readerOf(chain: SandboxChain): Chain {
   const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl] });
   return chain.settings.network === 'tron' ? createTronChain({ settings: chain.settings, pool }) : createEvmChain({ settings: chain.settings, pool });
+}
+
+/** A shop to try things with, and an inbox that shows what it is told. The inbox keeps its port where it can. */
+async function demoShop(core: Core, config: Config, log: Logger): Promise<{ merchant: DemoMerchant; inbox: WebhookInbox }> {
+  const merchant = await demoMerchant(core, config.DATA_DIR);
+  const known = core.directory.endpointOf(merchant.id)?.url;
+  const inbox = await startWebhookInbox({ headerPrefix: config.HEADER_PREFIX, port: known === undefined ? 0 : Number(new URL(known).port) });
+  inbox.trust(merchant.webhook_secret);
+  if (known !== inbox.webhookUrl) {
+    const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl });
+    if (!set.ok) log.warn({ reason: set.refusal.message }, 'the demo shop has no webhook inbox');
+  }
+  return { merchant, inbox };
 }
 
 /** The same merchant at every start; its secrets are shown in `sandbox.json`. */
@@ -99,12 +113,12 @@ async function demoMerchant(core: Core, dataDir: string): Promise<DemoMerchant> 
   return merchant;
 }
 
-function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, chains: SandboxChains) {
+function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, inbox: WebhookInbox, chains: SandboxChains) {
   const networks = chains.chains.map(({ settings, rpcUrl }) => [
     settings.network,
     { rpc_url: rpcUrl, chain_id: chainIdOf(settings), simulated: settings.simulated, tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])) },
   ]);
-  return { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, networks: Object.fromEntries(networks) as object, unavailable: chains.unavailable };
+  return { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, webhook_inbox: inbox.pageUrl, networks: Object.fromEntries(networks) as object, unavailable: chains.unavailable };
 }
 
 const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);
