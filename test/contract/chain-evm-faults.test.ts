@@ -1,0 +1,319 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
+import type { EvmChainOptions } from '../../src/adapters/evm/evm-chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import type { RpcPoolOptions } from '../../src/adapters/rpc/rpc-pool.ts';
+import { ChainUnavailable, WrongChain } from '../../src/ports/chain.ts';
+import type { Chain } from '../../src/ports/chain.ts';
+import { Anvil, localSettings } from '../support/anvil.ts';
+import {
+  down,
+  emptyLogsTimes,
+  FaultProxy,
+  hanging,
+  laggingBy,
+  LIMIT_STYLES,
+  limitedTo,
+  logsCutTo,
+  logsIndexedUpTo,
+  lying,
+  rateLimitedTimes,
+  refusing,
+} from '../support/fault-proxy.ts';
+
+let anvil: Anvil;
+let token: string;
+let ours: string;
+let first: FaultProxy;
+let second: FaultProxy;
+const chains: Chain[] = [];
+
+beforeEach(async () => {
+  anvil = await Anvil.start();
+  token = await anvil.deployToken(6);
+  ours = anvil.account(5);
+  first = await FaultProxy.before(anvil.url);
+  second = await FaultProxy.before(anvil.url);
+});
+afterEach(async () => {
+  for (const chain of chains.splice(0)) await chain.close();
+  await Promise.all([first.close(), second.close()]);
+  await anvil.stop();
+});
+
+const isOurs = (address: string): boolean => address.toLowerCase() === ours.toLowerCase();
+
+function chainOver(urls: string[], { pool, ...options }: Partial<Omit<EvmChainOptions, 'pool'>> & { pool?: Partial<RpcPoolOptions> } = {}): Chain {
+  const chain = createEvmChain({
+    settings: localSettings(token),
+    pool: createRpcPool({ network: 'ethereum', urls, timeoutMs: 1_000, maxWaitMs: 0, ...pool }),
+    ...options,
+  });
+  chains.push(chain);
+  return chain;
+}
+
+/** Blocks 2 to 41, a payment of its own number of units in each. */
+async function fortyPayments(): Promise<void> {
+  for (let units = 1n; units <= 40n; units += 1n) await anvil.pay(token, ours, units);
+}
+
+async function readAll(chain: Chain, from: number, to: number): Promise<bigint[]> {
+  const units: bigint[] = [];
+  for (let next = from; next <= to;) {
+    const result = await chain.scan(next, to, isOurs);
+    units.push(...result.transfers.map((transfer) => transfer.tokenUnits));
+    next = result.lastBlock.number + 1;
+  }
+  return units;
+}
+
+const oneTo = (last: number): bigint[] => Array.from({ length: last }, (_, index) => BigInt(index + 1));
+
+describe('a provider that limits log ranges', () => {
+  test.each(Object.keys(LIMIT_STYLES) as (keyof typeof LIMIT_STYLES)[])(
+    'in the words of %s is read in smaller ranges, every transfer once',
+    async (style) => {
+      await fortyPayments();
+      first.play(limitedTo(7, style));
+      expect(await readAll(chainOver([first.url]), 2, 41)).toEqual(oneTo(40));
+    },
+  );
+
+  test('is asked for what it said would work, at the next request', async () => {
+    await fortyPayments();
+    first.play(limitedTo(7, 'alchemySize'));
+    await chainOver([first.url]).scan(2, 41, isOurs);
+    const ranges = first.calls
+      .filter(({ method }) => method === 'eth_getLogs')
+      .map(({ params }) => params[0] as { fromBlock: string; toBlock: string });
+    expect(ranges.slice(1).map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)])).toEqual([
+      [2, 41],
+      [2, 8],
+    ]);
+  });
+
+  test('is read by block receipts where even a single block is too much', async () => {
+    await fortyPayments();
+    first.play(limitedTo(0, 'infuraResults'));
+    expect(await readAll(chainOver([first.url]), 2, 5)).toEqual(oneTo(4));
+    expect(first.count('eth_getBlockReceipts')).toBe(4);
+  });
+
+  test('gets wider ranges again once they work', async () => {
+    await anvil.mine(600);
+    const chain = chainOver([first.url], { initialBlocks: 4, maxBlocks: 256 });
+    await readAll(chain, 0, 601);
+    const widths = first.calls.flatMap(({ method, params }) => {
+      const filter = params[0] as { fromBlock: string; toBlock: string };
+      return method === 'eth_getLogs' ? [Number(filter.toBlock) - Number(filter.fromBlock) + 1] : [];
+    });
+    expect(Math.max(...widths)).toBe(256);
+    expect(widths.length).toBeLessThan(16);
+  });
+});
+
+describe('a provider that leaves out logs without saying so', () => {
+  test('because its index lags behind its headers is found out by the headers, and another one is asked', async () => {
+    await fortyPayments();
+    first.play(logsIndexedUpTo(30));
+    await expect(chainOver([first.url]).scan(26, 41, isOurs)).rejects.toThrow(/not there|left out|unknown block/);
+    expect(await readAll(chainOver([first.url, second.url]), 26, 41)).toEqual(oneTo(40).slice(24));
+  });
+
+  test('because it cuts long answers is found out', async () => {
+    await fortyPayments();
+    first.play(logsCutTo(5));
+    await expect(chainOver([first.url]).scan(2, 17, isOurs)).rejects.toThrow(ChainUnavailable);
+    expect(await readAll(chainOver([first.url, second.url]), 2, 41)).toEqual(oneTo(40));
+  });
+
+  test('once only is read correctly by trying again', async () => {
+    await fortyPayments();
+    const chain = chainOver([first.url]);
+    await chain.verify();
+    first.play(emptyLogsTimes(1));
+    await expect(chain.scan(38, 41, isOurs)).rejects.toThrow(/left out transfers/);
+    expect(await readAll(chain, 38, 41)).toEqual(oneTo(40).slice(36));
+  });
+
+  test('may say that there is nothing where there is nothing', async () => {
+    await anvil.mine(20);
+    expect(await readAll(chainOver([first.url]), 5, 21)).toEqual([]);
+  });
+});
+
+describe('a chain that changes while it is read', () => {
+  test('is not mixed up: the range is refused and read again', async () => {
+    await anvil.pay(token, ours, 7n);
+    const chain = chainOver([first.url]);
+    await chain.verify();
+    let replaced = false;
+    first.play(async ({ method }) => {
+      if (method === 'eth_getLogs' && !replaced) {
+        replaced = true;
+        await anvil.reorg(1);
+      }
+      return undefined;
+    });
+    await expect(chain.scan(1, 2, isOurs)).rejects.toThrow(/replaced while/);
+    expect(await readAll(chain, 1, 2)).toEqual([]);
+  });
+
+  test('is not believed when a log names a block that is not in it', async () => {
+    await anvil.pay(token, ours, 7n);
+    first.play(lying('eth_getLogs', (logs: { blockHash: string }[]) => logs.map((log) => ({ ...log, blockHash: `0x${'ab'.repeat(32)}` }))));
+    await expect(chainOver([first.url]).scan(1, 2, isOurs)).rejects.toThrow(/not in the chain/);
+  });
+
+  test('says nothing with logs marked as removed', async () => {
+    await anvil.pay(token, ours, 7n);
+    first.play(lying('eth_getLogs', (logs: object[]) => logs.map((log) => ({ ...log, removed: true }))));
+    expect(await readAll(chainOver([first.url]), 1, 2)).toEqual([]);
+  });
+});
+
+describe('several providers', () => {
+  test('serve in order, the next one when the first fails, and the first again when it is back', async () => {
+    const chain = chainOver([first.url, second.url]);
+    await chain.head();
+    expect(second.calls.filter(({ method }) => method === 'eth_getBlockByNumber').length).toBeLessThanOrEqual(3);
+    first.play(down());
+    await chain.head();
+    first.heal();
+    const asked = first.calls.length;
+    await expect.poll(async () => (await chain.head(), first.calls.length > asked), { timeout: 5_000 }).toBe(true);
+  });
+
+  test('are left when they lag, without a gap', async () => {
+    await fortyPayments();
+    first.play(laggingBy(20));
+    expect(await readAll(chainOver([first.url, second.url]), 30, 41)).toEqual(oneTo(40).slice(28));
+  });
+
+  test('that all lag give no answer rather than a wrong one', async () => {
+    await fortyPayments();
+    first.play(laggingBy(20));
+    await expect(chainOver([first.url]).scan(30, 41, isOurs)).rejects.toThrow(/block 41 is not there/);
+  });
+
+  test('that never answer cost one timeout', async () => {
+    first.play(hanging());
+    const chain = chainOver([first.url, second.url], { pool: { timeoutMs: 200 } });
+    expect((await chain.head()).number).toBe(1);
+  });
+
+  test('that ask for patience are left alone for that long', async () => {
+    const chain = chainOver([first.url], { pool: { maxWaitMs: 5_000 } });
+    await chain.head();
+    first.play(rateLimitedTimes(1, { retryAfterSec: 1 }));
+    const asked = first.calls.length;
+    const startedMs = performance.now();
+    await chain.head();
+    expect(first.calls.length).toBe(asked + 2);
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_000);
+  });
+
+  test('that ask for patience inside an answer are understood too', async () => {
+    const chain = chainOver([first.url, second.url]);
+    await chain.head();
+    await expect.poll(() => second.calls.some(({ params }) => params[0] === 'latest')).toBe(true);
+    first.play(rateLimitedTimes(1, { inBody: true }));
+    await chain.head();
+    const asked = first.calls.length;
+    for (let times = 0; times < 3; times += 1) await chain.head();
+    expect(first.calls.length).toBe(asked);
+  });
+});
+
+describe('a start', () => {
+  test('on another chain is refused, even when only one of the providers is wrong', async () => {
+    first.play(lying('eth_chainId', () => '0x1'));
+    await expect(chainOver([second.url, first.url]).verify()).rejects.toThrow(WrongChain);
+  });
+
+  test('with a token of other decimals is refused', async () => {
+    const other = createEvmChain({ settings: localSettings(token, {}, 18), pool: createRpcPool({ network: 'ethereum', urls: [first.url] }) });
+    chains.push(other);
+    await expect(other.verify()).rejects.toThrow(/6 decimals instead of 18/);
+  });
+
+  test('with a token that is not there is refused', async () => {
+    const other = createEvmChain({ settings: localSettings(anvil.account(9)), pool: createRpcPool({ network: 'ethereum', urls: [first.url] }) });
+    chains.push(other);
+    await expect(other.verify()).rejects.toThrow(WrongChain);
+  });
+
+  test('goes on without a provider that does not serve logs', async () => {
+    await fortyPayments();
+    first.play(refusing('eth_getLogs', { code: -32601, message: 'the method eth_getLogs is not available' }));
+    const chain = chainOver([first.url, second.url]);
+    await chain.verify();
+    expect(await readAll(chain, 2, 41)).toEqual(oneTo(40));
+    await expect(chainOver([first.url]).verify()).rejects.toThrow(/does not serve eth_getLogs/);
+  });
+
+  test('waits while nobody answers, and tells no secrets of the URL', async () => {
+    first.play(down());
+    const error: unknown = await chainOver([`${first.url}/v3/very-secret-key?token=hidden`])
+      .verify()
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ChainUnavailable);
+    expect(String(error)).not.toMatch(/very-secret-key|hidden/);
+  });
+});
+
+describe('a lying node', () => {
+  const large = { confirmWithSecond: (units: bigint): boolean => units >= 10n ** 18n };
+
+  test('that invents a receipt is not believed above the amount that needs two sources', async () => {
+    const txHash = await anvil.pay(token, ours, 1_000_000n);
+    first.play(
+      lying('eth_getTransactionReceipt', (receipt: { logs: { data: string }[] }) => ({
+        ...receipt,
+        logs: receipt.logs.map((log) => ({ ...log, data: `0x${(10n ** 12n).toString(16).padStart(64, '0')}` })),
+      })),
+    );
+    await expect(chainOver([first.url, second.url], large).transferAt(txHash, 0)).rejects.toThrow(/do not agree/);
+    await expect(chainOver([first.url], large).transferAt(txHash, 0)).rejects.toThrow(ChainUnavailable);
+  });
+
+  test('is outvoted by two honest ones', async () => {
+    const txHash = await anvil.pay(token, ours, 5_000_000n);
+    first.play(lying('eth_getTransactionReceipt', () => null));
+    const third = await FaultProxy.before(anvil.url);
+    try {
+      expect((await chainOver([first.url, second.url, third.url], large).transferAt(txHash, 0))?.tokenUnits).toBe(5_000_000n);
+    } finally {
+      await third.close();
+    }
+  });
+
+  test('that denies a transfer does not make it gone while another one has it', async () => {
+    const txHash = await anvil.pay(token, ours, 1_000_000n);
+    first.play(lying('eth_getTransactionReceipt', () => null));
+    expect((await chainOver([first.url, second.url]).transferAt(txHash, 0))?.tokenUnits).toBe(1_000_000n);
+    second.play(down());
+    await expect(chainOver([first.url, second.url]).transferAt(txHash, 0)).rejects.toThrow(ChainUnavailable);
+  });
+
+  test('that turns a failed transaction into a success is caught by the second source', async () => {
+    await anvil.pause(token);
+    await anvil.mine();
+    const txHash = await anvil.pay(token, ours, 2_000_000n);
+    const log = { address: token, topics: [], data: '0x', logIndex: '0x0' };
+    first.play(lying('eth_getTransactionReceipt', (receipt: object) => ({ ...receipt, status: '0x1', logs: [log] })));
+    expect(await chainOver([second.url]).transferAt(txHash, 0)).toBeNull();
+    expect(await chainOver([first.url, second.url], large).transferAt(txHash, 0)).toBeNull();
+  });
+
+  test('that answers rubbish counts as no answer', async () => {
+    for (const rubbish of [42, 'text', { number: 'x' }, { number: '0x1', hash: '0x', parentHash: null, timestamp: '0x1' }]) {
+      first.heal();
+      first.play(lying('eth_getBlockByNumber', () => rubbish));
+      await expect(chainOver([first.url]).head()).rejects.toThrow(ChainUnavailable);
+    }
+    first.play(() => ({ status: 200, text: '<html>busy</html>' }));
+    await expect(chainOver([first.url]).head()).rejects.toThrow(ChainUnavailable);
+  });
+});
