@@ -6,11 +6,13 @@ import type { KeyDirectory, MerchantApi } from '../use-cases/merchant-api.ts';
 import { NOT_FOUND, createResponder, type Responder } from './answer.ts';
 import { createAuthenticator } from './authentication.ts';
 import { createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { expressPath, type Route } from './operation.ts';
 import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
+import { mountDocs } from './routes/docs.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
@@ -39,6 +41,8 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly mounts?: readonly ((app: Express) => void)[];
 }
 
+/** Of the contract, as the OpenAPI document states it; the path carries its major part. */
+const API_VERSION = '1.0.0';
 /** Everything under these prefixes is answered only to authenticated callers. */
 const API_PREFIXES = ['/api/v1', '/v1'];
 
@@ -60,6 +64,15 @@ export function createHttpApp(options: HttpAppOptions): Express {
   const unmatched = createEndpoint(tools, createUnmatched(routes));
   app.use(API_PREFIXES, unmatched);
 
+  mountDocs(
+    app,
+    openApiDocument({
+      operations: routes.map(({ operation }) => operation),
+      serverUrl: options.publicUrl,
+      headerPrefix: options.headerPrefix,
+      version: API_VERSION,
+    }),
+  );
   for (const mount of options.mounts ?? []) mount(app);
 
   app.use(nothingHere(tools));

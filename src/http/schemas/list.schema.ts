@@ -52,7 +52,7 @@ const sessionOf = plainText(64)
   .meta({ description: 'Only records of this session.' });
 
 const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
-const TRANSACTION_COINS = [...COINS, ...Object.values(NATIVE_COIN)];
+const TRANSACTION_COINS: readonly string[] = [...COINS, ...Object.values(NATIVE_COIN)];
 const TRANSACTION_COIN_RULE = `must be one of ${TRANSACTION_COINS.join(', ')}`;
 
 export const listSessionsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('sessions') });
@@ -72,7 +72,7 @@ export const listTransactionsQuery = z.strictObject({
     .string()
     .refine((code) => TRANSACTION_COINS.includes(code.toUpperCase()), TRANSACTION_COIN_RULE)
     .optional()
-    .meta({ override: { enum: TRANSACTION_COINS }, description: "A coin, or a network's native coin for fees; in any case." }),
+    .meta({ override: { enum: [...TRANSACTION_COINS] }, description: "A coin, or a network's native coin for fees; in any case." }),
   status: statusOf('transactions'),
   type: z.enum(TRANSACTION_TYPES, `must be one of ${TRANSACTION_TYPES.join(', ')}`).optional(),
   session_id: sessionOf,

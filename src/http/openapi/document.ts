@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import {
+  createDocument,
+  type CreateDocumentOptions,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiParameters,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { MAX_BODY_BYTES } from '../endpoint.ts';
+import type { Operation } from '../operation.ts';
+import { errorBody } from '../schemas/error.schema.ts';
+import { PAYMENT_EVENT_EXAMPLE } from '../schemas/webhook.example.ts';
+import { paymentEvent, refundEvent } from '../schemas/webhook.schema.ts';
+
+export interface DocumentOptions {
+  readonly operations: readonly Operation[];
+  readonly serverUrl: string;
+  /** Of the signature headers. */
+  readonly headerPrefix: string;
+  readonly version: string;
+}
+
+/** What every signed request can be answered, whatever it asks. */
+const ALWAYS: readonly ErrorCode[] = ['authentication_failed', 'rate_limited', 'internal_error', 'service_unavailable'];
+/** What every request with a body can be answered. */
+const WITH_BODY: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type', 'request_timeout'];
+const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
+
+const DESCRIPTION = `Payment sessions, refunds and webhooks in USDT and USDC.
+
+Every request is signed: HMAC-SHA256, keyed with the API secret, over \`timestamp + "." + nonce + "." + body\`, in hex; the body of a GET is the empty string.
+Amounts are decimal strings, times are Unix seconds, and every error has the same form. Request bodies are JSON of at most ${MAX_BODY_BYTES / 1024} KiB.
+Responses may gain fields; a field named here never changes its meaning.`;
+
+/** The OpenAPI 3.1 document of the operations this server really has. */
+export function openApiDocument(options: DocumentOptions): object {
+  const { headerPrefix, operations } = options;
+  const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name: headerPrefix + name, description }) as const;
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Quittance API',
+        version: options.version,
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: options.serverUrl }],
+      tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+      security: [{ apiKey: [], timestamp: [], nonce: [], signature: [] }],
+      paths,
+      webhooks: webhookObjects(headerPrefix),
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: '`Bearer sk_live_...` or `Bearer sk_test_...`.' },
+          timestamp: header('Timestamp', 'Unix seconds, at most 300 s off.'),
+          nonce: header(
+            'Nonce',
+            'Random, 1 to 128 printable ASCII characters without a dot, never used before with this key; a UUID is recommended.',
+          ),
+          signature: header('Signature', 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the API secret, 64 hex characters.'),
+        },
+      },
+    },
+    { override: plainer },
+  );
+}
+
+/** Answers may gain fields, so only what zod holds strict stays closed; bounds of the number type itself say nothing. */
+function plainer({ zodSchema, jsonSchema, io }: Parameters<NonNullable<CreateDocumentOptions['override']>>[0]): void {
+  const { def } = zodSchema._zod;
+  if (io === 'output' && def.type === 'object' && !('catchall' in def && def.catchall)) delete jsonSchema.additionalProperties;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
+
+function operationObject(operation: Operation): ZodOpenApiOperationObject {
+  const { id, tag, summary, description, body, query, example } = operation;
+  const isPost = operation.method === 'post';
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? undefined : { description }),
+    requestParams: {
+      ...pathParameters(operation.path),
+      ...(query === undefined ? undefined : { query: query as unknown as NonNullable<ZodOpenApiParameters['query']> }),
+      ...(isPost ? { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY.optional() }) } : undefined),
+    },
+    ...(body === undefined
+      ? undefined
+      : {
+          requestBody: {
+            required: operation.bodyRequired === true,
+            content: { 'application/json': { schema: body, ...(example.body === undefined ? undefined : { example: example.body }) } },
+          },
+        }),
+    responses: responsesOf(operation),
+  };
+}
+
+const IDEMPOTENCY_KEY = z
+  .string()
+  .min(1)
+  .max(255)
+  .meta({
+    description: 'Printable ASCII. The same key with the same request is carried out once; with another request it is a 409.',
+    examples: ['2f1c9c1e-6a1d-4a8e-9d5f-0f8b8f0c7b11'],
+  });
+
+function pathParameters(path: string): Pick<ZodOpenApiParameters, 'path'> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  if (names.length === 0) return {};
+  return { path: z.object(Object.fromEntries(names.map((name) => [name, z.string().meta({ description: 'Id of the resource.' })]))) };
+}
+
+const RESPONSE_HEADERS = z.object({
+  'X-Request-Id': z.string().meta({ description: 'Quote it when you ask for help.' }),
+  'RateLimit-Limit': z.int().meta({ description: 'Largest burst of requests.' }),
+  'RateLimit-Remaining': z.int().meta({ description: 'Requests left at this moment.' }),
+  'RateLimit-Reset': z.int().meta({ description: 'Seconds until the burst is available again in full.' }),
+});
+const RETRY_HEADERS = z.object({ 'Retry-After': z.int().meta({ description: 'Seconds to wait.' }) });
+
+function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
+  const codes = new Set<ErrorCode>([...operation.errors, ...ALWAYS, ...(operation.method === 'get' ? [] : WITH_BODY)]);
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code]);
+  const responses: ZodOpenApiResponsesObject = {
+    200: {
+      description: 'Success.',
+      headers: RESPONSE_HEADERS,
+      content: { 'application/json': { schema: operation.response, example: operation.example.response } },
+    },
+  };
+  for (const [status, statusCodes] of [...byStatus].sort(([one], [other]) => one - other)) {
+    responses[`${status}` as '400'] = {
+      description: statusCodes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n'),
+      ...(status === 429 || status === 503 ? { headers: RETRY_HEADERS } : undefined),
+      content: {
+        'application/json': { schema: errorBody, examples: Object.fromEntries(statusCodes.map((code) => [code, { value: errorExample(code) }])) },
+      },
+    };
+  }
+  return responses;
+}
+
+function errorExample(code: ErrorCode): z.output<typeof errorBody> {
+  return { error: { code, message: ERRORS[code].meaning, request_id: REQUEST_ID } };
+}
+
+function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApiOperationObject }> {
+  const headers = z.object({
+    [`${headerPrefix}Signature`]: z.string().meta({ description: 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the webhook secret, hex.' }),
+    [`${headerPrefix}Timestamp`]: z.string().meta({ description: 'Unix seconds at signing time; reject more than 300 s of difference.' }),
+    [`${headerPrefix}Nonce`]: z.string().meta({ description: 'UUID v4.' }),
+    [`${headerPrefix}Event-Type`]: z.string(),
+    [`${headerPrefix}Event-ID`]: z.string().meta({ description: 'Deduplicate by it.' }),
+    [`${headerPrefix}Signature-Next`]: z
+      .string()
+      .optional()
+      .meta({ description: 'Signature with the next secret while one is waiting to take over.' }),
+  });
+  const hook = (operationId: string, summary: string, schema: typeof paymentEvent | typeof refundEvent): { post: ZodOpenApiOperationObject } => ({
+    post: {
+      operationId,
+      tags: ['Webhooks'],
+      summary,
+      security: [],
+      requestParams: { header: headers },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema, ...(schema === paymentEvent ? { example: PAYMENT_EVENT_EXAMPLE } : undefined) } },
+      },
+      responses: {
+        200: { description: 'Any 2xx means received.' },
+        401: { description: 'The signature is wrong.' },
+        500: { description: 'Sent again after 1, 2, 4, 8 and 16 s, as after 429, any other 5xx, a timeout of 30 s or a network error.' },
+      },
+    },
+  });
+  return {
+    payment: hook('onPaymentEvent', 'The outcome of a payment', paymentEvent),
+    refund: hook('onRefundEvent', 'The outcome of a refund', refundEvent),
+  };
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Express, RequestHandler } from 'express';
+
+/** What the page may do: its own script and style, requests to this server, nothing from anywhere else. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The OpenAPI document and the page that shows it, both made once and served from memory. */
+export function mountDocs(app: Express, document: object): void {
+  const asset = (name: string): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
+  app.get('/openapi.json', served('application/json; charset=utf-8', JSON.stringify(document)));
+  app.get('/docs', served('text/html; charset=utf-8', asset('docs.html')));
+  app.get('/docs/docs.js', served('text/javascript; charset=utf-8', asset('docs.js')));
+  app.get('/docs/docs.css', served('text/css; charset=utf-8', asset('docs.css')));
+}
+
+function served(type: string, text: string): RequestHandler {
+  const bytes = Buffer.from(text);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  const headers = {
+    'Content-Type': type,
+    'Cache-Control': 'no-cache',
+    ETag: etag,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Content-Security-Policy': PAGE_POLICY,
+  };
+  return (request, response) => {
+    if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end();
+    response.writeHead(200, { ...headers, 'Content-Length': bytes.length }).end(bytes);
+  };
+}
