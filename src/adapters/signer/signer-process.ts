@@ -41,24 +41,32 @@ export interface SignerProcess extends Signer {
  * nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
  */
 export async function startSignerProcess(options: SignerProcessOptions): Promise<SignerProcess> {
+  // Nothing below may hold on to `options`: the secrets in it are not to live as long as the signer does.
+  const { log, onLost } = options;
   const { socketPath, removeSocket } = socketPlace(options.directory);
   const token = randomBytes(32).toString('hex');
   const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment() });
   const end = (): Promise<void> => endChild(child).finally(removeSocket);
   try {
     child.stdin.on('error', () => {});
-    child.stderr.setEncoding('utf8').on('data', (text: string) => options.log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
     child.stdin.write(jsonLine({ socketPath, token, wallets: options.wallets } satisfies SignerBootstrap));
     await started(child);
     const socket = await greet(socketPath, token);
-    return handle(child, new SignerConnection(socket), end, options);
+    return handle(child, new SignerConnection(socket), end, log, onLost);
   } catch (error) {
     await end();
     throw error;
   }
 }
 
-function handle(child: ChildProcess, connection: SignerConnection, end: () => Promise<void>, { log, onLost }: SignerProcessOptions): SignerProcess {
+function handle(
+  child: ChildProcess,
+  connection: SignerConnection,
+  end: () => Promise<void>,
+  log: Log,
+  onLost: SignerProcessOptions['onLost'],
+): SignerProcess {
   let closing = false;
   child.once('exit', (code, signal) => {
     if (closing) return;
