@@ -1,5 +1,5 @@
 import type { Change, Row } from '../src/ports/read-model.ts';
-import type { SessionRow } from './session-row.ts';
+import { paymentOptionsOf, type SessionRow } from './session-row.ts';
 
 /** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
 export const DUE_SESSIONS_TABLE = 'due-sessions@1';
@@ -13,7 +13,8 @@ const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row
 /** A session is due from its creation until its own event ends it. */
 export function dueChanges(before: SessionRow | null, after: SessionRow): Change[] {
   if (isDue(before) === isDue(after)) return [];
-  const { sessionId, mode, merchantId, networks } = after;
+  const { sessionId, mode, merchantId } = after;
+  const networks = [...new Set(paymentOptionsOf(after).map((option) => option.network))];
   const expiresAtSec = before?.expiresAtSec ?? after.expiresAtSec;
   const key = dueKey(expiresAtSec, sessionId);
   const row: Row = { sessionId, mode, merchantId, networks, expiresAtSec };

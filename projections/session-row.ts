@@ -1,4 +1,4 @@
-import type { SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
+import type { PaymentOption, SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../src/domain/ids.ts';
 import { amountOf, formatAmount, type Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
@@ -10,7 +10,7 @@ export const SESSIONS_TABLE = 'session-view@1';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
-/** A session as lists show it. Amounts are decimal strings; payment options are left to the session itself. */
+/** A session as lists show it. Amounts are decimal strings. */
 export type SessionRow = {
   readonly sessionId: SessionId;
   readonly merchantId: MerchantId;
@@ -33,8 +33,8 @@ export type SessionRow = {
   readonly domainId: string | null;
   /** Still sealed with the session's erasable key. */
   readonly personal: string | null;
-  /** Offered to the payer. */
-  readonly networks: readonly Network[];
+  /** How to pay, as one text (see `paymentOptionsOf`): a list reads thousands of them and most are not looked at. */
+  readonly options: string;
   /** Networks on which money arrived that was not lost again, with the number of transfers. */
   readonly arrivedOn: { readonly [network: string]: number };
   /** Final on-time money of the due coin. */
@@ -85,7 +85,7 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     expiresAtSec: data.expiresAtSec,
     domainId: data.domainId,
     personal: data.personal,
-    networks: [...new Set(data.paymentOptions.map((option) => option.network))],
+    options: data.paymentOptions.map(packed).join(BETWEEN_OPTIONS),
     arrivedOn: {},
     received: ZERO,
     pending: ZERO,
@@ -102,6 +102,51 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     transactions: 0,
     refunds: 0,
     ...place,
+  };
+}
+
+const BETWEEN_OPTIONS = '|';
+const BETWEEN_FIELDS = ' ';
+const ABSENT = '-';
+
+/** Addresses, ids and numbers hold neither of the separators. */
+function packed(option: PaymentOption): string {
+  const { network, coin, tokenAddress, decimals, chainId, address, derivationIndex, finality, tokenAccount, reference } = option;
+  const confirmations = finality.kind === 'confirmations' ? finality.confirmations : ABSENT;
+  const fields = [
+    network,
+    coin,
+    tokenAddress,
+    decimals,
+    chainId,
+    address,
+    derivationIndex,
+    confirmations,
+    tokenAccount ?? ABSENT,
+    reference ?? ABSENT,
+  ];
+  return fields.join(BETWEEN_FIELDS);
+}
+
+/** The payment options as the session was created with. */
+export function paymentOptionsOf(row: SessionRow): PaymentOption[] {
+  return row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked);
+}
+
+function unpacked(text: string): PaymentOption {
+  const [network, coin, tokenAddress, decimals, chainId, address, derivationIndex, confirmations, tokenAccount, reference] =
+    text.split(BETWEEN_FIELDS);
+  return {
+    network: network as Network,
+    coin: coin as Coin,
+    tokenAddress: tokenAddress!,
+    decimals: Number(decimals),
+    chainId: chainId!,
+    address: address!,
+    derivationIndex: Number(derivationIndex),
+    ...(tokenAccount !== ABSENT && { tokenAccount: tokenAccount! }),
+    ...(reference !== ABSENT && { reference: reference! }),
+    finality: confirmations === ABSENT ? { kind: 'finalized' } : { kind: 'confirmations', confirmations: Number(confirmations) },
   };
 }
 

@@ -67,8 +67,8 @@ export async function projectBatch(
       park(recorded, applied.error);
       continue;
     }
-    rows.write(applied.value as readonly Change[]);
-    changes.add(applied.value as readonly Change[]);
+    rows.write(applied.value);
+    changes.add(applied.value);
   }
   return { changes: changes.all(), parked, rows };
 }

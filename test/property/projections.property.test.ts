@@ -6,10 +6,10 @@ import { sessionView as sessionProjection } from '../../projections/session-view
 import { refundList, refundsOfSession } from '../../projections/refund-list.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
 import { sessionList } from '../../projections/session-list.ts';
-import { SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
+import { paymentOptionsOf, SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
 import { transactionList, transactionsOfSession } from '../../projections/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/transaction-row.ts';
-import type { Row } from '../../src/ports/read-model.ts';
+import type { JsonValue, Row } from '../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { refundView, sessionView } from '../../src/use-cases/session-view.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
@@ -40,7 +40,8 @@ async function project(
   }
 }
 
-const rowsOf = <Type extends Row>(model: MemoryReadModel, table: string): Type[] => [...(model.tables.get(table)?.values() ?? [])] as Type[];
+const rowsOf = <Type extends Row>(model: MemoryReadModel, table: string): Type[] =>
+  Array.from<Row, Type>(model.tables.get(table)?.values() ?? [], (row) => row as Type);
 const contents = (model: MemoryReadModel) => ({
   checkpoints: Object.fromEntries(model.checkpoints),
   tables: Object.fromEntries([...model.tables].map(([name, rows]) => [name, Object.fromEntries([...rows].sort())])),
@@ -48,13 +49,14 @@ const contents = (model: MemoryReadModel) => ({
 });
 
 /** The fields of a row that a view has as well. */
-const common = (row: Row, view: object): Row => Object.fromEntries(Object.entries(row).filter(([key]) => key in view)) as Row;
+const common = (row: Row, view: object): Row => Object.fromEntries<JsonValue>(Object.entries(row).filter(([key]) => key in view));
 
 function expectSession(row: SessionRow, state: SessionState): void {
   const view = sessionView(state, null);
   const { personal: _sealed, refunds, ...shared } = common(row, view) as SessionRow;
   expect(view).toMatchObject(shared);
   expect(refunds).toBe(view.refunds.length);
+  expect(paymentOptionsOf(row)).toEqual(view.paymentOptions);
   const arrived = view.deposits.filter((deposit) => deposit.status === 'detected' || deposit.status === 'final').map((deposit) => deposit.network);
   expect(Object.keys(row.arrivedOn).sort()).toEqual([...new Set(arrived)].sort());
 }

@@ -87,10 +87,10 @@ export function ledgerOf(drawnSteps: readonly Step[]): { entries: LedgerEntry[];
   return { entries, states };
 }
 
-export async function appendLedger(store: MemoryEventStore, entries: readonly LedgerEntry[]): Promise<void> {
+export async function appendLedger(store: MemoryEventStore, entries: readonly LedgerEntry[], only?: SessionId): Promise<void> {
   const metadata = { correlationId: 'test', actor: 'test', prev: '' };
   for (const { session, event, atMs } of entries) {
-    const stream = sessionStream(sessionIdOf(session));
+    const stream = sessionStream(only ?? sessionIdOf(session));
     const revision = (await store.lastOfStream(stream))?.revision ?? -1;
     const encoded = encodeEvent({ id: `${stream}:${revision + 1}`, stream, revision: revision + 1, atMs, event, metadata });
     await store.append({ stream, expected: revision < 0 ? 'no-stream' : revision, events: [encoded] });

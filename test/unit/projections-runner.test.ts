@@ -20,7 +20,7 @@ const counting = (name: string, change: Partial<Projection> = {}): Projection =>
   tables: [`${name}@1`],
   lists: [`${name}@1/`],
   needs: () => [{ table: `${name}@1`, key: 'count' }],
-  apply: (event, read) => [
+  apply: (_event, read) => [
     { op: 'put', table: `${name}@1`, key: 'count', row: { count: ((read(`${name}@1`, 'count')?.['count'] as number | undefined) ?? 0) + 1 } },
   ],
   ...change,

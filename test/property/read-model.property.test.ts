@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Change, ListRange } from '../../src/ports/read-model.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
+import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
+import type { OpenedReadModel } from '../contract/read-model.contract.ts';
+
+/** Orders that cross the leaves and blocks of the SQLite lists, and a dense stretch. */
+const order = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(65_471, 65_472, 65_535, 65_536, 65_600, 131_071, 131_072, 400_000));
+const atSec = (of: number): number => Math.floor(of / 7);
+
+const change = fc.record({
+  isEnlist: fc.oneof({ arbitrary: fc.constant(true), weight: 3 }, { arbitrary: fc.constant(false), weight: 2 }),
+  order,
+  list: fc.constantFrom('a', 'b'),
+});
+const batch = fc.array(change, { minLength: 1, maxLength: 120, size: 'max' });
+const range = fc.record({ fromSec: fc.option(order.map(atSec), { nil: undefined }), toSec: fc.option(order.map(atSec), { nil: undefined }) });
+const question = fc.record({
+  list: fc.constantFrom('a', 'b', 'c'),
+  offset: fc.nat({ max: 250 }),
+  limit: fc.integer({ min: 1, max: 100 }),
+  before: fc.option(order),
+  range,
+});
+
+describe('lists in SQLite', () => {
+  let opened: OpenedReadModel;
+  let runs = 0;
+  beforeAll(async () => {
+    opened = await openTemporaryReadModel();
+  });
+  afterAll(() => opened.dispose());
+
+  it('answer every page, total and walk as a plain sorted array does, while members come and go', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(batch, fc.array(question, { minLength: 1, maxLength: 8 })), { minLength: 1, maxLength: 6 }),
+        async (rounds) => {
+          const plain = new MemoryReadModel();
+          const prefix = `run${(runs += 1)}@1/`;
+          for (const [changes, questions] of rounds) {
+            const applied = changes.map(({ isEnlist, order: place, list }): Change => {
+              const member = { list: prefix + list, member: `m${place}`, order: place };
+              return isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member };
+            });
+            await Promise.all([plain.apply('lists', applied, '1'), opened.model.apply('lists', applied, '1')]);
+            for (const { list, offset, limit, before, range: asked } of questions) {
+              const within: ListRange = {
+                ...(asked.fromSec !== undefined && { fromSec: asked.fromSec }),
+                ...(asked.toSec !== undefined && { toSec: asked.toSec }),
+              };
+              expect(await opened.model.page(prefix + list, { offset, limit, ...within })).toEqual(
+                await plain.page(prefix + list, { offset, limit, ...within }),
+              );
+              expect(await opened.model.before(prefix + list, { before, limit, ...within })).toEqual(
+                await plain.before(prefix + list, { before, limit, ...within }),
+              );
+            }
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});
