@@ -1,0 +1,117 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteNonces } from '../../src/adapters/sqlite/sqlite-nonces.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import type { Nonces } from '../../src/ports/nonces.ts';
+import { appendOf, FIRST, until } from './event-store-samples.ts';
+import { noncesContract } from './nonces.contract.ts';
+
+noncesContract('the embedded store', async (startSec) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-nonces-'));
+  let store = await openSqliteEventStore({ dataDir });
+  let nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => startSec * 1000 } });
+  let streams = 0;
+  return {
+    nonces,
+    restart: async (nowSec) => {
+      await nonces.close();
+      await store.close();
+      store = await openSqliteEventStore({ dataDir });
+      nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => nowSec * 1000 } });
+      return nonces;
+    },
+    commit: async (rider) => void (await store.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [rider]))),
+    dispose: async () => {
+      await nonces.close();
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+});
+
+const NOW = 1_800_000_000;
+let dataDir: string;
+let store: SqliteEventStore;
+let nonces: Nonces;
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'quittance-nonces-'));
+  store = await openSqliteEventStore({ dataDir });
+  nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => NOW * 1000 } });
+});
+afterEach(async () => {
+  await nonces.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function rowsOf(file: string, table: string): number {
+  const database = new DatabaseSync(join(dataDir, file), { readOnly: true });
+  const { count } = database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number };
+  database.close();
+  return count;
+}
+
+test('a nonce rides with its events: stored with an accepted append, not with a refused one', async () => {
+  const ridden = (await nonces.burn('key_a', 'accepted', NOW, 'with-command')).rider!;
+  const request = appendOf('s-1', FIRST, 1, [ridden]);
+  await store.append(request);
+  const left = (await nonces.burn('key_a', 'refused', NOW, 'with-command')).rider!;
+  expect(await store.append(appendOf('s-1', FIRST, 1, [left]))).toMatchObject({ ok: false });
+  expect([...store.commandNonces(NOW)].map(({ expiresAtSec }) => expiresAtSec)).toEqual([NOW + 600]);
+  const again = (await nonces.burn('key_a', 'repeated', NOW, 'with-command')).rider!;
+  await store.append({ ...request, riders: [again] });
+  expect([...store.commandNonces(NOW)]).toHaveLength(2);
+});
+
+test('the tables of used nonces do not outgrow their window', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const nowSec = NOW + round * 700;
+    await Promise.all(Array.from({ length: 400 }, (_, index) => nonces.burn('key_a', `n-${round}-${index}`, nowSec, 'now')));
+    const appends = Array.from({ length: 300 }, async (_, index) => {
+      const { rider } = await nonces.burn('key_a', `c-${round}-${index}`, nowSec, 'with-command');
+      return store.append(appendOf(`s-${round}-${index}`, FIRST, 1, [rider!]));
+    });
+    await Promise.all(appends);
+  }
+  expect(rowsOf('nonces.db', 'nonces')).toBeLessThan(1_600);
+  expect([...store.commandNonces(0)].length).toBeLessThan(1_400);
+  await nonces.close();
+  nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => (NOW + 10_000) * 1000 } });
+  expect(rowsOf('nonces.db', 'nonces')).toBe(0);
+});
+
+test('closed nonces burn nothing durably any more', async () => {
+  await nonces.close();
+  await expect(nonces.burn('key_a', 'late', NOW, 'now')).rejects.toThrow(StoreUnavailable);
+});
+
+test('nonces that were answered survive kill -9', async () => {
+  await nonces.close();
+  await store.close();
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'nonces-sqlite.child.ts'), dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const said: string[] = [];
+  createInterface({ input: child.stdout! }).on('line', (line) => said.push(line));
+  try {
+    await until('the process has burnt nonces', () => said.length > 150);
+  } finally {
+    await killed(child);
+  }
+  store = await openSqliteEventStore({ dataDir });
+  nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => NOW * 1000 } });
+  const answers = await Promise.all(said.map((nonce) => nonces.burn('key_a', nonce, NOW, 'now')));
+  expect(answers.filter(({ accepted }) => accepted)).toEqual([]);
+});
+
+async function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await until('its last words were read', () => child.stdout!.destroyed || child.stdout!.readableEnded);
+}

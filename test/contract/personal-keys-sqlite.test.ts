@@ -1,0 +1,101 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../../src/adapters/sqlite/sqlite-personal-keys.ts';
+import { appendOf, FIRST } from './event-store-samples.ts';
+import { personalKeysContract } from './personal-keys.contract.ts';
+
+personalKeysContract('the embedded store', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-keys-'));
+  let log = await openSqliteEventStore({ dataDir: folder });
+  let salts = openSqlitePersonalKeys({ dataDir: folder, random: nodeRandom });
+  let streams = 0;
+  return {
+    keys: salts,
+    commit: async (rider) => void (await log.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [rider]))),
+    restart: async () => {
+      await salts.close();
+      await log.close();
+      log = await openSqliteEventStore({ dataDir: folder });
+      salts = openSqlitePersonalKeys({ dataDir: folder, random: nodeRandom });
+      return salts;
+    },
+    dispose: async () => {
+      await salts.close();
+      await log.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+});
+
+let dataDir: string;
+let store: SqliteEventStore;
+let keys: SqlitePersonalKeys;
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'quittance-keys-'));
+  store = await openSqliteEventStore({ dataDir });
+  keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
+});
+afterEach(async () => {
+  await keys.close();
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** Looks into copies made by another process: opening the files here would drop this process's locks on them. */
+function filesWith(salt: Uint8Array): string[] {
+  const copy = mkdtempSync(join(tmpdir(), 'quittance-copy-'));
+  try {
+    expect(spawnSync('cp', ['-r', `${dataDir}/.`, copy]).status).toBe(0);
+    return readdirSync(copy).filter((name) => readFileSync(join(copy, name)).includes(Buffer.from(salt)));
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+test('a salt is stored with the append that brings it, not before and not with a refused one', async () => {
+  const { rider } = await keys.create('session-a');
+  expect(await keys.get('session-a')).toBeNull();
+  await store.append(appendOf('s-1', FIRST, 1, [rider!]));
+  const stored = await keys.get('session-a');
+  expect(stored).not.toBeNull();
+
+  const other = await keys.create('session-a');
+  expect(await store.append(appendOf('s-1', FIRST, 1, [other.rider!]))).toMatchObject({ ok: false });
+  expect(await keys.get('session-a')).toEqual(stored);
+});
+
+test('a repeated append does not bring an erased salt back', async () => {
+  const { rider } = await keys.create('session-a');
+  const request = appendOf('s-1', FIRST, 1, [rider!]);
+  await store.append(request);
+  await keys.erase('session-a');
+  expect(await store.append(request)).toMatchObject({ ok: true });
+  expect(await keys.get('session-a')).toBeNull();
+});
+
+test('an erased salt is in no file of the data directory any more, among hundreds of others and while appends go on', async () => {
+  const salts = await Promise.all(
+    Array.from({ length: 400 }, async (_, index) => {
+      const { salt, rider } = await keys.create(`session-${index}`);
+      await store.append(appendOf(`s-${index}`, FIRST, 1, [rider!]));
+      return salt;
+    }),
+  );
+  expect(filesWith(salts[7]!)).not.toEqual([]);
+  const appends = Array.from({ length: 100 }, async (_, index) => {
+    const { rider } = await keys.create(`later-${index}`);
+    await store.append(appendOf(`later-${index}`, FIRST, 1, [rider!]));
+  });
+  await Promise.all([...[7, 0, 399, 200, 201].map((index) => keys.erase(`session-${index}`)), ...appends]);
+  for (const index of [7, 0, 399, 200, 201]) {
+    expect(filesWith(salts[index]!)).toEqual([]);
+    expect(await keys.get(`session-${index}`)).toBeNull();
+  }
+  for (const index of [8, 1, 398, 199, 202]) expect(await keys.get(`session-${index}`)).toEqual(new Uint8Array(salts[index]!));
+});
