@@ -1,5 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { COINS } from './domain/money.ts';
+import { NETWORKS } from './domain/networks.ts';
 
 /**
  * Every setting of the service, read from the environment once. All are optional in the sandbox; `quittance serve`
@@ -10,6 +12,7 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const seconds = z.coerce.number().int().min(1).max(30 * 86_400);
 const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
 const flag = z.stringbool();
+const AMOUNT = /^(0|[1-9]\d{0,11})(\.\d{1,6})?$/;
 const url = z.url({ protocol: /^https?$/ });
 
 const ROLES = ['api', 'worker', 'signer'] as const;
@@ -27,6 +30,25 @@ const rpcUrls = {
   TEST_TRON_API_URLS: list.optional(),
   TEST_SOLANA_RPC_URLS: list.optional(),
 };
+
+/** A test network that differs from the built-in one, by network name. */
+const testNetworks = z.partialRecord(
+  z.enum(NETWORKS),
+  z.strictObject({
+    chain_id: z.string().min(1),
+    tokens: z.array(z.strictObject({ coin: z.enum(COINS), address: z.string().min(1), decimals: z.number().int().min(0).max(18) })).min(1),
+    explorer_url: z.string().includes('{hash}').optional(),
+  }),
+);
+
+const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('must be JSON');
+    return z.NEVER;
+  }
+});
 
 const environment = z.object({
   /** Port of the merchant API and the payment page. */
@@ -62,6 +84,10 @@ const environment = z.object({
   ADMIN_TOKEN: z.string().min(16).optional(),
   ...rpcUrls,
   TRON_API_KEY: z.string().optional(),
+  /** JSON by network: `{"bsc":{"chain_id":"97","tokens":[{"coin":"USDT","address":"0x...","decimals":18}]}}`. */
+  TEST_NETWORKS: jsonText.pipe(testNetworks).optional(),
+  /** Units of a coin from which a second provider must report the same transfer before it counts; needs two URLs. */
+  SECOND_SOURCE_FROM: z.string().regex(AMOUNT).optional(),
   SESSION_TTL_SECONDS: seconds.default(1800),
   RATE_PROVIDERS: list.pipe(z.array(z.enum(RATE_PROVIDERS)).min(1)).optional(),
   /** Units of the coin for one unit of each currency. */
@@ -73,7 +99,7 @@ const environment = z.object({
   /** Decimals a converted amount is rounded up to. */
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */
-  DUST_LIMIT: z.string().regex(/^(0|[1-9]\d*)(\.\d{1,6})?$/).default('0.01'),
+  DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
   HEADER_PREFIX: z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-').default('X-Service-'),

@@ -1,6 +1,7 @@
 import { CommandRefused } from './cli/admin-commands.ts';
 import { callAdmin, NoService } from './cli/admin-client.ts';
 import { createProgram, type CliHost } from './cli/program.ts';
+import { checkProductionConfig, startProduction } from './composition/production.ts';
 import { checkSandboxConfig, startSandbox } from './composition/sandbox.ts';
 import { InvalidConfig, readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
@@ -30,7 +31,10 @@ function host(): CliHost {
       await runUntilSignal(() => startSandbox(config, log));
     },
     serve: async () => {
-      throw new CommandRefused('not yet');
+      const config = readConfig(process.env);
+      checkProductionConfig(config);
+      const log = createLogger(config.LOG_LEVEL);
+      await runUntilSignal(() => startProduction(config, log, process.env));
     },
     admin: (command, commandArguments) => callAdmin(readConfig(process.env).DATA_DIR, command, commandArguments),
   };

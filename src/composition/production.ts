@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { createEvmChain } from '../adapters/evm/evm-chain.ts';
+import { nodeRandom } from '../adapters/node/random.ts';
+import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { startSignerProcess, type SignerProcess } from '../adapters/signer/signer-process.ts';
+import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
+import { createTronChain } from '../adapters/tron/tron-chain.ts';
+import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
+import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { knownNetwork } from '../domain/known-networks.ts';
+import { amountOf } from '../domain/money.ts';
+import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { AddressDeriver } from '../ports/addresses.ts';
+import type { Chain } from '../ports/chain.ts';
+import { systemClock } from '../ports/clock.ts';
+import { parseMasterKeys } from '../runtime/sealing.ts';
+import { providerUrls } from './chains.ts';
+import { openEmbedded } from './embedded.ts';
+import { startService } from './service.ts';
+
+const MODES: readonly Mode[] = ['live', 'test'];
+
+/** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
+export function checkProductionConfig(config: Config): void {
+  const faults = [
+    config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
+    config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
+    config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
+    (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) && 'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
+    config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
+    config.EVENTSTORE_URL !== undefined && 'EVENTSTORE_URL is set, but this version runs on the embedded store only',
+    config.REDIS_URL !== undefined && 'REDIS_URL is set, but this version runs on the embedded store only',
+  ];
+  const found = faults.filter((fault) => fault !== false);
+  if (found.length > 0) throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
+}
+
+/** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
+export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
+  checkProductionConfig(config);
+  const wallets = takeWalletSources(env);
+  const clock = systemClock;
+  const random = nodeRandom;
+  const masterKeys = parseMasterKeys(config.MASTER_KEY!);
+  const networks = new Map(MODES.map((mode) => [mode, NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => settingsOf(config, mode, network))]));
+  if ([...networks.values()].flat().length === 0) log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
+  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error) });
+  const signer = Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, log }) : null;
+  const derivation = startHdDerivation();
+  const service = await startService({
+    config,
+    storage,
+    masterKeys,
+    clock,
+    random,
+    log,
+    derivers: await derivers(config, signer, derivation, networks, wallets, log),
+    chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings) ?? []),
+    networks: (mode) => networks.get(mode) ?? [],
+    rateProviders: config.RATE_PROVIDERS!,
+    webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
+    testWallet: null,
+  });
+  log.info({ url: service.baseUrl, ops: service.opsUrl }, 'the service accepts requests');
+  return {
+    close: async () => {
+      await service.close();
+      await Promise.all([derivation.close(), signer?.close()]);
+    },
+  };
+}
+
+function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
+  const known = knownNetwork(mode, network);
+  const own = mode === 'test' ? config.TEST_NETWORKS?.[network] : undefined;
+  return own ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null } : known;
+}
+
+function chainOf(config: Config, settings: NetworkSettings): Chain | null {
+  const { mode, network } = settings;
+  const headers: Record<string, string> = network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
+  const pool = createRpcPool({ network, urls: providerUrls(config, mode, network), headers });
+  const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
+  const confirmWithSecond = (units: bigint): boolean => from !== null && units >= from;
+  if (network === 'solana') return null;
+  return network === 'tron' ? createTronChain({ settings, pool, confirmWithSecond }) : createEvmChain({ settings, pool, confirmWithSecond });
+}
+
+/** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */
+async function derivers(
+  config: Config,
+  signer: SignerProcess | null,
+  derivation: HdDerivation,
+  networks: ReadonlyMap<Mode, readonly NetworkSettings[]>,
+  wallets: { readonly [mode in Mode]?: unknown },
+  log: Logger,
+): Promise<AddressDeriver[]> {
+  const found: AddressDeriver[] = [];
+  for (const mode of MODES) {
+    const families = new Set((networks.get(mode) ?? []).map(({ network }) => addressFamilyOf(network)));
+    const exported = signer && mode in wallets ? await signer.exportWatchOnly(mode, 0) : null;
+    const [evm, tron, pool] = ownExport(config, mode);
+    for (const family of families) {
+      const deriver = deriverOf(family, { evm: evm ?? exported?.evmXpub, tron: tron ?? exported?.tronXpub });
+      if (deriver) found.push(deriver);
+      else log.error({ mode, family }, 'no wallet: set WALLET_MNEMONIC, WALLET_KEYSTORE or a watch-only export (TEST_ in front for test mode); the network is not offered');
+    }
+    function deriverOf(family: AddressFamily, xpubs: { evm: string | undefined; tron: string | undefined }): AddressDeriver | null {
+      if (family !== 'solana') return xpubs[family] === undefined ? null : derivation.deriver(mode, family, xpubs[family]);
+      if (pool !== undefined) return solanaPoolDeriver(mode, readFileSync(pool, 'utf8').split(/\s+/).filter(Boolean));
+      return exported && signer ? signerSolanaDeriver(mode, signer) : null;
+    }
+  }
+  assertApart(config);
+  return found;
+}
+
+function ownExport(config: Config, mode: Mode): [string | undefined, string | undefined, string | undefined] {
+  return mode === 'live'
+    ? [config.WALLET_XPUB_EVM, config.WALLET_XPUB_TRON, config.WALLET_SOLANA_POOL]
+    : [config.TEST_WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_TRON, config.TEST_WALLET_SOLANA_POOL];
+}
+
+/** One wallet for both modes would let test money and real money meet at one address. */
+function assertApart(config: Config): void {
+  const live = ownExport(config, 'live');
+  const test = ownExport(config, 'test');
+  if (live.some((value, place) => value !== undefined && value === test[place])) throw new InvalidConfig('live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal');
+}
+
+function endWith(log: Logger, error: Error): void {
+  log.fatal({ err: error }, 'the ledger cannot be written any more');
+  process.exit(1);
+}
