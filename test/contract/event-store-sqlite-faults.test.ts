@@ -49,7 +49,7 @@ function start(task: string, command = process.execPath, before: readonly string
   const child = spawn(command, [...before, CHILD, task, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const said: string[] = [];
-  createInterface({ input: child.stdout! }).on('line', (line) => said.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   return { child, said };
 }
 

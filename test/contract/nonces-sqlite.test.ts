@@ -98,7 +98,7 @@ test('nonces that were answered survive kill -9', async () => {
   await store.close();
   const child = spawn(process.execPath, [join(import.meta.dirname, 'nonces-sqlite.child.ts'), dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   const said: string[] = [];
-  createInterface({ input: child.stdout! }).on('line', (line) => said.push(line));
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   try {
     await until('the process has burnt nonces', () => said.length > 150);
   } finally {

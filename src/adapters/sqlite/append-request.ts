@@ -5,14 +5,15 @@ const HASH = /^[0-9a-f]{64}$/;
 const MAX_EVENTS = 256;
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024;
 
-/** Throws `TypeError` for a request that no caller may make: a bug, found before it can spoil the batch of others. */
-export function checkRequest({ stream, expected, events }: AppendRequest): void {
-  if (typeof stream !== 'string' || !STREAM.test(stream)) throw new TypeError(`not a stream name: ${String(stream).slice(0, 80)}`);
+/** What is wrong with a request that no caller may make: a bug, found before it can spoil the batch of others. Null when nothing is. */
+export function mistakeIn({ stream, expected, events }: AppendRequest): TypeError | null {
+  if (typeof stream !== 'string' || !STREAM.test(stream)) return new TypeError(`not a stream name: ${String(stream).slice(0, 80)}`);
   if (expected !== 'no-stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
-    throw new TypeError(`not an expected revision of ${stream}: ${String(expected)}`);
+    return new TypeError(`not an expected revision of ${stream}: ${String(expected)}`);
   }
-  if (events.length === 0 || events.length > MAX_EVENTS) throw new TypeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
-  for (const event of events) if (!isStorable(event)) throw new TypeError(`not an encoded event of ${stream}: ${String(event.type)}`);
+  if (events.length === 0 || events.length > MAX_EVENTS) return new TypeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
+  const odd = events.find((event) => !isStorable(event));
+  return odd ? new TypeError(`not an encoded event of ${stream}: ${String(odd.type)}`) : null;
 }
 
 function isStorable({ id, type, version, atMs, data, metadata, hash }: EncodedEvent): boolean {

@@ -10,7 +10,7 @@ import {
   type Subscription,
 } from '../../ports/event-store.ts';
 import { Anchor } from './anchor.ts';
-import { checkRequest } from './append-request.ts';
+import { mistakeIn } from './append-request.ts';
 import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
 import { Committer } from './committer.ts';
 import { createDataDir } from './database.ts';
@@ -117,11 +117,8 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   }
 
   append(request: AppendRequest): Promise<AppendResult> {
-    try {
-      checkRequest(request);
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+    const mistake = mistakeIn(request);
+    if (mistake) return Promise.reject(mistake);
     return this.#writer.append(request);
   }
 

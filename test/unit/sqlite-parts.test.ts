@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { Committer } from '../../src/adapters/sqlite/committer.ts';
+import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
+import { NonceMemory } from '../../src/adapters/sqlite/nonce-memory.ts';
+import { parsePosition, toPosition } from '../../src/adapters/sqlite/position.ts';
+import { RecentEvents } from '../../src/adapters/sqlite/recent-events.ts';
+import { faultOf } from '../../src/adapters/sqlite/sqlite-fault.ts';
+import { StreamHeads } from '../../src/adapters/sqlite/stream-heads.ts';
+import type { RecordedEvent } from '../../src/ports/event-store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-sqlite-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const digestOf = (text: string): Uint8Array => createHash('sha256').update(text).digest().subarray(0, 16);
+
+describe('a connection', () => {
+  test('of the log syncs fully, in WAL mode, and never checkpoints by itself', () => {
+    const committer = new Committer(folder);
+    expect(pragma(committer.database, 'synchronous')).toBe(2);
+    expect(pragma(committer.database, 'journal_mode')).toBe('wal');
+    expect(pragma(committer.database, 'wal_autocheckpoint')).toBe(0);
+    committer.close();
+  });
+
+  test('that syncs less than it should is noticed', () => {
+    const database = openDatabase(join(folder, 'weak.db'), { synchronous: 'FULL' });
+    database.exec('PRAGMA synchronous = NORMAL');
+    expect(() => assertSynchronous(database, 'FULL')).toThrow(/synchronous=1 instead of FULL/);
+    database.close();
+  });
+
+  test('is refused where WAL is not to be had', () => {
+    expect(() => openDatabase(':memory:', { synchronous: 'FULL' })).toThrow(/journal_mode/);
+  });
+});
+
+describe('a failed statement', () => {
+  function failureOf(code: number): unknown {
+    return Object.assign(new Error('failed'), { errcode: code });
+  }
+
+  test.each([
+    ['a full disk', 13, 'no-room'],
+    ['a wal-index that cannot grow', 4874, 'no-room'],
+    ['a lock held by another connection', 5, 'busy'],
+    ['a snapshot that is too old', 517, 'busy'],
+    ['a write error', 778, 'fatal'],
+    ['a failed sync', 1034, 'fatal'],
+    ['a corrupt page', 11, 'fatal'],
+  ])('because of %s (%i) is %s', (_, code, kind) => {
+    expect(faultOf(failureOf(code)).kind).toBe(kind);
+  });
+
+  test('that no driver explains is taken for the worst', () => {
+    expect(faultOf(new TypeError('a bug'))).toEqual({ kind: 'fatal', message: 'a bug' });
+    expect(faultOf('odd').kind).toBe('fatal');
+  });
+
+  test('keeps the code that the driver reports', () => {
+    const database = new DatabaseSync(':memory:');
+    database.exec('PRAGMA max_page_count = 2; CREATE TABLE t (x)');
+    const insert = (): unknown => {
+      try {
+        return database.prepare('INSERT INTO t VALUES (zeroblob(100000))').run();
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(faultOf(insert()).kind).toBe('no-room');
+    database.close();
+  });
+});
+
+describe('the memory of nonces', () => {
+  test('agrees with a plain map of expiries, whatever is added when', () => {
+    const step = fc.record({ name: fc.nat(40), wait: fc.nat(120), lifetime: fc.integer({ min: 0, max: 900 }) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const memory = new NonceMemory();
+        const expiries = new Map<number, number>();
+        let nowSec = 1_800_000_000;
+        for (const { name, wait, lifetime } of steps) {
+          nowSec += wait;
+          const expected = (expiries.get(name) ?? 0) < nowSec;
+          expect(memory.add(digestOf(String(name)), nowSec + lifetime, nowSec)).toBe(expected);
+          if (expected) expiries.set(name, nowSec + lifetime);
+        }
+      }),
+    );
+  });
+
+  test('grows with what is used and forgets it period by period', () => {
+    const memory = new NonceMemory();
+    for (let index = 0; index < 5_000; index += 1) expect(memory.add(digestOf(`${index}`), 1_000_600, 1_000_000)).toBe(true);
+    for (let index = 0; index < 5_000; index += 1) expect(memory.add(digestOf(`${index}`), 1_000_700, 1_000_100)).toBe(false);
+    expect(memory.size).toBe(5_000);
+    expect(memory.add(digestOf('later'), 1_001_800, 1_001_200)).toBe(true);
+    expect(memory.size).toBe(1);
+  });
+
+  test('tells digests apart that share their first words', () => {
+    const memory = new NonceMemory();
+    const digests = Array.from({ length: 300 }, (_, index) =>
+      new Uint8Array(16)
+        .fill(7)
+        .with(15, index % 256)
+        .with(8, index >> 8),
+    );
+    for (const digest of digests) expect(memory.add(digest, 1_000_600, 1_000_000)).toBe(true);
+    for (const digest of digests) expect(memory.add(digest, 1_000_600, 1_000_000)).toBe(false);
+  });
+});
+
+describe('the recent events', () => {
+  const event = (position: number, size = 10): RecordedEvent => ({
+    stream: 's',
+    revision: position - 1,
+    position: String(position),
+    id: String(position),
+    type: 'T',
+    version: 1,
+    atMs: 0,
+    data: 'x'.repeat(size),
+    metadata: '{}',
+    hash: '',
+  });
+  const positions = (events: RecordedEvent[] | null): number[] | null => events?.map(({ position }) => Number(position)) ?? null;
+
+  test('begin after what was there before, which is not in memory', () => {
+    const recent = new RecentEvents(5);
+    recent.push([event(6), event(7)]);
+    expect(positions(recent.after(4, 10))).toBeNull();
+    expect(positions(recent.after(5, 10))).toEqual([6, 7]);
+    expect(positions(recent.after(5, 1))).toEqual([6]);
+    expect(positions(recent.after(7, 10))).toEqual([]);
+  });
+
+  test.each([
+    ['in number', 10, 20_000, 8_192],
+    ['in size', 1_000_000, 100, 17],
+  ])('are bounded %s, and the newest stay', (_, size, count, most) => {
+    const recent = new RecentEvents(0);
+    for (let position = 1; position <= count; position += 1) recent.push([event(position, size)]);
+    expect(recent.after(0, 1)).toBeNull();
+    expect(recent.after(count - most - 1, 1)).toBeNull();
+    expect(positions(recent.after(count - 1, 5))).toEqual([count]);
+  });
+});
+
+test('the heads of streams are forgotten longest unwritten first', () => {
+  const heads = new StreamHeads(2);
+  const head = { number: 1, revision: 0, hash: '' };
+  heads.set('a', head);
+  heads.set('b', head);
+  heads.set('a', { ...head, revision: 1 });
+  heads.set('c', head);
+  expect(heads.get('a')).toEqual({ ...head, revision: 1 });
+  expect(heads.get('b')).toBeUndefined();
+  expect(heads.get('c')).toEqual(head);
+});
+
+test('positions are whole numbers as text, and the beginning has none', () => {
+  expect([toPosition(0), toPosition(12)]).toEqual([null, '12']);
+  expect([parsePosition(null), parsePosition('12')]).toEqual([0, 12]);
+  for (const text of ['0', '-1', '012', '1.5', '1e3', '', ' 1', '99999999999999999']) expect(() => parsePosition(text)).toThrow(RangeError);
+});
