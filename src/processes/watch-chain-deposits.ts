@@ -5,7 +5,7 @@ import type { Transfer } from '../ports/chain.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { depositFactsOf, isFinalEnough, isSameMoney } from './watch-chain-facts.ts';
 import type { ChainView } from './watch-chain-facts.ts';
-import type { PendingDeposit, WatchChainDeps } from './watch-chain-types.ts';
+import type { DepositTrackingDeps, PendingDeposit } from './watch-chain-types.ts';
 
 interface Tracked {
   readonly sessionId: SessionId;
@@ -31,12 +31,12 @@ const CONCURRENCY = 32;
 
 /** The deposits that the chain may still take back: seen, waiting for finality, or final in blocks not long final. */
 export class TrackedDeposits {
-  readonly #deps: WatchChainDeps;
+  readonly #deps: DepositTrackingDeps;
   readonly #tracked = new Map<string, Tracked>();
   /** Transfers whose command failed for a reason of its own. */
   readonly #parked = new Map<string, Transfer>();
 
-  constructor(deps: WatchChainDeps) {
+  constructor(deps: DepositTrackingDeps) {
     this.#deps = deps;
   }
 

@@ -43,6 +43,12 @@ export interface Coverage {
   record(range: RangeScanned['data']): Promise<void>;
 }
 
+/** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
+export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
+  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt'>;
+  readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
+}
+
 export interface WatchChainDeps {
   readonly chain: Chain;
   readonly addresses: KnownAddresses;

@@ -1,0 +1,78 @@
+import type { Token } from '../../domain/networks.ts';
+import { TOKEN_PROGRAM } from './associated-token-account.ts';
+
+/** One entry of `preTokenBalances` or `postTokenBalances`. */
+export interface TokenBalance {
+  readonly accountIndex: number;
+  readonly mint: string;
+  readonly owner?: string;
+  readonly programId?: string;
+  readonly uiTokenAmount: { readonly amount: string };
+}
+
+/** What `getTransaction` answers in `json` or `jsonParsed`, as far as it is read; any transaction version. */
+export interface SolanaTransaction {
+  readonly slot: number;
+  readonly meta: {
+    readonly err: unknown;
+    readonly preTokenBalances?: readonly TokenBalance[] | null;
+    readonly postTokenBalances?: readonly TokenBalance[] | null;
+    readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] } | null;
+  } | null;
+  readonly transaction: { readonly message: { readonly accountKeys: readonly (string | { readonly pubkey: string })[] } };
+}
+
+/** How much of an allow-listed token an account won or lost in a transaction. */
+export interface TokenDelta {
+  readonly accountIndex: number;
+  readonly account: string;
+  /** Null where the node does not say. */
+  readonly owner: string | null;
+  readonly token: Token;
+  readonly units: bigint;
+}
+
+/**
+ * The balance changes of allow-listed tokens, from the balances alone: neither logs nor instructions tell them all (batches
+ * and inner instructions can be missing). Only mints under the classic token program count; a missing entry is a balance of
+ * nothing. Empty for a transaction that failed.
+ */
+export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Token[]): TokenDelta[] {
+  const { meta } = transaction;
+  if (meta === null || meta.err !== null) return [];
+  const keys = accountKeysOf(transaction);
+  const deltas = new Map<number, TokenDelta>();
+  const add = (balance: TokenBalance, sign: bigint): void => {
+    const token = tokens.find((candidate) => candidate.address === balance.mint);
+    if (token === undefined || balance.programId !== TOKEN_PROGRAM) return;
+    const known = deltas.get(balance.accountIndex);
+    const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
+    const account = keys[balance.accountIndex];
+    if (account === undefined) throw new RangeError(`a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`);
+    deltas.set(balance.accountIndex, { accountIndex: balance.accountIndex, account, owner: balance.owner ?? known?.owner ?? null, token, units });
+  };
+  for (const balance of meta.preTokenBalances ?? []) add(balance, -1n);
+  for (const balance of meta.postTokenBalances ?? []) add(balance, 1n);
+  return [...deltas.values()].filter(({ units }) => units !== 0n).sort((a, b) => a.accountIndex - b.accountIndex);
+}
+
+/**
+ * The owner whose balance of the mint fell; null when that is not exactly one, or when the node does not name an owner. Who
+ * signed or paid the fee says nothing.
+ */
+export function payerOf(deltas: readonly TokenDelta[], mint: string): string | null {
+  const byOwner = new Map<string | null, bigint>();
+  for (const { owner, token, units } of deltas) {
+    if (token.address === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
+  }
+  const fallen = [...byOwner].filter(([, units]) => units < 0n).map(([owner]) => owner);
+  return fallen.length === 1 ? fallen[0]! : null;
+}
+
+/** Keys of the message, then those of look-up tables: the order in which balances count accounts. `jsonParsed` lists all of them itself. */
+function accountKeysOf({ transaction, meta }: SolanaTransaction): string[] {
+  const keys = transaction.message.accountKeys;
+  const own = keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
+  const parsed = keys.some((key) => typeof key !== 'string');
+  return parsed ? own : [...own, ...(meta?.loadedAddresses?.writable ?? []), ...(meta?.loadedAddresses?.readonly ?? [])];
+}

@@ -1,0 +1,43 @@
+import type { SessionId } from '../domain/ids.ts';
+import type { AccountChain } from '../ports/account-chain.ts';
+import type { DepositTrackingDeps, WatchChainDeps, WatchObserver } from './watch-chain-types.ts';
+import type { WatchedOwners } from './watch-solana-owners.ts';
+
+export interface WatchSolanaDeps
+  extends Pick<WatchChainDeps, 'coverage' | 'clock' | 'pendingDeposits' | 'addressesComplete'>, Omit<DepositTrackingDeps, 'chain' | 'observer'> {
+  readonly chain: AccountChain;
+  /** Every owner ever given out in this mode, fed by the ledger; `addressesComplete` covers it too. */
+  readonly owners: WatchedOwners;
+  readonly observer?: WatchSolanaObserver;
+}
+
+export interface WatchSolanaOptions {
+  /** How often the accounts of young and of expiring sessions are looked at. */
+  readonly pollIntervalMs: number;
+  /** Other open sessions. Default: five polls. */
+  readonly waitingIntervalMs?: number;
+  /** Each session that ended within the last day is looked at once in this time. Default 60,000. */
+  readonly recentIntervalMs?: number;
+  /** Each older session is looked at once in this time. Default 6 hours. */
+  readonly oldIntervalMs?: number;
+  /** `RangeScanned` is written at most once in this time. Default 60,000. */
+  readonly coverageIntervalMs?: number;
+  /**
+   * The chain that the ledger knows is gone and this is a new one (sandbox only): what was seen but not final is reverted,
+   * what was final is kept, and neither is a reorganisation.
+   */
+  readonly isNewChain?: boolean;
+}
+
+/** The history of an account does not add up to its balance, however often it is read. */
+export interface UnexplainedBalance {
+  readonly sessionId: SessionId;
+  readonly account: string;
+  readonly balanceUnits: bigint;
+  readonly explainedUnits: bigint;
+}
+
+export interface WatchSolanaObserver extends WatchObserver {
+  /** An alarm: the balance is taken as it is, and the history is read again with the next change. */
+  onUnexplainedBalance?(balance: UnexplainedBalance): void;
+}

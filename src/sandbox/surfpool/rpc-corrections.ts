@@ -1,0 +1,142 @@
+/**
+ * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between it
+ * and everyone else, so that code that works here works there.
+ */
+
+export interface JsonRpcRequest {
+  readonly jsonrpc?: string;
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: readonly unknown[];
+}
+
+export type JsonRpcAnswer = { readonly jsonrpc: '2.0'; readonly id: unknown } & ({ readonly result: unknown } | { readonly error: RpcFault });
+
+interface RpcFault {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Sends one request to Surfpool itself. */
+export type Upstream = (request: JsonRpcRequest) => Promise<JsonRpcAnswer>;
+
+type Config = Readonly<Record<string, unknown>>;
+type Commitment = 'processed' | 'confirmed' | 'finalized';
+
+/** Thrown inside a correction to answer with an error of Agave's (`rpc-client-api/src/custom_error.rs`). */
+class Refusal extends Error {
+  readonly fault: RpcFault;
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.fault = data === undefined ? { code, message } : { code, message, data };
+  }
+}
+
+export async function answerCorrected(request: JsonRpcRequest, upstream: Upstream): Promise<JsonRpcAnswer> {
+  const id = request.id ?? null;
+  try {
+    await checkContextSlot(request, upstream);
+    const correct = corrections[request.method ?? ''];
+    return correct === undefined ? await upstream(request) : { jsonrpc: '2.0', id, result: await correct(request, upstream) };
+  } catch (error) {
+    if (error instanceof Refusal) return { jsonrpc: '2.0', id, error: error.fault };
+    throw error;
+  }
+}
+
+/**
+ * Surfpool begins at slot 31 but calls slots 0 and on finalized, of which it has no blocks; nothing can have happened in the
+ * first slot, so it counts as finalized from the start.
+ */
+const FIRST_SLOT = 31;
+
+const corrections: Readonly<Record<string, (request: JsonRpcRequest, upstream: Upstream) => Promise<unknown>>> = {
+  getTransaction: correctTransaction,
+  getSignaturesForAddress: correctSignatures,
+  getBlock: correctBlock,
+  getSlot: (request, upstream) => slotOf(upstream, commitmentOf(configOf(request))),
+};
+
+interface TransactionAnswer {
+  readonly slot: number;
+  readonly version?: unknown;
+}
+
+async function correctTransaction(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
+  const config = configOf(request);
+  const commitment = committed(config);
+  const transaction = (await ask(upstream, request)) as TransactionAnswer | null;
+  if (transaction === null) return null;
+  refuseVersion(transaction.version, config);
+  if (transaction.slot > (await slotOf(upstream, commitment))) return null;
+  return { ...transaction, blockTime: await blockTimeOf(upstream, transaction.slot) };
+}
+
+async function correctSignatures(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
+  const commitment = committed(configOf(request));
+  const signatures = (await ask(upstream, request)) as readonly { readonly slot: number }[];
+  const limit = await slotOf(upstream, commitment);
+  return signatures.filter(({ slot }) => slot <= limit);
+}
+
+async function correctBlock(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
+  const [slot] = request.params ?? [];
+  const config = configOf(request);
+  if (typeof slot === 'number' && slot > (await slotOf(upstream, committed(config))))
+    throw new Refusal(-32004, `Block not available for slot ${slot}`);
+  const block = (await ask(upstream, { ...request, params: [slot, { encoding: 'json', ...config, commitment: 'processed' }] })) as Readonly<Record<string, unknown>> | null;
+  if (block === null || typeof slot !== 'number') return block;
+  const transactions = (block['transactions'] ?? []) as readonly { readonly version?: unknown }[];
+  for (const { version } of transactions) refuseVersion(version, config);
+  return { ...block, blockTime: await blockTimeOf(upstream, slot) };
+}
+
+/** Any call may ask for a node that has come far enough. */
+async function checkContextSlot(request: JsonRpcRequest, upstream: Upstream): Promise<void> {
+  const wanted = configOf(request)['minContextSlot'];
+  if (typeof wanted !== 'number') return;
+  const contextSlot = await slotOf(upstream, commitmentOf(configOf(request)));
+  if (contextSlot < wanted) throw new Refusal(-32016, 'Minimum context slot has not been reached', { contextSlot });
+}
+
+function refuseVersion(version: unknown, config: Config): void {
+  const supported = config['maxSupportedTransactionVersion'];
+  if (typeof version !== 'number' || (typeof supported === 'number' && supported >= version)) return;
+  throw new Refusal(
+    -32015,
+    `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
+  );
+}
+
+/** Config is the last object among the parameters; some calls take a bare encoding instead. */
+function configOf(request: JsonRpcRequest): Config {
+  const last = request.params?.at(-1);
+  return typeof last === 'object' && last !== null && !Array.isArray(last) ? (last as Config) : {};
+}
+
+function commitmentOf(config: Config): Commitment {
+  const wanted = config['commitment'];
+  return wanted === 'processed' || wanted === 'confirmed' ? wanted : 'finalized';
+}
+
+function committed(config: Config): Commitment {
+  const commitment = commitmentOf(config);
+  if (commitment === 'processed') throw new Refusal(-32602, 'Method does not support commitment below `confirmed`');
+  return commitment;
+}
+
+async function slotOf(upstream: Upstream, commitment: Commitment): Promise<number> {
+  return Math.max(FIRST_SLOT, (await ask(upstream, { method: 'getSlot', params: [{ commitment }] })) as number);
+}
+
+/** Surfpool's own answers divide the time by a thousand too often. */
+async function blockTimeOf(upstream: Upstream, slot: number): Promise<unknown> {
+  return ask(upstream, { method: 'getBlockTime', params: [slot] });
+}
+
+async function ask(upstream: Upstream, request: JsonRpcRequest): Promise<unknown> {
+  const answer = await upstream({ ...request, jsonrpc: '2.0', id: request.id ?? 1 });
+  if ('error' in answer) throw new Refusal(answer.error.code, answer.error.message, answer.error.data);
+  return answer.result;
+}

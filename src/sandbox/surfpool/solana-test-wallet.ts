@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type * as SplToken from '@solana/spl-token';
+import type * as Web3 from '@solana/web3.js';
+import { parseAmount, toTokenUnits } from '../../domain/money.ts';
+import { tokenOf } from '../../domain/networks.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import { base58 } from '../../runtime/base58.ts';
+import type { Rpc } from '../json-rpc.ts';
+import { SandboxPaymentFailed } from '../sandbox-chain.ts';
+import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
+import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './surfpool-genesis.ts';
+
+interface Libraries {
+  readonly web3: typeof Web3;
+  readonly token: typeof SplToken;
+}
+
+/** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
+export interface SolanaTransfer {
+  readonly to: string;
+  readonly coin: SandboxPayment['coin'];
+  readonly units: bigint;
+}
+
+const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const OVERDRAFT_UNITS = 10n ** 18n;
+const LANDING_TIMEOUT_MS = 20_000;
+const POLL_MS = 50;
+
+/** The two funded payers of the sandbox. The Solana libraries are loaded with the first payment, not at start. */
+export class SolanaTestWallet {
+  readonly #rpc: Rpc;
+  readonly #settings: NetworkSettings;
+  readonly #seeds: readonly [string, string];
+  #libraries: Promise<Libraries> | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: { rpc: Rpc; settings: NetworkSettings; seeds: readonly [string, string] }) {
+    this.#rpc = parts.rpc;
+    this.#settings = parts.settings;
+    this.#seeds = parts.seeds;
+  }
+
+  addressOf(payer: SandboxPayer): string {
+    return base58(publicKeyOfSeed(this.#seedOf(payer)));
+  }
+
+  async pay(payment: SandboxPayment): Promise<SandboxPaid> {
+    return this.transfer(payment.payer ?? 'first', [{ to: payment.to, coin: payment.coin, units: this.#unitsOf(payment) }]);
+  }
+
+  /** Asks for more than the payer has and skips the check beforehand: the transaction lands as failed. */
+  async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
+    return this.transfer(payment.payer ?? 'first', [{ to: payment.to, coin: payment.coin, units: OVERDRAFT_UNITS }], true);
+  }
+
+  /** Several transfers in one transaction. Resolves once it is confirmed, whether or not it took effect. */
+  async transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[], mayFail = false): Promise<SandboxPaid> {
+    return this.#inTurn(async () => {
+      const libraries = await this.#load();
+      const signer = libraries.web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
+      const transaction = new libraries.web3.Transaction();
+      for (const transfer of transfers) transaction.add(...this.#instructionsOf(libraries, signer.publicKey, transfer));
+      return { txHash: await this.#send(libraries, transaction, signer, mayFail), fromAddress: signer.publicKey.toBase58() };
+    });
+  }
+
+  /** Plain SOL from the first payer, for accounts that must pay fees. */
+  async sendNative(to: string, lamports: number): Promise<SandboxPaid> {
+    return this.#inTurn(async () => {
+      const libraries = await this.#load();
+      const signer = libraries.web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
+      const toPubkey = new libraries.web3.PublicKey(to);
+      const transaction = new libraries.web3.Transaction().add(
+        libraries.web3.SystemProgram.transfer({ fromPubkey: signer.publicKey, toPubkey, lamports }),
+      );
+      return { txHash: await this.#send(libraries, transaction, signer, false), fromAddress: signer.publicKey.toBase58() };
+    });
+  }
+
+  #instructionsOf({ web3, token }: Libraries, payer: Web3.PublicKey, transfer: SolanaTransfer): Web3.TransactionInstruction[] {
+    const { address, decimals } = this.#tokenOf(transfer.coin);
+    if (!isPublicKey(transfer.to)) throw new SandboxPaymentFailed(`${transfer.to} is no Solana address`);
+    const mint = new web3.PublicKey(address);
+    const owner = new web3.PublicKey(transfer.to);
+    const from = token.getAssociatedTokenAddressSync(mint, payer);
+    const to = token.getAssociatedTokenAddressSync(mint, owner, true);
+    return [
+      token.createAssociatedTokenAccountIdempotentInstruction(payer, to, owner, mint),
+      token.createTransferCheckedInstruction(from, mint, to, payer, transfer.units, decimals),
+    ];
+  }
+
+  /** A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures would. */
+  async #send({ web3 }: Libraries, transaction: Web3.Transaction, signer: Web3.Signer, mayFail: boolean): Promise<string> {
+    const memo = { programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(randomBytes(8).toString('hex')) };
+    transaction.add(new web3.TransactionInstruction(memo));
+    const { value } = await this.#rpc<{ value: { blockhash: string } }>('getLatestBlockhash', [{ commitment: 'confirmed' }]);
+    transaction.recentBlockhash = value.blockhash;
+    transaction.feePayer = signer.publicKey;
+    transaction.sign(signer);
+    const wire = transaction.serialize().toString('base64');
+    const options = { encoding: 'base64', skipPreflight: mayFail, preflightCommitment: 'confirmed' };
+    const signature = await this.#rpc<string>('sendTransaction', [wire, options]).catch((error: unknown) => {
+      throw new SandboxPaymentFailed(error instanceof Error ? error.message : 'refused', { cause: error });
+    });
+    await this.#landed(signature);
+    return signature;
+  }
+
+  async #landed(signature: string): Promise<void> {
+    const untilMs = performance.now() + LANDING_TIMEOUT_MS;
+    while (performance.now() < untilMs) {
+      const transaction = await this.#rpc('getTransaction', [
+        signature,
+        { commitment: 'confirmed', maxSupportedTransactionVersion: 1, encoding: 'json' },
+      ]);
+      if (transaction !== null) return;
+      await sleep(POLL_MS);
+    }
+    throw new SandboxPaymentFailed(`${signature} did not land in ${LANDING_TIMEOUT_MS} ms`);
+  }
+
+  #unitsOf(payment: SandboxPayment): bigint {
+    const amount = parseAmount(payment.amount);
+    if (amount === null) throw new SandboxPaymentFailed(`cannot pay ${payment.amount} ${payment.coin}`);
+    try {
+      return toTokenUnits(amount, this.#tokenOf(payment.coin).decimals);
+    } catch (error) {
+      throw new SandboxPaymentFailed(error instanceof Error ? error.message : 'amount', { cause: error });
+    }
+  }
+
+  #tokenOf(coin: SandboxPayment['coin']): Token {
+    const token = tokenOf(this.#settings, coin);
+    if (token === undefined) throw new SandboxPaymentFailed(`${coin} is not on this chain`);
+    return token;
+  }
+
+  #seedOf(payer: SandboxPayer): string {
+    return this.#seeds[payer === 'first' ? 0 : 1];
+  }
+
+  #load(): Promise<Libraries> {
+    this.#libraries ??= Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]).then(([web3, token]) => ({ web3, token }));
+    return this.#libraries;
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}

@@ -1,0 +1,132 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import { startGuarded } from '../guarded-process.ts';
+import type { GuardedProcess } from '../guarded-process.ts';
+import { createRpc } from '../json-rpc.ts';
+import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
+import { SolanaTestWallet } from './solana-test-wallet.ts';
+import type { SolanaTransfer } from './solana-test-wallet.ts';
+import { findSurfpoolAddon } from './surfpool-addon.ts';
+import type { SurfpoolChildConfig, SurfpoolChildReport } from './surfpool-child.ts';
+import { TOKEN_DECIMALS, loadSolanaGenesis, secretKeyOfSeed } from './surfpool-genesis.ts';
+import type { SolanaGenesis } from './surfpool-genesis.ts';
+
+export interface SurfpoolOptions {
+  /** Keeps keys and mints; the chain itself is new after each start. */
+  readonly directory: string;
+  /** Default: a free port. */
+  readonly port?: number;
+  /** 32 slots later a transaction is final. */
+  readonly slotTimeMs?: number;
+  /** Default: the addon for this platform. */
+  readonly addonPath?: string | null;
+}
+
+/** The Solana chain of the sandbox, with what only tests ask of it. */
+export interface SolanaSandbox extends SandboxChain {
+  /** The first block's hash of the chain that ran here before; it is gone. Null on the first start. */
+  readonly previousGenesis: string | null;
+  addressOf(payer: SandboxPayer): string;
+  /** 64 bytes: seed and public key. */
+  secretKeyOf(payer: SandboxPayer): Uint8Array;
+  /** Several transfers in one transaction. */
+  transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[]): Promise<SandboxPaid>;
+  /** Lands with an error and without effect. Reorganisations cannot be had from Surfpool. */
+  payAndFail(payment: SandboxPayment): Promise<SandboxPaid>;
+  sendNative(to: string, lamports: number): Promise<SandboxPaid>;
+  /** Resolves when the node has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+}
+
+const SLOT_TIME_MS = 100;
+const START_TIMEOUT_MS = 20_000;
+
+/** Starts Surfpool in a process of its own: a real SVM with the real token programs, but no consensus and no forks. */
+export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSandbox | SandboxChainUnavailable> {
+  const addonPath = options.addonPath === undefined ? findSurfpoolAddon() : options.addonPath;
+  if (addonPath === null) return unavailable(`there is no Surfpool for ${process.platform} ${process.arch} here`);
+  mkdirSync(options.directory, { recursive: true });
+  const genesis = loadSolanaGenesis(options.directory);
+  const config: SurfpoolChildConfig = {
+    addonPath,
+    directory: options.directory,
+    port: options.port ?? 0,
+    slotTimeMs: options.slotTimeMs ?? SLOT_TIME_MS,
+  };
+  const child = startGuarded(process.execPath, [join(import.meta.dirname, 'surfpool-child.ts'), JSON.stringify(config)], {
+    PATH: process.env['PATH'],
+  });
+  const report = await reportOf(child);
+  if ('failure' in report) {
+    await child.end();
+    return unavailable(`Surfpool did not start: ${report.failure}`);
+  }
+  try {
+    return await sandboxOf(child, report.url, genesis, options.directory);
+  } catch (error) {
+    await child.end();
+    throw error;
+  }
+}
+
+const unavailable = (reason: string): SandboxChainUnavailable => ({ network: 'solana', reason });
+
+async function sandboxOf(child: GuardedProcess, url: string, genesis: SolanaGenesis, directory: string): Promise<SolanaSandbox> {
+  const rpc = createRpc(url);
+  const genesisHash = await rpc<string>('getGenesisHash');
+  const settings: NetworkSettings = {
+    network: 'solana',
+    mode: 'test',
+    chainId: genesisHash,
+    tokens: [
+      { coin: 'USDT', address: genesis.mints.USDT, decimals: TOKEN_DECIMALS },
+      { coin: 'USDC', address: genesis.mints.USDC, decimals: TOKEN_DECIMALS },
+    ],
+    simulated: true,
+    mainNetwork: false,
+    explorerTransactionUrl: null,
+  };
+  const wallet = new SolanaTestWallet({ rpc, settings, seeds: genesis.payerSeeds });
+  return {
+    settings,
+    rpcUrl: url,
+    genesis: genesisHash,
+    previousGenesis: replaceChainName(directory, genesisHash),
+    pay: (payment) => wallet.pay(payment),
+    faults: null,
+    addressOf: (payer) => wallet.addressOf(payer),
+    secretKeyOf: (payer) => secretKeyOfSeed(genesis.payerSeeds[payer === 'first' ? 0 : 1]),
+    transfer: (payer, transfers) => wallet.transfer(payer, transfers),
+    payAndFail: (payment) => wallet.payAndFail(payment),
+    sendNative: (to, lamports) => wallet.sendNative(to, lamports),
+    ended: child.ended,
+    close: () => child.end(),
+  };
+}
+
+/** Remembers the chain that runs now and answers the one before. */
+function replaceChainName(directory: string, genesisHash: string): string | null {
+  const file = join(directory, 'chain');
+  const previous = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  writeFileSync(file, genesisHash);
+  return previous;
+}
+
+/** The child's first line, or why there is none. */
+async function reportOf(child: GuardedProcess): Promise<SurfpoolChildReport> {
+  const lines = createInterface({ input: child.stdout });
+  let timer: NodeJS.Timeout | undefined;
+  const report = await Promise.race([
+    new Promise<SurfpoolChildReport>((resolve) => lines.once('line', (line) => resolve(JSON.parse(line) as SurfpoolChildReport))),
+    child.ended.then((): SurfpoolChildReport => ({ failure: 'its process ended at once' })),
+    new Promise<SurfpoolChildReport>((resolve) => {
+      timer = setTimeout(() => resolve({ failure: `no answer in ${START_TIMEOUT_MS} ms` }), START_TIMEOUT_MS);
+    }),
+  ]);
+  clearTimeout(timer);
+  lines.close();
+  child.stdout.resume();
+  return report;
+}
