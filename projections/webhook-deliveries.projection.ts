@@ -45,7 +45,9 @@ interface Owner {
 const ORDER_DIGITS = 12;
 
 const ownerKey = ({ mode, merchantId }: Owner): string => `${mode}/${merchantId}`;
-export const feedKey = (owner: Owner, order: number): string => `${ownerKey(owner)}/${String(order).padStart(ORDER_DIGITS, '0')}`;
+/** Before every key of the merchant's feed, and the start of each. */
+export const feedPrefix = (owner: Owner): string => `${ownerKey(owner)}/`;
+export const feedKey = (owner: Owner, order: number): string => `${feedPrefix(owner)}${String(order).padStart(ORDER_DIGITS, '0')}`;
 export const feedOrder = (key: string): number => Number(key.slice(-ORDER_DIGITS));
 
 export interface DeliveryListFilters {
@@ -70,7 +72,8 @@ export const webhookDeliveries: Projection = {
   apply,
 };
 
-const idOf = (stream: string): NotificationId | null => (stream.startsWith('delivery-') ? (stream.slice('delivery-'.length) as NotificationId) : null);
+const idOf = (stream: string): NotificationId | null =>
+  stream.startsWith('delivery-') ? (stream.slice('delivery-'.length) as NotificationId) : null;
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const id = idOf(stream);

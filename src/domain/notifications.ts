@@ -1,5 +1,4 @@
 import type { DomainEvent } from './events/domain-event.ts';
-import type { StoredEvent } from './events/envelope.ts';
 import type { SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount } from './money.ts';
@@ -70,12 +69,10 @@ export interface NotificationBody {
 /** Without conversion one unit of the order currency is one unit of the coin. */
 const NO_CONVERSION = '1';
 
-/** Writes the notification of a stored event. Throws when the event was stored without its `evt_` id, which is a bug. */
-export function notificationOf(stored: StoredEvent, event: NotifyingEvent, facts: SessionFacts): Notification {
-  const notificationId = stored.metadata.notificationId as NotificationId | undefined;
-  if (notificationId === undefined) throw new Error(`${event.type} of ${stored.stream} was stored without a notification id`);
+/** Writes the notification of an event: `atMs` is when it was committed, `facts` how its session began. */
+export function notificationOf(notificationId: NotificationId, atMs: number, event: NotifyingEvent, facts: SessionFacts): Notification {
   const type = NOTIFICATION_TYPE_OF[event.type];
-  const body: NotificationBody = { id: notificationId, type, created_at: Math.floor(stored.atMs / 1000), data: { object: objectOf(event, facts) } };
+  const body: NotificationBody = { id: notificationId, type, created_at: Math.floor(atMs / 1000), data: { object: objectOf(event, facts) } };
   const { merchantId, mode, sessionId } = facts;
   return { notificationId, type, merchantId, mode, sessionId, body: JSON.stringify(body) };
 }

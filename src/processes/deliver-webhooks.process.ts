@@ -173,8 +173,9 @@ export class DeliverWebhooks {
   async #scheduleOne(stored: StoredEvent<DomainEvent>): Promise<boolean> {
     const { handler, directory, timers } = this.#options;
     const facts = await this.#factsOf(stored.stream);
-    if (!facts || stored.metadata.notificationId === undefined) return false;
-    const { notificationId, type: eventType, merchantId, mode, sessionId, body } = notificationOf(stored, stored.event as NotifyingEvent, facts);
+    const notificationId = stored.metadata.notificationId as NotificationId | undefined;
+    if (!facts || notificationId === undefined) return false;
+    const { type: eventType, merchantId, mode, sessionId, body } = notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
     const endpointId = directory.endpointOf(merchantId)?.endpointId ?? '';
     const delivery = { notificationId, merchantId, mode, endpointId, eventType, sessionId, body, scheduledAtMs: timers.nowMs() };
     const stream = deliveryStream(notificationId);

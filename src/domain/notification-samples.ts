@@ -1,0 +1,39 @@
+import type { MerchantId, Mode, NotificationId, RefundId, SessionId } from './ids.ts';
+import {
+  NOTIFICATION_TYPE_OF,
+  notificationOf,
+  type Notification,
+  type NotificationType,
+  type NotifyingEvent,
+  type SessionFacts,
+} from './notifications.ts';
+
+/** The session that samples speak of: in the form of a real one, and no real one. */
+export const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
+const SAMPLE_REFUND_ID = `re_sample${'a'.repeat(20)}` as RefundId;
+
+const SAMPLE_EVENTS: readonly NotifyingEvent[] = [
+  { type: 'SessionPaid', data: { coin: 'USDT', due: '10.01', received: '10.01', excess: '0.00', paidAtSec: 0, afterExpiry: false, valuation: null } },
+  { type: 'SessionFailed', data: { failedAtSec: 0, coin: 'USDT', received: '0.00', reason: 'payment_lost' } },
+  { type: 'SessionExpired', data: { expiredAtSec: 0, coin: 'USDT', received: '0.00', scannedToSec: {} } },
+  { type: 'SessionCancelled', data: { cancelledAtSec: 0, inFlight: false } },
+  { type: 'RefundCompleted', data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', completedAtSec: 0, valuation: null } },
+  {
+    type: 'RefundFailed',
+    data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', amountReturned: '0.00', reason: 'recipient_frozen', failedAtSec: 0 },
+  },
+];
+
+/** A notification as a merchant would get it, for trying out an endpoint. */
+export function sampleNotification(
+  type: NotificationType,
+  id: NotificationId,
+  owner: { merchantId: MerchantId; mode: Mode },
+  atMs: number,
+): Notification {
+  const event = SAMPLE_EVENTS.find((candidate) => NOTIFICATION_TYPE_OF[candidate.type] === type);
+  if (!event) throw new Error(`no sample of ${type}`);
+  const rateLock = { rate: '1.0002', lockedAtSec: 0, rule: 'sample', quotes: [] };
+  const facts: SessionFacts = { ...owner, sessionId: SAMPLE_SESSION_ID, orderId: 'sample-order', dueCoin: 'USDT', dueAmount: '10.01', rateLock };
+  return notificationOf(id, atMs, event, facts);
+}
