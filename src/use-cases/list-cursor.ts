@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 
 /** What a cursor belongs to: it is refused everywhere else. */
@@ -14,14 +14,14 @@ const ORDER_BYTES = 6;
 const MAC_BYTES = 16;
 
 /** Where a walk through a list stands, as text that only this service can make. The record at `order` was the last one shown. */
-export function encodeCursor(key: Uint8Array, scope: CursorScope, order: number): string {
+export function encodeCursor(key: KeyObject, scope: CursorScope, order: number): string {
   const bytes = Buffer.alloc(ORDER_BYTES);
   bytes.writeUIntBE(order, 0, ORDER_BYTES);
   return Buffer.concat([bytes, macOf(key, scope, order)]).toString('base64url');
 }
 
 /** The order in a cursor; null when the cursor was not made for this scope. */
-export function decodeCursor(key: Uint8Array, scope: CursorScope, cursor: string): number | null {
+export function decodeCursor(key: KeyObject, scope: CursorScope, cursor: string): number | null {
   if (!FORM.test(cursor)) return null;
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length !== ORDER_BYTES + MAC_BYTES || bytes.toString('base64url') !== cursor) return null;
@@ -29,7 +29,7 @@ export function decodeCursor(key: Uint8Array, scope: CursorScope, cursor: string
   return timingSafeEqual(bytes.subarray(ORDER_BYTES), macOf(key, scope, order)) ? order : null;
 }
 
-function macOf(key: Uint8Array, { list, merchantId, mode, filters }: CursorScope, order: number): Buffer {
+function macOf(key: KeyObject, { list, merchantId, mode, filters }: CursorScope, order: number): Buffer {
   const set = Object.entries(filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify(['list-cursor', list, mode, merchantId, set.sort(([one], [other]) => (one < other ? -1 : 1)), order]);
   return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES);

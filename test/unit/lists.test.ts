@@ -8,7 +8,6 @@ import type { SessionId } from '../../src/domain/ids.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import {
   Lists,
-  type CursorPagination,
   type Listing,
   type PagePagination,
   type Paging,
