@@ -1,43 +1,72 @@
-import { CommandRefused } from './cli/admin-commands.ts';
+import type { AdminArguments } from './cli/admin-commands.ts';
 import { callAdmin, NoService } from './cli/admin-client.ts';
 import { createProgram, type CliHost } from './cli/program.ts';
-import { checkProductionConfig, startProduction } from './composition/production.ts';
-import { checkSandboxConfig, startSandbox } from './composition/sandbox.ts';
-import { InvalidConfig, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
+import type { JsonValue } from './ports/read-model.ts';
 
 /** How long an orderly end may take before the process ends anyway; what is written is safe at any moment. */
 const SHUTDOWN_MS = 10_000;
 
-/** The command line of the service. Sets the exit code; never throws. */
+/** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
 export async function main(args: readonly string[]): Promise<void> {
   try {
     await createProgram(host()).parseAsync([...args], { from: 'user' });
   } catch (error) {
-    const expected = error instanceof CommandRefused || error instanceof InvalidConfig || error instanceof NoService;
-    process.stderr.write(`${expected || !(error instanceof Error) ? message(error) : (error.stack ?? error.message)}\n`);
-    process.exitCode = 1;
+    process.stderr.write(`${error instanceof Error && !FOR_OPERATORS.has(error.name) ? (error.stack ?? error.message) : message(error)}\n`);
+    // Whatever was half started must not keep the process alive.
+    process.exit(1);
   }
 }
+
+/** Errors whose message says all that an operator needs; a stack would only hide it. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set([
+  'CannotOpen',
+  'CommandRefused',
+  'DataDirInUse',
+  'InvalidConfig',
+  'InvalidExtendedPublicKey',
+  'InvalidMasterKey',
+  'InvalidSolanaPool',
+  'InvalidWalletSettings',
+  'LogDamaged',
+  'NoService',
+  'SignerUnavailable',
+  'WrongChain',
+]);
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function host(): CliHost {
   return {
     startSandbox: async () => {
+      const { checkSandboxConfig, startSandbox } = await import('./composition/sandbox.ts');
       const config = readConfig(process.env);
       checkSandboxConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
       await runUntilSignal(() => startSandbox(config, log));
     },
     serve: async () => {
+      const { checkProductionConfig, startProduction } = await import('./composition/production.ts');
       const config = readConfig(process.env);
       checkProductionConfig(config);
       const log = createLogger(config.LOG_LEVEL);
       await runUntilSignal(() => startProduction(config, log, process.env));
     },
-    admin: (command, commandArguments) => callAdmin(readConfig(process.env).DATA_DIR, command, commandArguments),
+    admin,
   };
+}
+
+/** The running service does it; when none runs, the data directory is opened for the one command. */
+async function admin(command: string, args: AdminArguments): Promise<JsonValue> {
+  const config = readConfig(process.env);
+  try {
+    return await callAdmin(config.DATA_DIR, command, args);
+  } catch (error) {
+    if (!(error instanceof NoService)) throw error;
+    const { runOffline } = await import('./composition/offline.ts');
+    return runOffline(config, createLogger('warn'), command, args);
+  }
 }
 
 /** Starts, waits for SIGTERM or SIGINT, and ends in order. */

@@ -7,14 +7,13 @@ import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
-import type { PersonalData } from '../use-cases/personal-data.ts';
+import type { Core } from './core.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
 
 /** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
 export interface AdminParts {
-  readonly merchants: Merchants;
-  readonly personal: PersonalData;
+  readonly core: Pick<Core, 'merchants' | 'personal'>;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
   /** Further commands by name. */
@@ -23,7 +22,8 @@ export interface AdminParts {
 
 /** The operator's commands, by name. */
 export function adminCommands(parts: AdminParts): AdminCommands {
-  return { ...merchantCommands(parts.merchants), ...webhookCommands(parts.merchants), ...sessionCommands(parts), ...parts.more };
+  const { merchants } = parts.core;
+  return { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...parts.more };
 }
 
 function merchantCommands(merchants: Merchants): AdminCommands {
@@ -50,11 +50,11 @@ function webhookCommands(merchants: Merchants): AdminCommands {
   };
 }
 
-function sessionCommands({ personal, testWallet }: AdminParts): AdminCommands {
+function sessionCommands({ core, testWallet }: AdminParts): AdminCommands {
   return {
     'session.forget': async (args) => {
       const id = sessionIdOf(args);
-      await personal.erase(id);
+      await core.personal.erase(id);
       return { id, erased: true };
     },
     'sandbox.pay': async (args) => {

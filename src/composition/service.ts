@@ -138,7 +138,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry, health });
   const admin = await serveAdmin(
     config.DATA_DIR,
-    adminCommands({ merchants: core.merchants, personal: core.personal, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
+    adminCommands({ core, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
   );
   addHealth(health, watched, runner);
   health.started();

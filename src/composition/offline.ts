@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeRandom } from '../adapters/node/random.ts';
+import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
+import { CommandRefused, type AdminArguments } from '../cli/admin-commands.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import type { Logger } from '../ops/logger.ts';
+import { systemClock } from '../ports/clock.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { ProjectionRunner } from '../runtime/projection-runner.ts';
+import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/sealing.ts';
+import { adminCommands } from './admin.ts';
+import { startCore } from './core.ts';
+import { openEmbedded } from './embedded.ts';
+import { sandboxMasterKey } from './secrets-files.ts';
+import { PROJECTIONS } from './service.ts';
+
+/** Runs one operator's command on the data directory itself, while no service owns it. */
+export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
+  const masterKeys = parseMasterKeys(masterKeyText(config));
+  const clock = systemClock;
+  const random = nodeRandom;
+  const fatal = (error: Error): never => {
+    throw error;
+  };
+  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: fatal });
+  const runner = new ProjectionRunner({ store: storage.store, readModel: storage.readModel, projections: PROJECTIONS, clock });
+  await runner.start();
+  try {
+    const insecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
+    const core = await startCore(
+      config,
+      {
+        store: storage.store,
+        readModel: storage.readModel,
+        personalKeys: storage.personalKeys,
+        rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
+        addresses: { take: () => null, giveBack: () => undefined },
+        clock,
+        random,
+        sealer: createSealer(masterKeys),
+        personalSealer: createPersonalSealer(masterKeys),
+        vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure: insecure, ownHosts: [] }),
+        networks: () => [],
+        soleWriter: true,
+      },
+      log,
+    );
+    const run = adminCommands({ core, testWallet: null })[command];
+    if (!run) throw new CommandRefused('this command needs the running service: start it first');
+    const answer = await run(args);
+    await core.close();
+    return answer;
+  } finally {
+    await runner.stop();
+    await storage.close();
+  }
+}
+
+/** A sandbox keeps its own key; production gives one. */
+function masterKeyText(config: Config): string {
+  if (config.MASTER_KEY !== undefined) return config.MASTER_KEY;
+  if (existsSync(join(config.DATA_DIR, 'master.key'))) return sandboxMasterKey(config.DATA_DIR);
+  throw new InvalidConfig(`no service runs on ${config.DATA_DIR}; to work on the data directory itself set MASTER_KEY, or start the service first`);
+}
