@@ -1,0 +1,167 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface PlayedTransaction {
+  readonly slot: number;
+  readonly meta: { readonly err: unknown };
+  readonly version?: unknown;
+}
+
+interface Request {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+type Reply = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } } | { readonly status: number };
+
+/** A Solana RPC that plays recorded transactions back. */
+export interface PlayedSolanaNode {
+  readonly url: string;
+  readonly requests: Request[];
+  slot: number;
+  finalizedSlot: number;
+  genesis: string;
+  fork: string;
+  /** By signature. */
+  transactions: Map<string, PlayedTransaction>;
+  /** Signatures by account, newest first. */
+  histories: Map<string, string[]>;
+  /** Raw account data (base64) by address, under the token program unless told otherwise. */
+  accounts: Map<string, { data: string; owner?: string }>;
+  timeOf: (slot: number) => number;
+  override: (request: Request) => Reply | undefined;
+  close(): Promise<void>;
+}
+
+export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+export const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+const CLOCK = 'SysvarC1ock11111111111111111111111111111111';
+
+export const hashOfSlot = (slot: number, fork: string): string => `block-${slot}-${fork}`;
+
+export async function playSolanaNode(slot: number, finalizedSlot = slot): Promise<PlayedSolanaNode> {
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const request = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Request;
+      node.requests.push(request);
+      const reply = node.override(request) ?? replyOf(node, request);
+      const status = 'status' in reply ? reply.status : 200;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id: request.id, ...reply }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const node: PlayedSolanaNode = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    slot,
+    finalizedSlot,
+    genesis: MAINNET_GENESIS,
+    fork: '0',
+    transactions: new Map(),
+    histories: new Map(),
+    accounts: new Map(),
+    timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4),
+    override: () => undefined,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return node;
+}
+
+/** A mint with 6 decimals. */
+export function mintAccount(decimals = 6): { data: string } {
+  const data = Buffer.alloc(82);
+  data[44] = decimals;
+  return { data: data.toString('base64') };
+}
+
+export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: bigint): { data: string } {
+  const data = Buffer.alloc(165);
+  data.set(mint, 0);
+  data.set(owner, 32);
+  data.writeBigUInt64LE(units, 64);
+  return { data: data.toString('base64') };
+}
+
+const error = (code: number, message: string): Reply => ({ error: { code, message } });
+
+function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
+  const config = (params.at(-1) ?? {}) as {
+    commitment?: string;
+    minContextSlot?: number;
+    until?: string;
+    before?: string;
+    limit?: number;
+    maxSupportedTransactionVersion?: number;
+  };
+  const limit = config.commitment === 'finalized' || config.commitment === undefined ? node.finalizedSlot : node.slot;
+  if (config.minContextSlot !== undefined && limit < config.minContextSlot) return error(-32016, 'Minimum context slot has not been reached');
+  switch (method) {
+    case 'getGenesisHash':
+      return { result: node.genesis };
+    case 'getSlot':
+      return { result: limit };
+    case 'getBlock': {
+      const slot = params[0] as number;
+      if (slot > limit) return error(-32004, `Block not available for slot ${slot}`);
+      return {
+        result: {
+          blockhash: hashOfSlot(slot, node.fork),
+          previousBlockhash: hashOfSlot(slot - 1, node.fork),
+          blockTime: node.timeOf(slot),
+          parentSlot: slot - 1,
+        },
+      };
+    }
+    case 'getMultipleAccounts':
+      return { result: { context: { slot: limit }, value: (params[0] as string[]).map((address) => accountOf(node, address, limit)) } };
+    case 'getSignaturesForAddress': {
+      const all = (node.histories.get(params[0] as string) ?? []).filter((signature) => node.transactions.get(signature)!.slot <= limit);
+      const from = config.before === undefined ? 0 : all.indexOf(config.before) + 1;
+      const to = config.until === undefined ? all.length : all.indexOf(config.until);
+      const page = all.slice(from, to < 0 ? all.length : to).slice(0, config.limit ?? 1000);
+      return {
+        result: page.map((signature) => ({
+          signature,
+          slot: node.transactions.get(signature)!.slot,
+          err: node.transactions.get(signature)!.meta.err,
+        })),
+      };
+    }
+    case 'getTransaction': {
+      const transaction = node.transactions.get(params[0] as string);
+      if (transaction === undefined || transaction.slot > limit) return { result: null };
+      if (typeof transaction.version === 'number' && (config.maxSupportedTransactionVersion ?? -1) < transaction.version)
+        return error(-32015, 'Transaction version is not supported');
+      return { result: transaction };
+    }
+    case 'getSignatureStatuses':
+      return {
+        result: {
+          context: { slot: node.slot },
+          value: (params[0] as string[]).map((signature) =>
+            node.transactions.has(signature) ? { slot: node.transactions.get(signature)!.slot } : null,
+          ),
+        },
+      };
+    default:
+      return error(-32601, `Method not found: ${method}`);
+  }
+}
+
+function accountOf(node: PlayedSolanaNode, address: string, slot: number): unknown {
+  if (address === CLOCK) {
+    const data = Buffer.alloc(40);
+    data.writeBigUInt64LE(BigInt(slot), 0);
+    data.writeBigInt64LE(BigInt(node.timeOf(slot)), 32);
+    return { data: [data.toString('base64'), 'base64'], owner: 'Sysvar1111111111111111111111111111111111111' };
+  }
+  const account = node.accounts.get(address);
+  return account === undefined ? null : { data: [account.data, 'base64'], owner: account.owner ?? TOKEN_PROGRAM };
+}
