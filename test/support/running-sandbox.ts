@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { createHmac, randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export interface SandboxFacts {
+  readonly base_url: string;
+  readonly ops_url: string;
+  readonly webhook_inbox: string;
+  readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string; readonly webhook_secret: string };
+  readonly networks: Record<string, { readonly rpc_url: string; readonly chain_id: number | string; readonly tokens: Record<string, string> }>;
+}
+
+export interface RunningSandbox {
+  readonly facts: SandboxFacts;
+  readonly dataDir: string;
+  /** Everything it printed so far. */
+  output(): string;
+  /** Ends it in order; SIGKILL ends the whole group at once, as a power cut would. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+const READY_MS = 40_000;
+const STOP_MS = 15_000;
+const repository = resolve(import.meta.dirname, '../..');
+
+/** Runs the README's start command as a user would. The same `dataDir` continues where the last run ended. */
+export async function startRunningSandbox(options: { readonly directory?: string; readonly dataDir?: string; readonly env?: Record<string, string> } = {}): Promise<RunningSandbox> {
+  const directory = options.directory ?? repository;
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
+  const file = join(dataDir, 'sandbox.json');
+  rmSync(file, { force: true });
+  const logFile = join(dataDir, 'output.log');
+  const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+  const log = openSync(logFile, 'a');
+  const child = spawn('npm', ['start'], {
+    cwd: directory,
+    env: { ...process.env, PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir, ...options.env },
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  closeSync(log);
+  const output = (): string => readFileSync(logFile, 'utf8');
+  const ended = new Promise<void>((done) => child.once('exit', () => done()));
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+    signalGroup(child.pid!, signal);
+    const late = setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), STOP_MS);
+    await ended;
+    // npm goes at once; the service it started ends in order.
+    while (groupLives(child.pid!)) await new Promise((wait) => setTimeout(wait, 50));
+    clearTimeout(late);
+  };
+  const deadline = Date.now() + READY_MS;
+  while (!existsSync(file)) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop('SIGKILL');
+      throw new Error(`the sandbox did not start:\n${output().slice(-4_000)}`);
+    }
+    await new Promise((wait) => setTimeout(wait, 50));
+  }
+  return { facts: JSON.parse(readFileSync(file, 'utf8')) as SandboxFacts, dataDir, output, stop };
+}
+
+function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group has ended already.
+  }
+}
+
+function groupLives(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly json: Record<string, unknown> & { readonly error?: { readonly code: string; readonly message: string; readonly param?: string; readonly request_id: string } };
+}
+
+type Keys = Pick<SandboxFacts['merchant'], 'api_key' | 'api_secret'>;
+
+/** A merchant's call as the specification describes it, sharing no code with the service. */
+export async function signedCall(base: string, keys: Keys, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiAnswer> {
+  const raw = body === undefined ? '' : JSON.stringify(body);
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const nonce = randomUUID();
+  const signature = createHmac('sha256', keys.api_secret).update(`${timestamp}.${nonce}.${raw}`).digest('hex');
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      ...(method === 'GET' ? {} : { 'Content-Type': 'application/json' }),
+      Authorization: `Bearer ${keys.api_key}`,
+      'X-Service-Timestamp': timestamp,
+      'X-Service-Nonce': nonce,
+      'X-Service-Signature': signature,
+      ...headers,
+    },
+    ...(raw !== '' && { body: raw }),
+    signal: AbortSignal.timeout(15_000),
+  });
+  return { status: response.status, json: (await response.json()) as ApiAnswer['json'] };
+}
+
+/** Asks again until the answer is there. */
+export async function eventually<Value>(what: string, ask: () => Promise<Value | null | undefined | false>, timeoutMs = 30_000): Promise<Value> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await ask();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`);
+    await new Promise((wait) => setTimeout(wait, 100));
+  }
+}
