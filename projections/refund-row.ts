@@ -95,7 +95,8 @@ function foldRefund(row: RefundRow, event: SessionEvent): RefundRow {
     case 'RefundPayoutReplaced': {
       const { legId, txHash, signedAtSec } = event.data;
       const payouts = withLeg(row, legId, { status: 'PROCESSING', txHash, signedTxHash: txHash });
-      return { ...row, status: 'PROCESSING', updatedSec: signedAtSec, payouts };
+      // A completed refund whose payout was reorged away and replaced stays completed.
+      return row.status === 'COMPLETED' ? { ...row, payouts } : { ...row, status: 'PROCESSING', updatedSec: signedAtSec, payouts };
     }
     case 'RefundPayoutLanded': {
       const { legId, txHash, networkFee, landedAtSec } = event.data;

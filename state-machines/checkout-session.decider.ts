@@ -2,6 +2,7 @@ import type { DepositFacts, DepositConfirmed, DepositReverted, SessionCreated, S
 import type { RefundId } from '../src/domain/ids.ts';
 import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
+import { decidePayout, type PayoutCommand } from './checkout-session-payouts.decider.ts';
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
 import { finalOf, foldConfirmed, hasPending, isSufficient, kindOf, received, refundable, refundedOrReserved, type SessionContext } from './checkout-session.state.ts';
@@ -56,7 +57,7 @@ export interface RequestRefund {
   readonly nowSec: number;
 }
 
-export type SessionCommand = CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund;
+export type SessionCommand = CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund | PayoutCommand;
 
 /** What may happen to a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
@@ -75,6 +76,8 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
       return expire(command, state);
     case 'RequestRefund':
       return requestRefund(command, state);
+    default:
+      return decidePayout(command, state.context);
   }
 }
 

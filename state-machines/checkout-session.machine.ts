@@ -46,7 +46,7 @@ function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'
   const legs = Object.fromEntries(
     data.legs.map((leg): [string, LegState] => [
       leg.legId,
-      { leg, units: amountOf(leg.amount), status: 'PENDING', txHashes: [], landedTxHash: null, networkFee: null, failureReason: null },
+      { leg, units: amountOf(leg.amount), status: 'PENDING', txHashes: [], payouts: [], landedTxHash: null, networkFee: null, failureReason: null },
     ]),
   );
   const refund: RefundState = { requested: data, units: amountOf(data.amount), status: 'PENDING', legs, updatedAtSec: data.requestedAtSec, failureReason: null, returned: 0n };
@@ -66,8 +66,16 @@ function withLeg(
   return { refunds: { ...context.refunds, [data.refundId]: changed } };
 }
 
-const foldSigned = (context: SessionContext, data: RefundPayoutSigned['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', txHashes: [...leg.txHashes, data.txHash] }), { status: 'PROCESSING', updatedAtSec: data.signedAtSec });
+function foldSigned(context: SessionContext, data: RefundPayoutSigned['data']): Partial<SessionContext> {
+  // A refund that has ended stays so, even when its payout was reorged away and competes again at a higher fee.
+  const ended = context.refunds[data.refundId]?.status === 'COMPLETED';
+  return withLeg(
+    context,
+    data,
+    (leg) => ({ ...leg, status: 'PROCESSING', txHashes: [...leg.txHashes, data.txHash], payouts: [...leg.payouts, data] }),
+    ended ? {} : { status: 'PROCESSING', updatedAtSec: data.signedAtSec },
+  );
+}
 
 const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded'>['data']): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'COMPLETED', landedTxHash: data.txHash, networkFee: data.networkFee }), { updatedAtSec: data.landedAtSec });
@@ -98,6 +106,18 @@ const legIn = (context: SessionContext, data: { refundId: string; legId: string 
 /** A deposit is detected once; again only after it was reverted (a reorg brought it back). */
 const isUnknownDeposit = (context: SessionContext, key: string): boolean =>
   context.created !== null && (context.deposits[key] === undefined || depositIn(context, key, 'reverted', 'failed'));
+
+/** Only a transaction that was signed for the leg can be the one that landed. */
+const isSigned = (context: SessionContext, data: { refundId: string; legId: string; txHash: string }): boolean =>
+  context.refunds[data.refundId]?.legs[data.legId]?.txHashes.includes(data.txHash) === true;
+
+/** A replacement names what it replaces; on chains with nonces it must compete for the same one, so that only one can land. */
+function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
+  const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
+  if (!last || last.txHash !== data.replaces || last.validity.kind !== data.validity.kind) return false;
+  if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce') return data.why === 'fee_bump' && last.validity.nonce === data.validity.nonce;
+  return data.why === 'can_never_land';
+}
 
 function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
   const units = amountOf(data.amount);
@@ -131,7 +151,8 @@ export const checkoutSessionMachine = setup({
     isSufficient: ({ context, event }: Seen) => isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
-    isInFlightLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING'),
+    isReplacement: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') && isReplacement(context, as<'RefundPayoutReplaced'>(event)),
+    isInFlightPayout: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') && isSigned(context, as<'RefundPayoutLanded'>(event)),
     isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
     isUnfinishedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
     isAllLanded: ({ context, event }: Seen) => allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
@@ -207,8 +228,8 @@ export const checkoutSessionMachine = setup({
     DepositReverted: { guard: 'isRevertible', actions: 'foldReverted' },
     RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },
     RefundPayoutSigned: { guard: 'isUnsignedLeg', actions: 'foldSigned' },
-    RefundPayoutReplaced: { guard: 'isInFlightLeg', actions: 'foldReplaced' },
-    RefundPayoutLanded: { guard: 'isInFlightLeg', actions: 'foldLanded' },
+    RefundPayoutReplaced: { guard: 'isReplacement', actions: 'foldReplaced' },
+    RefundPayoutLanded: { guard: 'isInFlightPayout', actions: 'foldLanded' },
     RefundPayoutReverted: { guard: 'isLandedLeg', actions: 'foldPayoutReverted' },
     RefundPayoutFailed: { guard: 'isUnfinishedLeg', actions: 'foldPayoutFailed' },
     RefundCompleted: { guard: 'isAllLanded', actions: 'foldRefundCompleted' },

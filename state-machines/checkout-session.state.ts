@@ -4,6 +4,7 @@ import type {
   DepositKind,
   RefundFailureReason,
   RefundLeg,
+  RefundPayoutSigned,
   RefundRequested,
   SessionCancelled,
   SessionCreated,
@@ -54,6 +55,8 @@ export interface LegState {
   readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
   /** Every transaction signed for this leg, oldest first; at most one of them can land. */
   readonly txHashes: readonly string[];
+  /** The same with their bytes, which are broadcast again until one of them lands. */
+  readonly payouts: readonly RefundPayoutSigned['data'][];
   readonly landedTxHash: string | null;
   readonly networkFee: string | null;
   readonly failureReason: RefundFailureReason | null;

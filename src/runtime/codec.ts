@@ -47,6 +47,9 @@ export const CURRENT_VERSION = {
   RequestAccepted: 1,
   CheckpointSigned: 1,
   PeriodClosed: 1,
+  PayoutSequenceReserved: 1,
+  PayoutSequenceReleased: 1,
+  PayoutSequenceSigned: 1,
 } as const satisfies Record<DomainEventType, number>;
 
 /** Every event type the ledger may hold. */

@@ -2,8 +2,9 @@ import type { DeliveryEvent } from './delivery-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
 import type { OperationsEvent } from './operations-events.ts';
 import type { SessionEvent } from './session-events.ts';
+import type { TreasuryEvent } from './treasury-events.ts';
 
 /** Everything the ledger may hold. */
-export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent;
+export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

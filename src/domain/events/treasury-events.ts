@@ -1,0 +1,87 @@
+import type { Mode } from '../ids.ts';
+import type { Coin } from '../money.ts';
+import type { Network } from '../networks.ts';
+
+/*
+ * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout, and
+ * what the signer's journal said when it signed. Amounts are decimal strings in units of the coin.
+ */
+
+/** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
+export type PayoutDraft =
+  | {
+      readonly kind: 'evm';
+      readonly chainId: string;
+      readonly nonce: number;
+      readonly tokenAddress: string;
+      /** Token base units. */
+      readonly tokenUnits: string;
+      readonly gasLimit: string;
+      /** Wei. */
+      readonly maxFeePerGas: string;
+      readonly maxPriorityFeePerGas: string;
+    }
+  | {
+      readonly kind: 'tron';
+      readonly tokenAddress: string;
+      readonly tokenUnits: string;
+      /** Hex of the reference block, as TRON's `raw_data` wants it. */
+      readonly refBlockBytes: string;
+      readonly refBlockHash: string;
+      readonly timestampMs: number;
+      readonly expirationMs: number;
+      /** Sun that the call may burn at most. */
+      readonly feeLimit: number;
+    }
+  | {
+      readonly kind: 'solana';
+      readonly tokenAddress: string;
+      readonly tokenUnits: string;
+      readonly decimals: number;
+      readonly blockhash: string;
+      readonly lastValidBlockHeight: number;
+      /** Micro-lamports for a unit of computation. */
+      readonly computeUnitPrice: string;
+    };
+
+/** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
+export interface JournalPlace {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Written before anything is signed; the stream's expected revision makes a sequence belong to one payout. */
+export interface PayoutSequenceReserved {
+  readonly type: 'PayoutSequenceReserved';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly sessionId: string;
+    readonly refundId: string;
+    readonly legId: string;
+    /** 1 for the first transaction of the leg; more for replacements. */
+    readonly attempt: number;
+    readonly coin: Coin;
+    readonly amount: string;
+    readonly fromAddress: string;
+    readonly toAddress: string;
+    readonly draft: PayoutDraft;
+    /** Why an earlier transaction of the leg is replaced; null for the first. */
+    readonly replaces: { readonly txHash: string; readonly why: 'fee_bump' | 'can_never_land' } | null;
+    readonly reservedAtSec: number;
+  };
+}
+
+/** The signer refused, and so never signed: the sequence is free for the next payout. */
+export interface PayoutSequenceReleased {
+  readonly type: 'PayoutSequenceReleased';
+  readonly data: { readonly legId: string; readonly attempt: number; readonly reason: string; readonly releasedAtSec: number };
+}
+
+/** Written after the signed bytes are in the session's stream and before they are broadcast. */
+export interface PayoutSequenceSigned {
+  readonly type: 'PayoutSequenceSigned';
+  readonly data: { readonly legId: string; readonly attempt: number; readonly txHash: string; readonly journal: JournalPlace };
+}
+
+export type TreasuryEvent = PayoutSequenceReserved | PayoutSequenceReleased | PayoutSequenceSigned;
