@@ -33,7 +33,8 @@ function ruleOf(issue: z.core.$ZodIssue): string {
   return /^(must|is) /.test(issue.message) ? issue.message : `is not valid: ${issue.message}`;
 }
 
-function pathText(path: readonly PropertyKey[]): string {
+/** A path as messages write it: `line_items[0].quantity`. */
+export function pathText(path: readonly PropertyKey[]): string {
   let text = '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;

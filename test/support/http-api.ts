@@ -1,6 +1,7 @@
 import { createHash, createHmac, createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Express } from 'express';
 import { createTokenBucketLimiter } from '../../src/adapters/rate-limit/token-bucket.adapter.ts';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
@@ -128,7 +129,10 @@ export interface TestServer {
 }
 
 /** The HTTP API over the in-memory command side, on a free port of the loopback. */
-export async function startTestServer(overrides: Partial<HttpAppOptions> = {}): Promise<TestServer> {
+export async function startTestServer(
+  overrides: Partial<HttpAppOptions> = {},
+  serverFor: (app: Express) => Server = createHttpServer,
+): Promise<TestServer> {
   const api = new FakeMerchantApi();
   const keys = new FakeKeys();
   const nonces = new FakeNonces();
@@ -158,7 +162,7 @@ export async function startTestServer(overrides: Partial<HttpAppOptions> = {}): 
     },
     ...overrides,
   });
-  const server = createHttpServer(app);
+  const server = serverFor(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

@@ -33,7 +33,7 @@ export function createTokenBucketLimiter({ ratePerSec, burst }: TokenBucketSetti
     // Sums of a fraction such as 1000/3 drift; a microsecond is not a token.
     const allowed = overMs <= 0.001;
     const stands = allowed ? after : filledAt;
-    if (allowed) fullAtMs.set(key, after);
+    fullAtMs.set(key, stands);
     return {
       allowed,
       limit: burst,

@@ -1,4 +1,4 @@
-/* global document, window, crypto, TextEncoder */
+/* global document, window, crypto, TextEncoder, URLSearchParams */
 // Shows the OpenAPI document and sends signed requests to this server. Everything is built with text nodes, so nothing
 // that the document or an answer says can become markup.
 

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../support/http-api.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', () => {
+  let service: TestServer;
+  let browser: Browser;
+  let page: Page;
+  const faults: string[] = [];
+  const requested: string[] = [];
+
+  beforeAll(async () => {
+    service = await startTestServer();
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    page = await browser.newPage();
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    page.on('request', (request) => requested.push(request.url()));
+    await page.goto(`${service.base}/docs`);
+    await page.locator('#createPaymentSession').waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  it('shows every operation from this server alone, under a strict policy', async () => {
+    expect(await page.locator('details[id]').count()).toBe(8);
+    expect(requested.every((url) => url.startsWith(service.base))).toBe(true);
+    expect(faults).toEqual([]);
+    const policy = (await fetch(`${service.base}/docs`)).headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  });
+
+  it('signs and sends a request with a test key, and none with a live key', async () => {
+    await page.locator('#createPaymentSession > summary').click();
+    const send = page.locator('#createPaymentSession button');
+    const output = page.locator('#createPaymentSession form pre');
+    await page.fill('#api-key', 'sk_live_0123456789');
+    await page.fill('#api-secret', 'secret');
+    await send.click();
+    await expect.poll(() => output.textContent()).toContain('sk_test_');
+    expect(await page.locator('#live-warning').isVisible()).toBe(true);
+
+    await page.fill('#api-key', service.key.apiKey);
+    await page.fill('#api-secret', service.key.secret);
+    await send.click();
+    await expect.poll(() => output.textContent()).toMatch(/^200 OK[\s\S]*"payment_status": "unpaid"/);
+    expect(service.api.sessions.size).toBe(1);
+
+    await page.fill('#api-secret', 'wrong');
+    await send.click();
+    await expect.poll(() => output.textContent()).toMatch(/^401/);
+  });
+
+  it('fills in path and query parameters', async () => {
+    await page.fill('#api-secret', service.key.secret);
+    await page.locator('#getPaymentSession > summary').click();
+    await page.fill('#getPaymentSession-id', [...service.api.sessions.keys()][0]!);
+    await page.locator('#getPaymentSession button').click();
+    await expect.poll(() => page.locator('#getPaymentSession form pre').textContent()).toMatch(/^200/);
+    await page.locator('#listRefunds > summary').click();
+    await page.fill('#listRefunds-page_size', '101');
+    await page.locator('#listRefunds button').click();
+    await expect.poll(() => page.locator('#listRefunds form pre').textContent()).toMatch(/^400[\s\S]*page_size/);
+  });
+
+  it('has no violation that axe can find, with an operation open', async () => {
+    // The page's own policy forbids foreign script, so the checker is put in through the debugger.
+    await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
+    const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+  });
+});
