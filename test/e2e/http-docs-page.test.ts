@@ -74,7 +74,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
   it('has no violation that axe can find, with an operation open', async () => {
     // The page's own policy forbids foreign script, so the checker is put in through the debugger.
     await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
-    const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()');
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
   });
 });

@@ -62,7 +62,7 @@ describe('the token bucket', () => {
 
   it('forgets the keys that are full again', () => {
     const limiter = createTokenBucketLimiter({ ratePerSec: 1000, burst: 10 });
-    for (let i = 0; i < 10_000; i += 1) limiter.take(`key-${i}`, T0);
+    for (let i = 0; i < 10_000; i += 1) void limiter.take(`key-${i}`, T0);
     // The sweep runs on every ten-thousandth take; a forgotten key starts with a full bucket either way.
     for (let i = 0; i < 10_000; i += 1) expect((limiter.take(`key-${i}`, T0 + 1000) as RateDecision).remaining).toBe(9);
   });
