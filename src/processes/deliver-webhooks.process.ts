@@ -46,10 +46,11 @@ export interface DeliverWebhooksOptions {
   readonly schedule?: RetrySchedule;
   readonly limits?: Partial<DispatchLimits>;
   readonly observer?: DeliveryObserver;
+  /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
+  readonly stopGraceMs?: number;
 }
 
 const FLUSH_EVERY_MS = 1_000;
-/** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
 const STOP_GRACE_MS = 5_000;
 const ACTOR = 'process:deliver-webhooks';
 
@@ -113,7 +114,7 @@ export class DeliverWebhooks {
     await this.#subscription?.close();
     let timer: NodeJS.Timeout | undefined;
     const grace = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_GRACE_MS);
+      timer = setTimeout(resolve, this.#options.stopGraceMs ?? STOP_GRACE_MS);
     });
     await Promise.race([this.#dispatcher.stop(), grace]);
     clearTimeout(timer);

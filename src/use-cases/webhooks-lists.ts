@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { NotificationType } from '../domain/notifications.ts';
 import type { ListMember, ListRange, ReadModel } from '../ports/read-model.ts';
@@ -45,9 +46,9 @@ interface Source {
 /** A merchant's deliveries, newest first. */
 export class WebhookLists {
   readonly #readModel: ReadModel;
-  readonly #cursorKey: Uint8Array;
+  readonly #cursorKey: KeyObject;
 
-  constructor(readModel: ReadModel, cursorKey: Uint8Array) {
+  constructor(readModel: ReadModel, cursorKey: KeyObject) {
     this.#readModel = readModel;
     this.#cursorKey = cursorKey;
   }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { DeliveryEvent } from '../domain/events/delivery-events.ts';
 import type { MerchantId, Mode, NotificationId } from '../domain/ids.ts';
 import { sampleNotification } from '../domain/notification-samples.ts';
@@ -42,7 +43,7 @@ export interface MerchantWebhooksDeps {
   readonly clock: Clock;
   readonly idempotency: Idempotency;
   /** Shared by all nodes. */
-  readonly cursorKey: Uint8Array;
+  readonly cursorKey: KeyObject;
   /** Resolves once what the caller wrote before is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<unknown>;
 }

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import { NOTIFICATION_TYPES } from '../../src/domain/notifications.ts';
@@ -58,7 +59,7 @@ async function setting() {
     idempotency,
     clock: timers,
     notificationIds: ids,
-    cursorKey: Buffer.from('key'),
+    cursorKey: createSecretKey(Buffer.from('key')),
     caughtUp,
   });
   const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);

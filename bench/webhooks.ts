@@ -1,0 +1,221 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { createSecretKey } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeRandom } from '../src/adapters/node/random.ts';
+import { SqliteDeliveryAnswers } from '../src/adapters/sqlite/delivery-answers.ts';
+import { openSqliteReadModel } from '../src/adapters/sqlite/read-model.ts';
+import { openSqliteEventStore } from '../src/adapters/sqlite/sqlite-event-store.ts';
+import { HttpWebhookSender } from '../src/adapters/webhook-http/http-webhook-sender.ts';
+import type { MerchantId, SessionId } from '../src/domain/ids.ts';
+import { base32 } from '../src/domain/ids.ts';
+import { sessionStream } from '../src/domain/streams.ts';
+import type { WebhookEndpoint } from '../src/ports/endpoint-directory.ts';
+import type { EventStore } from '../src/ports/event-store.ts';
+import { silentLog } from '../src/ports/log.ts';
+import { systemTimers } from '../src/ports/timers.ts';
+import { DeliverWebhooks } from '../src/processes/deliver-webhooks.process.ts';
+import { encodeEvent } from '../src/runtime/codec.ts';
+import { NotificationIds } from '../src/runtime/notification-ids.ts';
+import { createDeliveryHandler } from '../src/use-cases/webhook-delivery-handler.ts';
+import { sendBare } from './webhooks/bare-sender.ts';
+import { median, percentile, renderSection, type BenchSection } from './section.ts';
+
+/*
+ * Deliveries per second from the log to local receivers and back into the log, against bare undici POSTs that only sign; and
+ * what one endpoint that hangs does to the others.
+ */
+
+const ROUNDS = 5;
+const DELIVERIES = 8_000;
+const ENDPOINTS = 16;
+const IN_FLIGHT_PER_ENDPOINT = 5;
+const SECRET = 'whsec_bench';
+
+const merchantOf = (index: number): MerchantId => `mer_${base32(Buffer.from(String(index).padStart(13, '0'))).slice(0, 20)}` as MerchantId;
+
+interface Receiver {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'webhooks', 'receiver.ts'));
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const close = async (): Promise<void> => {
+    child.disconnect();
+    await once(child, 'exit');
+  };
+  return { url: `http://127.0.0.1:${port}/hook`, close };
+}
+
+/** Sessions that were created and cancelled: two events each, the second one notifies. */
+async function writeSessions(store: EventStore, ids: NotificationIds, count: number, merchant: (index: number) => MerchantId): Promise<void> {
+  const write = async (index: number): Promise<void> => {
+    const sessionId = `cs_${base32(nodeRandom.bytes(20))}` as SessionId;
+    const stream = sessionStream(sessionId);
+    const atMs = Date.now();
+    const created = encodeEvent({
+      id: nodeRandom.uuid(),
+      stream,
+      revision: 0,
+      atMs,
+      event: {
+        type: 'SessionCreated',
+        data: {
+          sessionId,
+          mode: 'test',
+          merchantId: merchant(index),
+          orderId: `order-${index}`,
+          requestHash: '',
+          amount: '10.50',
+          currency: 'USD',
+          dueCoin: 'USDT',
+          dueAmount: '10.51',
+          rateLock: { rate: '1.0002', lockedAtSec: 1, rule: 'static', quotes: [] },
+          taxAmount: null,
+          shippingAmount: null,
+          createdAtSec: 1,
+          expiresAtSec: 2,
+          paymentOptions: [],
+          policy: { tolerance: '0', dustLimit: '0.01' },
+          domainId: null,
+          personal: null,
+        },
+      },
+      metadata: { correlationId: 'bench', actor: 'bench', prev: '' },
+    });
+    const cancelled = encodeEvent({
+      id: nodeRandom.uuid(),
+      stream,
+      revision: 1,
+      atMs,
+      event: { type: 'SessionCancelled', data: { cancelledAtSec: 2, inFlight: false } },
+      metadata: { correlationId: 'bench', actor: 'bench', prev: created.hash, notificationId: ids.next() },
+    });
+    await store.append({ stream, expected: 'no-stream', events: [created, cancelled] });
+  };
+  for (let from = 0; from < count; from += 500)
+    await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, index) => write(from + index)));
+}
+
+interface Delivered {
+  readonly perSec: number;
+  /** From the commit of the session's event to the record of its delivery, by merchant. */
+  readonly events: number;
+}
+
+/** Delivers what the log holds; every attempt is an event that was synced before it counts. */
+async function deliver(folder: string, urls: readonly string[], deliveries: number): Promise<Delivered> {
+  const dataDir = mkdtempSync(join(folder, 'run-'));
+  const store = await openSqliteEventStore({ dataDir });
+  const readModel = await openSqliteReadModel({ dataDir });
+  const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => Date.now() });
+  const ids = new NotificationIds(systemTimers);
+  await writeSessions(store, ids, deliveries, (index) => merchantOf(index % urls.length));
+  const secret = createSecretKey(Buffer.from(SECRET));
+  const endpoints = new Map<string, WebhookEndpoint>(
+    urls.map((url, index) => [
+      merchantOf(index),
+      { endpointId: `we_${index}`, url, secret, nextSecret: null, durableRedelivery: false, suspended: false },
+    ]),
+  );
+  const sender = new HttpWebhookSender({ allowInsecure: true, ownHosts: [] });
+  let recorded = 0;
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const process = new DeliverWebhooks({
+    store,
+    readModel,
+    handler: createDeliveryHandler({ store, clock: systemTimers, random: nodeRandom, notificationIds: ids }),
+    directory: { endpointOf: (merchantId) => endpoints.get(merchantId) ?? null, suspend: async () => undefined, onChange: () => () => undefined },
+    sender,
+    answers,
+    timers: systemTimers,
+    random: nodeRandom,
+    log: silentLog,
+    headerPrefix: 'X-Service-',
+    observer: {
+      onAttempt: (attempt) => {
+        if (attempt.failure !== null) throw new Error(`an attempt failed: ${attempt.failure}`);
+        if (++recorded === deliveries) finish();
+      },
+    },
+  });
+  globalThis.gc?.();
+  const startedMs = performance.now();
+  await process.start();
+  await finished;
+  const seconds = (performance.now() - startedMs) / 1000;
+  await process.stop();
+  await sender.close();
+  await answers.close();
+  await readModel.close();
+  const events = (await store.readAll({ after: null, limit: 1 })).length;
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+  return { perSec: deliveries / seconds, events };
+}
+
+async function bare(urls: readonly string[], deliveries: number): Promise<Delivered> {
+  const events = Array.from({ length: deliveries }, (_, index) => ({
+    id: `evt_${1_800_000_000_000_000_000n + BigInt(index)}`,
+    type: 'payment.cancelled',
+    created_at: 1_800_000_000,
+    data: {
+      object: {
+        amount: '10.51',
+        status: 'canceled',
+        currency: 'USDT',
+        exchange_rate: '1.0002',
+        order_id: `order-${index}`,
+        session_id: `cs_${'a'.repeat(32)}`,
+        source: 'api',
+      },
+    },
+  }));
+  globalThis.gc?.();
+  const startedMs = performance.now();
+  await sendBare(urls, events, SECRET, IN_FLIGHT_PER_ENDPOINT);
+  return { perSec: deliveries / ((performance.now() - startedMs) / 1000), events: 0 };
+}
+
+/** The table of webhook deliveries; also the section of `npm run bench`. */
+export async function benchWebhooks(): Promise<BenchSection> {
+  const folder = mkdtempSync(join(process.cwd(), '.bench-webhooks-'));
+  const receiver = await startReceiver();
+  try {
+    const urls = Array.from({ length: ENDPOINTS }, () => receiver.url);
+    await bare(urls, 2_000);
+    await deliver(folder, urls, 2_000);
+    const bareRates: number[] = [];
+    const ours: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      bareRates.push((await bare(urls, DELIVERIES)).perSec);
+      ours.push((await deliver(folder, urls, DELIVERIES)).perSec);
+    }
+    const ratios = ours.map((rate, index) => rate / bareRates[index]!);
+    const row = (name: string, rates: readonly number[], ratio: string): (string | number)[] => [
+      name,
+      Math.round(median(rates)),
+      Math.round(percentile(rates, 0)),
+      Math.round(percentile(rates, 1)),
+      ratio,
+    ];
+    return {
+      title: 'Webhook deliveries',
+      intro:
+        `${DELIVERIES} notifications to ${ENDPOINTS} endpoints of a local receiver in another process, ${IN_FLIGHT_PER_ENDPOINT} in flight each. ` +
+        'Ours begins with events of sessions in the log and ends when every delivery is scheduled, attempted and settled by events that were synced.',
+      columns: ['sender', 'deliveries/s', 'slowest', 'fastest', 'ratio'],
+      rows: [row('bare undici, signed, nothing recorded', bareRates, '1'), row('Quittance, every attempt durable', ours, median(ratios).toFixed(2))],
+      sources: [{ caption: 'The whole baseline', code: readFileSync(join(import.meta.dirname, 'webhooks', 'bare-sender.ts'), 'utf8') }],
+    };
+  } finally {
+    await receiver.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) console.log(renderSection(await benchWebhooks()));
