@@ -1,13 +1,14 @@
 import type { NotificationId } from '../../src/domain/ids.ts';
 import type { HttpAppOptions } from '../../src/http/app.ts';
-import type { DeliverySummary, DeliveryView } from '../../src/http/presenters/delivery.presenter.ts';
+
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
 import type { MerchantOverview } from '../../src/use-cases/merchants.ts';
+import type { DeliverySummary, DeliveryView } from '../../src/use-cases/webhook-views.ts';
 
 /* Small stand-ins for the parts behind the further routes: enough to answer, nothing more. */
 
 const SUMMARY: DeliverySummary = {
-  notificationId: PAYMENT_EVENT_EXAMPLE.id,
+  notificationId: PAYMENT_EVENT_EXAMPLE.id as NotificationId,
   eventType: 'payment.completed',
   sessionId: 'cs_x',
   status: 'exhausted',
@@ -46,9 +47,9 @@ const webhooks: NonNullable<HttpAppOptions['webhooks']> = {
       pagination: { page: request.page, page_size: request.pageSize, total: 1, total_pages: 1, has_more: false, next_cursor: null },
     },
   }),
-  get: async (_reader, id) => (id === (SUMMARY.notificationId as NotificationId) ? VIEW : null),
+  get: async (_reader, id) => (id === SUMMARY.notificationId ? VIEW : null),
   redeliver: async (_caller, id) =>
-    id === (SUMMARY.notificationId as NotificationId)
+    id === SUMMARY.notificationId
       ? { ok: true, value: { ...SUMMARY, status: 'pending' } }
       : { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } },
   replay: async () => ({ ok: true, value: { requested: 3 } }),

@@ -1,40 +1,6 @@
-import type { AttemptFailure } from '../../domain/events/delivery-events.ts';
 import { toSec } from '../../ports/clock.ts';
+import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../use-cases/webhook-views.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventType, WebhookEventBody } from '../schemas/webhook.schema.ts';
-
-/** A webhook delivery as a list shows it. */
-export interface DeliverySummary {
-  readonly notificationId: string;
-  readonly eventType: string;
-  readonly sessionId: string;
-  readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
-  readonly sample: boolean;
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  readonly lastFailure: AttemptFailure | null;
-  readonly nextAttemptAtMs: number | null;
-  readonly createdSec: number;
-}
-
-export interface DeliveryAttemptView {
-  readonly attempt: number;
-  readonly startedAtMs: number;
-  readonly durationMs: number;
-  readonly status: number | null;
-  readonly failure: AttemptFailure | null;
-  readonly detail: string | null;
-  readonly address: string | null;
-  readonly nonce: string;
-  readonly trigger: 'automatic' | 'durable' | 'manual';
-  /** What the receiver answered, as far as it is kept. */
-  readonly answer: Uint8Array | null;
-}
-
-export interface DeliveryView extends DeliverySummary {
-  /** The bytes of every attempt, as text. */
-  readonly body: string;
-  readonly log: readonly DeliveryAttemptView[];
-}
 
 export function presentDelivery(delivery: DeliverySummary): DeliveryBody {
   return {
@@ -69,7 +35,6 @@ function presentAttempt(attempt: DeliveryAttemptView): DeliveryDetailBody['log']
     address: attempt.address,
     nonce: attempt.nonce,
     trigger: attempt.trigger,
-    // A receiver's answer is foreign bytes: text that cannot be decoded shows replacement characters, never breaks the JSON.
     answer: attempt.answer === null ? null : new TextDecoder().decode(attempt.answer),
   };
 }

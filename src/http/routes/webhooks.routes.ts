@@ -1,12 +1,11 @@
-import type { NotificationId, SessionId } from '../../domain/ids.ts';
-import { parseSessionId } from '../../domain/ids.ts';
-import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
+import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
+import type { MerchantWebhooks } from '../../use-cases/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { presentDelivery, presentDeliveryDetail, presentEvent, type DeliverySummary, type DeliveryView } from '../presenters/delivery.presenter.ts';
+import { presentDelivery, presentDeliveryDetail, presentEvent } from '../presenters/delivery.presenter.ts';
 import { PAGINATION_EXAMPLE } from '../schemas/list.example.ts';
-import { DEFAULT_PAGE_SIZE, type Pagination } from '../schemas/list.schema.ts';
+import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { DELIVERY_DETAIL_EXAMPLE, DELIVERY_EXAMPLE, EVENT_FEED_EXAMPLE, REPLAY_EXAMPLE } from '../schemas/webhook.example.ts';
 import {
   delivery,
@@ -18,46 +17,11 @@ import {
   replayBody,
   replayed,
   testWebhookBody,
-  type EventType,
 } from '../schemas/webhook.schema.ts';
 import { refusedField } from '../validation.ts';
 
-type Reader = Pick<Caller, 'merchantId' | 'mode'>;
-
-export interface DeliveryListRequest {
-  readonly page: number;
-  readonly pageSize: number;
-  /** Present in cursor mode; empty for the first page. */
-  readonly cursor?: string;
-  readonly status?: DeliverySummary['status'];
-  readonly eventType?: EventType;
-  readonly sessionId?: SessionId;
-  readonly createdFromSec?: number;
-  readonly createdToSec?: number;
-}
-
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
-export interface WebhookDesk {
-  list(
-    reader: Reader,
-    request: DeliveryListRequest,
-  ): Promise<Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: Pagination }>>;
-  get(reader: Reader, id: NotificationId): Promise<DeliveryView | null>;
-  /** Sends the same event again, whatever became of it. */
-  redeliver(caller: Caller, id: NotificationId): Promise<Outcome<DeliverySummary>>;
-  /** Sends every delivery of a time range again, in order; how many that are. */
-  replay(
-    caller: Caller,
-    range: { readonly fromSec: number; readonly toSec?: number; readonly onlyUndelivered: boolean },
-  ): Promise<Outcome<{ readonly requested: number }>>;
-  /** Sends a sample of an event type to the caller's endpoint. */
-  sendSample(caller: Caller, eventType: EventType): Promise<Outcome<DeliverySummary>>;
-  /** The same events to be fetched instead of received, oldest first; `bodies` as they were sent. */
-  events(
-    reader: Reader,
-    request: { readonly cursor?: string; readonly pageSize: number },
-  ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>>;
-}
+export type WebhookDesk = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events'>;
 
 const TAG = 'Webhooks';
 
