@@ -13,7 +13,6 @@ export class AddressIndex {
   readonly family: AddressFamily;
   readonly #keyWords: number;
   readonly #wanted: Uint32Array;
-  readonly #wantedBytes: Uint8Array;
   /** For chain adapters. */
   readonly isOurs: IsOurs;
   readonly #chunks: Chunk[] = [];
@@ -26,7 +25,6 @@ export class AddressIndex {
     this.family = family;
     this.#keyWords = family === 'solana' ? 8 : 5;
     this.#wanted = new Uint32Array(this.#keyWords);
-    this.#wantedBytes = new Uint8Array(this.#wanted.buffer);
     const has = (address: string): boolean => this.has(address);
     this.isOurs = family === 'solana' ? has : Object.assign(has, { sift: (hexTexts: readonly string[]) => this.#sift(hexTexts) });
   }
@@ -49,8 +47,7 @@ export class AddressIndex {
    * Repeating is harmless; an address of another session is a bug and throws.
    */
   add(address: string, sessionId: SessionId): void {
-    if (!writeAddressKey(this.family, address, this.#wanted, this.#wantedBytes))
-      throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
+    if (!writeAddressKey(this.family, address, this.#wanted)) throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
     const session = packSessionId(sessionId);
     const slot = this.#findSlot();
     const entry = this.#slots[slot]!;
@@ -79,7 +76,7 @@ export class AddressIndex {
   }
 
   #entryOf(address: string): number {
-    if (!writeAddressKey(this.family, address, this.#wanted, this.#wantedBytes) || !this.#isMarked(hashOf(this.#wanted))) return 0;
+    if (!writeAddressKey(this.family, address, this.#wanted) || !this.#isMarked(hashOf(this.#wanted))) return 0;
     return this.#slots[this.#findSlot()]!;
   }
 

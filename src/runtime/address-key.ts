@@ -17,12 +17,12 @@ const SOLANA_BYTES = 32;
 
 /**
  * Writes an address as the words of its bytes, the same for every way to write it: 20 bytes for EVM and TRON, 32 for
- * Solana. `bytes` is the same memory as `words`. False when the text is no address of the family.
+ * Solana. False when the text is no address of the family.
  */
-export function writeAddressKey(family: AddressFamily, text: string, words: Uint32Array, bytes: Uint8Array): boolean {
+export function writeAddressKey(family: AddressFamily, text: string, words: Uint32Array): boolean {
   if (family === 'evm') return text.length === 42 && text.startsWith('0x') && writeHex(text, 2, words);
-  if (family === 'solana') return decodeBase58(text, SOLANA_BYTES) && copy(bytes, 0);
-  if (text.length === 34) return decodeBase58(text, TRON_BYTES) && decoded[0] === TRON_PREFIX && copy(bytes, 1);
+  if (family === 'solana') return decodeBase58(text, SOLANA_BYTES) && copy(words, 0);
+  if (text.length === 34) return decodeBase58(text, TRON_BYTES) && decoded[0] === TRON_PREFIX && copy(words, 1);
   // Logs of java-tron carry 20 bytes without a prefix, its other answers 21 bytes with `41`.
   if (text.length === 40) return writeHex(text, 0, words);
   return text.length === 42 && (text.startsWith('41') || text.startsWith('0x')) && writeHex(text, 2, words);
@@ -67,7 +67,10 @@ function decodeBase58(text: string, length: number): boolean {
   return ones === (zeros < 0 ? length : zeros);
 }
 
-function copy(target: Uint8Array, from: number): boolean {
-  target.set(decoded.subarray(from, from + target.length));
+/** Most significant byte first, as hex reads. */
+function copy(words: Uint32Array, from: number): boolean {
+  for (let word = 0, at = from; word < words.length; word += 1, at += 4) {
+    words[word] = (decoded[at]! << 24) | (decoded[at + 1]! << 16) | (decoded[at + 2]! << 8) | decoded[at + 3]!;
+  }
   return true;
 }

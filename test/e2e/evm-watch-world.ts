@@ -98,8 +98,8 @@ export class WatchWorld {
   }
 
   /** `slotsInAnEpoch` 50 keeps `finalized` a hundred blocks behind, out of the way. */
-  static async create(options: WorldOptions & { readonly slotsInAnEpoch?: number } = {}): Promise<WatchWorld> {
-    const anvil = await Anvil.start({ slotsInAnEpoch: options.slotsInAnEpoch ?? 50 });
+  static async create(options: WorldOptions & { readonly slotsInAnEpoch?: number; readonly pruned?: boolean } = {}): Promise<WatchWorld> {
+    const anvil = await Anvil.start({ slotsInAnEpoch: options.slotsInAnEpoch ?? 50, pruned: options.pruned ?? false });
     try {
       return new WatchWorld(anvil, await anvil.deployToken(6), options);
     } catch (error) {

@@ -32,6 +32,8 @@ export interface AnvilOptions {
   /** `finalized` is the head less twice this; default 1. */
   readonly slotsInAnEpoch?: number;
   readonly port?: number;
+  /** Keeps only the newest states, which makes thousands of blocks cheap and deep reorganisations impossible. Default false. */
+  readonly pruned?: boolean;
   /** Hex block-by-block history of an earlier run (`anvil_dumpState`). */
   readonly state?: string;
 }
@@ -56,6 +58,7 @@ export class Anvil {
     const process = startGuarded(binary, [
       ...['--host', '127.0.0.1', '--port', String(options.port ?? 0), '--chain-id', String(options.chainId ?? 31337)],
       ...['--no-mining', '--order', 'fifo', '--slots-in-an-epoch', String(options.slotsInAnEpoch ?? 1)],
+      ...(options.pruned ? ['--prune-history', '16'] : []),
     ]);
     const port = await new Promise<number>((resolve, reject) => {
       createInterface({ input: process.stdout }).on('line', (line) => {

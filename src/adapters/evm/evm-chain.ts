@@ -18,13 +18,14 @@ export interface EvmChainOptions {
    * With one provider such a transfer stays unconfirmed and `transferAt` throws `ChainUnavailable`.
    */
   readonly confirmWithSecond?: (units: bigint) => boolean;
+  /** How often the heads of all providers are compared, to know which of them lags; default 10,000. */
+  readonly lagProbeMs?: number;
   /** Blocks of the first log range; default 128. */
   readonly initialBlocks?: number;
   /** Blocks of one log range at most, and so the memory one scan takes; default 4,096. */
   readonly maxBlocks?: number;
 }
 
-/** How often the heads of the other providers are asked for, to know their lag. */
 const LAG_PROBE_MS = 10_000;
 
 /** Ethereum, BSC and their like over JSON-RPC. */
@@ -38,14 +39,17 @@ class EvmChain implements Chain {
   readonly #tokens: TokensByAddress;
   readonly #scanner: LogScanner;
   readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #lagProbeMs: number;
   readonly #admitted = new Set<string>();
   #probedAtMs = -Infinity;
+  #highestSeen = 0;
 
   constructor(options: EvmChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
     this.#tokens = tokensByAddress(options.settings.tokens);
     this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
+    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -67,7 +71,13 @@ class EvmChain implements Chain {
   }
 
   async head(): Promise<Block> {
-    this.#probeLag();
+    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareHeads();
+    const head = (await this.#onProvider((provider) => readHead(provider))).value;
+    const isBack = head.number < this.#highestSeen;
+    this.#highestSeen = head.number;
+    if (!isBack || this.#pool.size < 2) return head;
+    // A head that moves back is one provider's trouble more often than the network's.
+    await this.#compareHeads();
     return (await this.#onProvider((provider) => readHead(provider))).value;
   }
 
@@ -117,14 +127,15 @@ class EvmChain implements Chain {
     return this.#pool.run(admitFirst, { preferOtherThan });
   }
 
-  #probeLag(): void {
-    if (this.#pool.size < 2 || performance.now() - this.#probedAtMs < LAG_PROBE_MS) return;
+  /** The pool prefers providers that keep up with the others. Never rejects. */
+  async #compareHeads(): Promise<void> {
+    if (this.#pool.size < 2) return;
     this.#probedAtMs = performance.now();
     const probe = async (provider: RpcProvider): Promise<Block> => {
       await this.#admit(provider);
       return readHead(provider);
     };
-    this.#pool.survey(probe).catch(() => undefined);
+    await this.#pool.survey(probe).catch(() => undefined);
   }
 
   /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */

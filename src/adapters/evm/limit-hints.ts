@@ -18,7 +18,7 @@ const NOT_SERVED =
 const HEX_RANGE = /\[\s*0x[0-9a-f]+\s*,\s*(0x[0-9a-f]+)\s*\]/i;
 /** "range 1000000 exceeds limit of 10000", "up to a 10 block range", "limited to a 10,000 range", "max block range 5000", "up to a 2K block range". */
 const RANGE_CAP =
-  /(?:exceeds? (?:the )?limit of|up to an?|limited to (?:an?|\d+ -)|max(?:imum)?(?: allowed)?(?: is set to)?(?: block)?(?: range)?(?: is set to|:| of| is)?)\s*([\d,]+)(k?)\b/i;
+  /(?:exceeds? (?:the )?limit of|up to an?|limited to (?:an?|\d+ -)|max(?:imum)?(?: allowed)?(?: is set to)?(?: block)?(?: range)?(?: is set to|:| of| is| =)?)\s*([\d,]+)(k?)\b/i;
 const BEHIND =
   /header not found|unknown block|block not found|requested data not available|after last accepted block|beyond (the )?(current )?head|invalid block range params|block range extends beyond/i;
 

@@ -144,7 +144,8 @@ export function retryAfterMs(header: string | string[] | undefined, nowMs = Date
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(text.trim())) return Number(text) * 1000;
-  const dateMs = Date.parse(text);
+  // Date.parse reads even "-1" as some date; a real one names its zone.
+  const dateMs = text.endsWith('GMT') ? Date.parse(text) : NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 

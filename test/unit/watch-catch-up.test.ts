@@ -1,0 +1,203 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
+import type { DepositFacts } from '../../src/domain/events/session-events.ts';
+import type { Block, Chain, Transfer } from '../../src/ports/chain.ts';
+import { WrongChain } from '../../src/ports/chain.ts';
+import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
+import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../src/processes/watch-chain-types.ts';
+import { AddressIndex } from '../../src/runtime/address-index.ts';
+import { localSettings } from '../support/anvil.ts';
+
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
+const SESSION = `cs_${'a'.repeat(32)}` as never;
+const START_SEC = 1_800_000_000;
+const FINALITY = 64;
+
+const blockOf = (number: number): Block => ({
+  number,
+  hash: `0x${number.toString(16)}`,
+  parentHash: `0x${(number - 1).toString(16)}`,
+  timeSec: START_SEC + number * 12,
+});
+
+/** A chain without forks whose every `payEvery`th block pays us; it counts what is asked of it. */
+class StraightChain implements Chain {
+  readonly network = 'ethereum';
+  readonly mode = 'test';
+  readonly settings = localSettings(TOKEN);
+  readonly scans: [from: number, to: number][] = [];
+  headNumber: number;
+  verdict: Error | null = null;
+  readonly #payEvery: number;
+  readonly #maxRange: number;
+
+  constructor(headNumber: number, payEvery: number, maxRange: number) {
+    this.headNumber = headNumber;
+    this.#payEvery = payEvery;
+    this.#maxRange = maxRange;
+  }
+
+  async verify(): Promise<void> {
+    if (this.verdict) throw this.verdict;
+  }
+
+  async head(): Promise<Block> {
+    return blockOf(this.headNumber);
+  }
+
+  async finalized(): Promise<Block> {
+    return blockOf(Math.max(0, this.headNumber - FINALITY));
+  }
+
+  async blockAt(number: number): Promise<Block | null> {
+    return number <= this.headNumber ? blockOf(number) : null;
+  }
+
+  async scan(from: number, to: number): Promise<{ transfers: Transfer[]; lastBlock: Block; providers: string[] }> {
+    const end = Math.min(to, from + this.#maxRange - 1);
+    this.scans.push([from, end]);
+    const transfers: Transfer[] = [];
+    for (let number = from; number <= end; number += 1) if (number % this.#payEvery === 0) transfers.push(this.#transferIn(number));
+    return { transfers, lastBlock: blockOf(end), providers: ['p'] };
+  }
+
+  async transferAt(txHash: string): Promise<Transfer> {
+    return this.#transferIn(Number(txHash));
+  }
+
+  async close(): Promise<void> {}
+
+  #transferIn(number: number): Transfer {
+    return {
+      tokenAddress: TOKEN,
+      tokenUnits: 1_000_000n,
+      fromAddress: null,
+      toAddress: OURS,
+      txHash: `0x${number.toString(16)}`,
+      logIndex: 0,
+      block: blockOf(number),
+    };
+  }
+}
+
+let watcher: ChainWatcher;
+afterEach(() => watcher.stop());
+
+function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<WatchChainDeps> = {}, options: Partial<WatchChainOptions> = {}) {
+  const recorded: DepositFacts[] = [];
+  const confirmed: number[] = [];
+  const ranges: RangeScanned['data'][] = [];
+  const addresses = new AddressIndex('evm');
+  addresses.add(OURS, SESSION);
+  watcher = new ChainWatcher(
+    {
+      chain,
+      addresses,
+      clock: { nowMs: () => START_SEC * 1000 },
+      deposits: {
+        record: async (_id, facts) => void recorded.push(facts),
+        confirm: async (_id, data) => void confirmed.push(data.blockNumber),
+        revert: async () => expect.unreachable(),
+      },
+      coverage: { lastCovered: async () => covered, record: async (range) => void ranges.push(range) },
+      finalityRuleOf: () => ({ kind: 'finalized' }),
+      pendingDeposits: async () => [],
+      ...change,
+    },
+    { pollIntervalMs: 5, maxScanBlocks: 500, ...options },
+  );
+  return { recorded, confirmed, ranges };
+}
+
+const coveredAt = (number: number): CoveredBlock => ({ block: number, hash: blockOf(number).hash, timeSec: blockOf(number).timeSec });
+
+describe('ten thousand blocks behind', () => {
+  test('every block is read, once up to finality, oldest first, in bounded ranges', async () => {
+    const chain = new StraightChain(11_000, 100, 300);
+    const { recorded, ranges } = watch(chain, coveredAt(1_000));
+    await watcher.start();
+    await watcher.stop();
+    const final = chain.scans.filter(([, to]) => to <= 11_000 - FINALITY);
+    expect(final[0]![0]).toBe(1_001);
+    for (const [index, [from]] of final.entries()) if (index > 0) expect(from).toBe(final[index - 1]![1] + 1);
+    expect(Math.max(...chain.scans.map(([from, to]) => to - from + 1))).toBeLessThanOrEqual(500);
+    expect(recorded.map(({ blockNumber }) => blockNumber)).toEqual(Array.from({ length: 100 }, (_, index) => 1_100 + index * 100));
+    expect(ranges.at(-1)).toMatchObject({ toBlock: 11_000 - FINALITY, toBlockTimeSec: blockOf(11_000 - FINALITY).timeSec });
+    expect(watcher.scannedToSec()).toBe(blockOf(11_000).timeSec);
+  });
+
+  test('the payments found on the way are confirmed, those above finality wait', async () => {
+    const { confirmed } = watch(new StraightChain(3_050, 100, 300), coveredAt(1_000));
+    await watcher.start();
+    expect(confirmed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 19 }, (_, index) => 1_100 + index * 100));
+  });
+
+  test('the coverage is written in few events that join without a gap', async () => {
+    const { ranges } = watch(new StraightChain(11_000, 1_000, 300), coveredAt(1_000), {}, { coverageIntervalMs: 3_600_000 });
+    await watcher.start();
+    await watcher.stop();
+    expect(ranges.length).toBe(2);
+    expect(ranges[0]!.fromBlock).toBe(1_001);
+    expect(ranges[1]!.fromBlock).toBe(ranges[0]!.toBlock + 1);
+  });
+});
+
+describe('a first start', () => {
+  test('begins before the oldest session and writes the durable cursor at once', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    const oldest = blockOf(40_000).timeSec;
+    const { ranges } = watch(
+      chain,
+      null,
+      { clock: { nowMs: () => blockOf(50_000).timeSec * 1000 }, oldestSessionSec: () => oldest },
+      { maxScanBlocks: 100_000 },
+    );
+    await watcher.start();
+    const [first] = ranges;
+    expect(first).toMatchObject({ fromBlock: first!.toBlock });
+    expect(first!.toBlockTimeSec).toBeLessThan(oldest);
+    expect(first!.toBlock).toBeGreaterThan(39_900);
+  });
+
+  test('without any session begins at the newest final block that is old enough', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    const { ranges } = watch(chain, null, { clock: { nowMs: () => blockOf(50_000).timeSec * 1000 } });
+    await watcher.start();
+    expect(ranges[0]!.toBlock).toBe(50_000 - FINALITY);
+  });
+});
+
+describe('a watcher', () => {
+  test('reads nothing from another chain', async () => {
+    const chain = new StraightChain(100, 10, 300);
+    chain.verdict = new WrongChain('serves chain 1 instead of 31337');
+    const { ranges } = watch(chain, null);
+    await expect(watcher.start()).rejects.toThrow(WrongChain);
+    expect([chain.scans, ranges]).toEqual([[], []]);
+  });
+
+  test('matches no block before all addresses given out by then are known', async () => {
+    const chain = new StraightChain(1_000, 100_000, 300);
+    let headAsked = 0;
+    const order: string[] = [];
+    chain.head = async () => ((headAsked += 1), order.push('head'), blockOf(chain.headNumber));
+    const scan = chain.scan.bind(chain);
+    chain.scan = async (from, to) => (order.push('scan'), scan(from, to));
+    watch(chain, coveredAt(900), { addressesComplete: async () => void order.push('complete') });
+    await watcher.start();
+    expect(headAsked).toBe(1);
+    expect(order.slice(0, 3)).toEqual(['head', 'complete', 'scan']);
+  });
+
+  test('does not take a node that still synchronises for a reorganisation', async () => {
+    const reorgs: unknown[] = [];
+    const troubles: unknown[] = [];
+    const chain = new StraightChain(500, 100, 300);
+    watch(chain, coveredAt(900), { observer: { onReorg: (reorg) => reorgs.push(reorg), onTrouble: ({ error }) => troubles.push(error) } });
+    await watcher.start();
+    expect(reorgs).toEqual([]);
+    expect(String(troubles[0])).toMatch(/does not have block 900 yet/);
+    expect(chain.scans).toEqual([]);
+  });
+});
