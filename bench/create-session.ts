@@ -54,7 +54,7 @@ export async function measureCreateSession(
     }
     return rowsOf(candidates, results);
   } finally {
-    for (const { child } of running) child.kill();
+    for (const { child } of running) child.disconnect();
   }
 }
 

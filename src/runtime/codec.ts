@@ -79,8 +79,19 @@ export function encodeEvent({ id, stream, revision, atMs, event, metadata }: Eve
   return { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hash('sha256', text, 'hex') };
 }
 
+/** Several subscribers meet the same record one after the other; it is read once for all of them. */
+const decoded = new WeakMap<RecordedEvent, StoredEvent<DomainEvent>>();
+
 /** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */
 export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
+  const known = decoded.get(recorded);
+  if (known) return known;
+  const stored = decode(recorded);
+  decoded.set(recorded, stored);
+  return stored;
+}
+
+function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const { stream, revision, position, id, type, version, atMs } = recorded;
   const data = upcast(recorded, JSON.parse(recorded.data));
   const metadata = JSON.parse(recorded.metadata) as EventMetadata;

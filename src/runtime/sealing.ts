@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 /*
@@ -20,6 +20,8 @@ export interface MasterKey {
   readonly id: string;
   readonly material: KeyObject;
   readonly sealing: KeyObject;
+  /** Keys the HMAC that gives each subject its data key. */
+  readonly personal: KeyObject;
 }
 
 /** The first one seals, all of them open. */
@@ -72,7 +74,8 @@ export function masterKeyOf(bytes: Uint8Array): MasterKey {
   return {
     id: Buffer.from(hkdfSync('sha256', material, '', 'quittance/key-id/v1', KEY_ID_BYTES)).toString('hex'),
     material,
-    sealing: derive(material, '', 'quittance/sealing/v1'),
+    sealing: derive(material, 'quittance/sealing/v1'),
+    personal: derive(material, 'quittance/personal-data/v1'),
   };
 }
 
@@ -92,14 +95,14 @@ export function createPersonalSealer(masterKeys: MasterKeys): PersonalSealer {
   };
 }
 
-/** The data key of one subject: useless without the master key, gone with the salt. */
-export function personalDataKey(masterKey: MasterKey, salt: Uint8Array, subject: string): KeyObject {
+/** The data key of one subject (32 bytes): useless without the master key, gone with the salt. One HMAC, since every session needs one. */
+export function personalDataKey(masterKey: MasterKey, salt: Uint8Array, subject: string): Buffer {
   if (salt.length !== KEY_BYTES) throw new RangeError(`a salt has ${KEY_BYTES} bytes`);
-  return derive(masterKey.material, salt, `quittance/personal-data/v1|${subject}`);
+  return createHmac('sha256', masterKey.personal).update(salt).update(subject).digest();
 }
 
-function derive(key: KeyObject, salt: Uint8Array | string, purpose: string): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', key, salt, purpose, KEY_BYTES)));
+function derive(key: KeyObject, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)));
 }
 
 function keyOf(masterKeys: MasterKeys, id: string): MasterKey {
@@ -110,7 +113,7 @@ function keyOf(masterKeys: MasterKeys, id: string): MasterKey {
 
 const additionalData = (keyId: string, context: string): Buffer => Buffer.from(`${VERSION}|${keyId}|${context}`, 'utf8');
 
-function encrypt(keyId: string, key: KeyObject, plain: Uint8Array, context: string): string {
+function encrypt(keyId: string, key: KeyObject | Buffer, plain: Uint8Array, context: string): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(additionalData(keyId, context));
@@ -118,7 +121,7 @@ function encrypt(keyId: string, key: KeyObject, plain: Uint8Array, context: stri
   return `${VERSION}.${keyId}.${nonce.toString('base64url')}.${body.toString('base64url')}`;
 }
 
-function decrypt(sealed: string, keyFor: (keyId: string) => KeyObject, context: string): Buffer {
+function decrypt(sealed: string, keyFor: (keyId: string) => KeyObject | Buffer, context: string): Buffer {
   const [, keyId, nonce, body] = SEALED.exec(sealed) ?? [];
   if (keyId === undefined || nonce === undefined || body === undefined) throw new CannotOpen('not a sealed text of a known version');
   const bytes = Buffer.from(body, 'base64url');

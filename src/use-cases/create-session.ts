@@ -1,4 +1,4 @@
-import type { FinalityRule, PaymentOption, RateLock, SessionCreated } from '../domain/events/session-events.ts';
+import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../domain/events/session-events.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
 import { amountOf, convertRoundingUp, formatAmount, isCoin, type Coin } from '../domain/money.ts';
@@ -137,7 +137,8 @@ function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigi
   return quick ? { kind: 'confirmations', confirmations: policy.ethereumConfirmations } : { kind: 'finalized' };
 }
 
-const personalOf = (input: CreateSessionInput) => ({
+/** What is sealed with the session's erasable key. */
+export const personalOf = (input: CreateSessionInput): SessionPersonalData => ({
   ...(input.description !== undefined && { description: input.description }),
   ...(input.lineItems !== undefined && { lineItems: input.lineItems }),
   ...(input.metadata !== undefined && { metadata: input.metadata }),

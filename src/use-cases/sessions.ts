@@ -4,7 +4,7 @@ import { sessionStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
-import { createSession, type CreateSessionDeps } from './create-session.ts';
+import { createSession, personalOf, type CreateSessionDeps } from './create-session.ts';
 import type { Caller, CreateSessionInput, MerchantApi, Outcome, PayerApi, RefundInput } from './merchant-api.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './session-view.ts';
@@ -36,7 +36,8 @@ export class Sessions implements MerchantApi, PayerApi {
     const facts = created.value.context.created!;
     const addresses = new Map(facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]));
     this.#deps.onAddressesGiven(facts.mode, facts.sessionId, [...addresses.values()]);
-    return { ok: true, value: await this.#view(created.value), repeated: created.repeated ?? false };
+    const view = created.repeated ? await this.#view(created.value) : sessionView(created.value, facts.personal === null ? null : personalOf(input));
+    return { ok: true, value: view, repeated: created.repeated ?? false };
   }
 
   async getSession(reader: Reader, id: SessionId): Promise<SessionView | null> {

@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateMnemonic, mnemonicToSeedSync } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { HDKey } from '@scure/bip32';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
+import { openEmbedded } from '../../src/composition/embedded.ts';
+import { startService } from '../../src/composition/service.ts';
+import { readConfig } from '../../src/config.ts';
+import type { ApiKeyId } from '../../src/domain/ids.ts';
+import { knownNetwork } from '../../src/domain/known-networks.ts';
+import { merchantStream } from '../../src/domain/streams.ts';
+import { createLogger } from '../../src/ops/logger.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { createSealer, parseMasterKeys } from '../../src/runtime/sealing.ts';
+import { apiSecretContext, hashOfKey } from '../../src/use-cases/merchants-credentials.ts';
+
+/* The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. */
+const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
+const masterKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
+const log = createLogger('error');
+const config = readConfig({ DATA_DIR: dataDir, PORT: '0', OPS_PORT: '0', RATE_LIMIT_PER_KEY: '1000000' });
+const storage = await openEmbedded(dataDir, { clock: systemClock, random: nodeRandom, log, onFatal: (error) => process.stderr.write(`${error.message}\n`) });
+const xpub = HDKey.fromMasterSeed(mnemonicToSeedSync(generateMnemonic(wordlist))).derive("m/44'/60'/0'/0").publicExtendedKey;
+const derivation = startHdDerivation();
+const networks = [knownNetwork('test', 'ethereum'), knownNetwork('test', 'bsc')];
+const service = await startService({
+  config,
+  storage,
+  masterKeys,
+  clock: systemClock,
+  random: nodeRandom,
+  log,
+  derivers: [derivation.deriver('test', 'evm', xpub)],
+  chains: [],
+  networks: () => networks,
+  rateProviders: ['static'],
+  webhookRules: { allowInsecure: true, ownHosts: [] },
+  testWallet: null,
+});
+
+const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', mode: 'test' });
+if (!merchant.ok) throw new Error(merchant.refusal.message);
+const merchantId = merchant.value.id;
+const keyId = 'key_benchbenchbenchbench' as ApiKeyId;
+const sealedSecret = createSealer(masterKeys).seal(Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
+const key = { merchantId, keyId, mode: 'test' as const, keyHash: hashOfKey(process.env.BENCH_API_KEY!), hint: 'sk_test_...', sealedSecret };
+await service.core.merchantHandler.execute(merchantStream(merchantId), { type: 'IssueKey', key }, { correlationId: 'bench', actor: 'operator' });
+await service.core.directory.catchUp();
+
+process.on('disconnect', () => {
+  void service.close().finally(() => {
+    rmSync(dataDir, { recursive: true, force: true });
+    process.exit(0);
+  });
+});
+process.send?.({ port: Number(new URL(service.baseUrl).port) });
