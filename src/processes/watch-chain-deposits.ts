@@ -20,12 +20,15 @@ interface Tracked {
   /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
   rewound: boolean;
   absences: number;
+  /** Not looked at before (`performance.now()`): its providers disagreed. */
+  notBeforeMs: number;
 }
 
 /** Looks in a row that must find a transfer gone before it is reverted: a provider's one stale answer must not undo a payment. */
 const ABSENCES_NEEDED = 2;
 /** While its very block is still in the chain, the transfer cannot have left: the provider must insist. */
 const ABSENCES_NEEDED_IN_SAME_BLOCK = 5;
+const DISPUTE_PAUSE_MS = 5_000;
 /** Commands and look-ups at a time. */
 const CONCURRENCY = 32;
 
@@ -54,7 +57,7 @@ export class TrackedDeposits {
   /** Takes up what an earlier run left. */
   restore(pending: readonly PendingDeposit[], rewound: boolean): void {
     for (const { sessionId, facts, rule, status } of pending) {
-      this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status, settled: false, suspect: rewound, rewound, absences: 0 });
+      this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status, settled: false, suspect: rewound, rewound, absences: 0, notBeforeMs: 0 });
     }
   }
 
@@ -87,7 +90,17 @@ export class TrackedDeposits {
     if (known) await this.#revert(known, facts.blockNumber);
     await this.#deps.deposits.record(sessionId, facts);
     const rule = await this.#deps.finalityRuleOf(sessionId, facts.network);
-    this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status: 'detected', settled: false, suspect: false, rewound: false, absences: 0 });
+    this.#tracked.set(facts.depositKey, {
+      sessionId,
+      facts,
+      rule,
+      status: 'detected',
+      settled: false,
+      suspect: false,
+      rewound: false,
+      absences: 0,
+      notBeforeMs: 0,
+    });
     return true;
   }
 
@@ -130,6 +143,7 @@ export class TrackedDeposits {
       } catch (error) {
         // One transfer that the providers dispute must not hold up the others.
         if (!(error instanceof ChainUnavailable)) throw error;
+        deposit.notBeforeMs = performance.now() + DISPUTE_PAUSE_MS;
         this.#deps.observer?.onAnomaly?.({ kind: 'disputed', depositKey: deposit.facts.depositKey, error });
       }
     });
@@ -179,7 +193,8 @@ export class TrackedDeposits {
   }
 }
 
-function isDue({ suspect, settled, status, rule, facts }: Tracked, view: ChainView): boolean {
+function isDue({ suspect, settled, status, rule, facts, notBeforeMs }: Tracked, view: ChainView): boolean {
+  if (performance.now() < notBeforeMs) return false;
   if (suspect) return true;
   if (settled) return false;
   return status === 'detected' ? isFinalEnough(rule, facts.blockNumber, view) : facts.blockNumber <= view.finalizedNumber;

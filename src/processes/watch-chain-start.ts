@@ -1,6 +1,5 @@
 import { ChainUnavailable } from '../ports/chain.ts';
 import type { Block, Chain } from '../ports/chain.ts';
-import { toSec } from '../ports/clock.ts';
 import type { WatchChainDeps } from './watch-chain-types.ts';
 
 export interface StartPoint {
@@ -14,16 +13,19 @@ export interface StartPoint {
 const CLOCK_MARGIN_SEC = 60;
 
 /**
- * Where reading begins: at the durable cursor, or on a first start before the oldest session and the present moment,
- * whichever is earlier, so that no session exists whose time was not read. A durable cursor that this chain does not know
+ * Where reading begins: at the durable cursor, or on a first start before the oldest session and the start of this process
+ * (`nowSec`), whichever is earlier, so that no session exists whose time was not read. A durable cursor that this chain does not know
  * means a reorganisation beyond finality or, in the sandbox, a node that came back a little behind: reading then begins
  * `deepBlocks` below.
  */
-export async function findStart(deps: WatchChainDeps, options: { readonly sandbox: boolean; readonly deepBlocks: number }): Promise<StartPoint> {
+export async function findStart(
+  deps: WatchChainDeps,
+  options: { readonly sandbox: boolean; readonly deepBlocks: number; readonly nowSec: number },
+): Promise<StartPoint> {
   const { chain } = deps;
   const covered = await deps.coverage.lastCovered();
   if (covered === null) {
-    const nowSec = toSec(deps.clock.nowMs());
+    const { nowSec } = options;
     return { kind: 'fresh', block: await lastBlockBefore(chain, Math.min(deps.oldestSessionSec?.() ?? nowSec, nowSec) - CLOCK_MARGIN_SEC) };
   }
   const block = await chain.blockAt(covered.block);

@@ -72,7 +72,12 @@ export interface WatchChainDeps {
 export interface WatchChainOptions {
   /** How often the head is asked for. */
   readonly pollIntervalMs: number;
-  /** A local chain: a node that comes back a little behind the ledger is mended without an alarm. Default false. */
+  /**
+   * A local chain, whose node may come back a little behind the ledger after a kill. That is mended without an alarm: reading
+   * begins again below, deposits that were only seen and are gone are reverted as in any reorganisation, and those that were
+   * final stay final, since their webhooks are out and nobody can be blamed for a test chain. A reorganisation of a node
+   * that did not get shorter is still one. Default false.
+   */
   readonly sandbox?: boolean;
   /** Blocks asked for in one scan; the adapter may read fewer. Default 2,000. */
   readonly maxScanBlocks?: number;

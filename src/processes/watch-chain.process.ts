@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WrongChain } from '../ports/chain.ts';
 import type { Block, ScanResult } from '../ports/chain.ts';
+import { toSec } from '../ports/clock.ts';
 import { CoverageLog } from './watch-chain-coverage.ts';
 import { TrackedDeposits } from './watch-chain-deposits.ts';
 import { depositKeyOf } from './watch-chain-facts.ts';
@@ -9,6 +10,7 @@ import { findStart } from './watch-chain-start.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './watch-chain-types.ts';
 
 const LONGEST_PAUSE_MS = 15_000;
+const STOP_GRACE_MS = 5_000;
 /** So many final blocks unread are a gap to catch up with, which is read once; fewer are read twice as ever. */
 const GAP_BLOCKS = 64;
 
@@ -27,6 +29,7 @@ export class ChainWatcher {
   readonly #coverage: CoverageLog;
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #stopping = new AbortController();
+  readonly #createdSec: number;
   #running: Promise<void> = Promise.resolve();
   #scanned: Block | null = null;
   #covered: Block | null = null;
@@ -40,6 +43,7 @@ export class ChainWatcher {
   constructor(deps: WatchChainDeps, options: WatchChainOptions) {
     this.#deps = deps;
     this.#options = { sandbox: false, maxScanBlocks: 2_000, secondReadingMs: 15_000, coverageIntervalMs: 60_000, deepBlocks: 256, ...options };
+    this.#createdSec = toSec(deps.clock.nowMs());
     this.#deposits = new TrackedDeposits(deps);
     this.#coverage = new CoverageLog(deps, this.#options.coverageIntervalMs);
   }
@@ -54,9 +58,10 @@ export class ChainWatcher {
     this.#running = this.#loop();
   }
 
+  /** Waits for the running tick, but not for providers that do not answer. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running;
+    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
     await this.#coverage.write();
   }
 
@@ -155,7 +160,7 @@ export class ChainWatcher {
 
   async #begin(): Promise<void> {
     const { sandbox, deepBlocks } = this.#options;
-    const start = await findStart(this.#deps, { sandbox, deepBlocks });
+    const start = await findStart(this.#deps, { sandbox, deepBlocks, nowSec: this.#createdSec });
     const pending = await this.#deps.pendingDeposits();
     this.#deposits.restore(pending, sandbox);
     if (start.kind === 'replaced') {

@@ -50,6 +50,12 @@ describe('a log', () => {
     );
   });
 
+  test('of money minted to us names no payer: nobody can be refunded at the zero address', () => {
+    const minted = log({ topics: [TRANSFER_TOPIC, `0x${'0'.repeat(64)}`, log().topics[2]!] });
+    expect(isOurTransfer(minted, tokens, isOurs)).toBe(true);
+    expect(toTransfer(minted, tokens, block).fromAddress).toBeNull();
+  });
+
   const [topic, from, to] = log().topics as [string, string, string];
   test.each<[string, Partial<RawLog>]>([
     ['to somebody else', { topics: [topic, from, from] }],

@@ -160,6 +160,23 @@ describe('a first start', () => {
     expect(first!.toBlock).toBeGreaterThan(39_900);
   });
 
+  test('counts from the start of the process, however long the chain could not be reached', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    let nowSec = blockOf(45_000).timeSec;
+    let isUp = false;
+    const head = chain.head.bind(chain);
+    chain.head = async () => {
+      if (!isUp) throw new Error('down');
+      return head();
+    };
+    const { ranges } = watch(chain, null, { clock: { nowMs: () => nowSec * 1000 } }, { maxScanBlocks: 100_000 });
+    await watcher.start();
+    nowSec = blockOf(50_000).timeSec;
+    isUp = true;
+    await expect.poll(() => ranges.length).toBeGreaterThan(0);
+    expect(ranges[0]!.toBlockTimeSec).toBeLessThan(blockOf(45_000).timeSec);
+  });
+
   test('without any session begins at the newest final block that is old enough', async () => {
     const chain = new StraightChain(50_000, 1_000_000, 300);
     const { ranges } = watch(chain, null, { clock: { nowMs: () => blockOf(50_000).timeSec * 1000 } });

@@ -41,7 +41,8 @@ export function toTransfer(log: RawLog, tokens: TokensByAddress, block: Block): 
   return {
     tokenAddress: tokens.get(log.address.toLowerCase())!.address,
     tokenUnits: BigInt(log.data),
-    fromAddress: getAddress(`0x${log.topics[1]!.slice(26)}`),
+    // Freshly minted money, as bridges deliver it, has no payer to give it back to.
+    fromAddress: /^0x0+$/.test(log.topics[1]!) ? null : getAddress(`0x${log.topics[1]!.slice(26)}`),
     toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
     txHash: log.transactionHash.toLowerCase(),
     logIndex: fromQuantity(log.logIndex, 'log index'),
