@@ -4,9 +4,13 @@ import { isCoin, parseAmount } from '../domain/money.ts';
 import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
+import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
+import { toSec } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
+import { sessionTimeline } from '../use-cases/timeline.ts';
 import type { Core } from './core.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
@@ -14,6 +18,7 @@ import { CommandRefused, optionalText, requiredText, type AdminArguments, type A
 /** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
 export interface AdminParts {
   readonly core: Pick<Core, 'merchants' | 'personal'>;
+  readonly store: EventStore;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
   /** Further commands by name. */
@@ -50,8 +55,12 @@ function webhookCommands(merchants: Merchants): AdminCommands {
   };
 }
 
-function sessionCommands({ core, testWallet }: AdminParts): AdminCommands {
+function sessionCommands({ core, store, testWallet }: AdminParts): AdminCommands {
   return {
+    'session.explain': async (args) => {
+      const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
+      return timeline ? json(presentTimeline(timeline)) : refusedWith('no such session');
+    },
     'session.forget': async (args) => {
       const id = sessionIdOf(args);
       await core.personal.erase(id);

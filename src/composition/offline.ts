@@ -46,7 +46,7 @@ export async function runOffline(config: Config, log: Logger, command: string, a
       },
       log,
     );
-    const run = adminCommands({ core, testWallet: null })[command];
+    const run = adminCommands({ core, store: storage.store, testWallet: null })[command];
     if (!run) throw new CommandRefused('this command needs the running service: start it first');
     const answer = await run(args);
     await core.close();

@@ -138,7 +138,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry, health });
   const admin = await serveAdmin(
     config.DATA_DIR,
-    adminCommands({ core, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
+    adminCommands({ core, store, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
   );
   addHealth(health, watched, runner);
   health.started();

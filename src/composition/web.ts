@@ -6,10 +6,11 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
 import type { Logger } from '../ops/logger.ts';
-import type { Clock } from '../ports/clock.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ProjectionRunner } from '../runtime/projection-runner.ts';
 import { Lists } from '../use-cases/lists.ts';
+import { sessionTimeline } from '../use-cases/timeline.ts';
 import type { Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
 import { listRecords } from './list-records.ts';
@@ -65,6 +66,7 @@ export function createWebApp(parts: WebParts): Express {
     networks,
     deepLinks,
     settings: core.merchants,
+    timeline: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null),
     ...(testWallet && { sandbox: testWallet.desk }),
     mounts: [(app) => app.use(checkout)],
   });

@@ -18,6 +18,7 @@ import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
 import { sandboxRoutes, type SandboxDesk } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
+import { timelineRoutes, type TimelineReader } from './routes/timeline.routes.ts';
 import { webhookRoutes, type WebhookDesk } from './routes/webhooks.routes.ts';
 import { createUnmatched } from './unmatched.ts';
 
@@ -29,6 +30,7 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Absent parts leave their routes out. */
   readonly settings?: OwnSettings;
   readonly webhooks?: WebhookDesk;
+  readonly timeline?: TimelineReader;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxDesk;
   readonly rateLimiter: RateLimiter;
@@ -88,6 +90,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...refundRoutes(options.api, refund),
     ...listRoutes(options.lists),
     ...(options.settings ? merchantRoutes(options.settings) : []),
+    ...(options.timeline ? timelineRoutes(options.timeline) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];
