@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { Registry, collectDefaultMetrics } from 'prom-client';
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
-import { HttpWebhookSender } from '../adapters/webhook-http/http-webhook-sender.ts';
 import { vetWebhookUrl, type UrlRules } from '../adapters/webhook-http/webhook-url.ts';
 import { serveAdmin } from '../cli/admin-server.ts';
 import type { AdminCommands } from '../cli/admin-commands.ts';
@@ -19,25 +18,23 @@ import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import { systemTimers } from '../ports/timers.ts';
-import { DeliverWebhooks } from '../processes/deliver-webhooks.process.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
 import { startAddressPool } from '../runtime/address-pool.ts';
 import { ProjectionRunner } from '../runtime/projection-runner.ts';
 import { createPersonalSealer, createSealer, type MasterKeys } from '../runtime/sealing.ts';
-import { MerchantEndpoints } from '../use-cases/merchants-endpoints.ts';
-import { createDeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { sessionStream } from '../domain/streams.ts';
 import { addressIndex } from '../../projections/address-index.projection.ts';
 import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
 import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
 import { sessionView } from '../../projections/session-view.projection.ts';
+import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
 import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { startCore, type Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { createWebApp } from './web.ts';
+import { startWebhooks, webhookCommands } from './webhooks.ts';
 
 export interface ServiceParts {
   readonly config: Config;
@@ -65,7 +62,7 @@ export interface RunningService {
 }
 
 /** The projections of the read side; each rebuilds from the ledger alone. */
-export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock] as const;
+export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock, webhookDeliveries] as const;
 
 const BURST_SECONDS = 5;
 const CLOSE_GRACE_MS = 5_000;
@@ -115,30 +112,21 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: testWallet !== null }));
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
   const expiry = startExpiry(config, core, watched, clock, random, log);
-  const sender = new HttpWebhookSender(parts.webhookRules);
-  const webhooks = new DeliverWebhooks({
-    store,
-    readModel,
-    handler: createDeliveryHandler({ store, clock, random, notificationIds: core.notificationIds }),
-    directory: new MerchantEndpoints(core.directory, core.merchantHandler),
-    sender,
-    answers: storage.answers,
-    timers: systemTimers,
-    random,
-    log,
-    headerPrefix: config.HEADER_PREFIX,
-  });
-  await webhooks.start();
+  const caughtUp = async (): Promise<void> => {
+    const head = await store.head();
+    if (head !== null) await runner.caughtUpTo(head);
+  };
+  const webhooks = await startWebhooks({ core, store, readModel, answers: storage.answers, clock, random, log, rules: parts.webhookRules, headerPrefix: config.HEADER_PREFIX, caughtUp });
   const rateLimiter = config.RATE_LIMIT_PER_KEY === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec: config.RATE_LIMIT_PER_KEY, burst: config.RATE_LIMIT_PER_KEY * BURST_SECONDS });
   const confirmationsOf = (mode: Mode, network: Network, block: number): number => {
     const head = watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status().headBlock;
     return head === null || head === undefined ? 0 : Math.max(0, head - block + 1);
   };
-  const web = await listen(config, (publicUrl) => createWebApp({ config, publicUrl, core, storage, runner, rateLimiter, clock, log, networks: parts.networks, confirmationsOf, testWallet }));
+  const web = await listen(config, (publicUrl) => createWebApp({ config, publicUrl, core, storage, caughtUp, webhooks: webhooks.desk, rateLimiter, clock, log, networks: parts.networks, confirmationsOf, testWallet }));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry, health });
   const admin = await serveAdmin(
     config.DATA_DIR,
-    adminCommands({ core, store, testWallet, more: parts.moreAdmin?.(core) ?? {} }),
+    adminCommands({ core, store, testWallet, more: { ...webhookCommands(core, webhooks.desk, random), ...parts.moreAdmin?.(core) } }),
   );
   addHealth(health, watched, runner);
   health.started();
@@ -152,8 +140,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       await Promise.all([closeServer(web.server), closeServer(admin)]);
       await expiry.close();
       await Promise.all(watched.map(({ watcher }) => watcher.stop()));
-      await webhooks.stop();
-      await sender.close();
+      await webhooks.close();
       await core.close();
       await runner.stop();
       await addresses.close();

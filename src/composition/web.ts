@@ -5,10 +5,10 @@ import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
+import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
 import type { Logger } from '../ops/logger.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import type { ProjectionRunner } from '../runtime/projection-runner.ts';
 import { Lists } from '../use-cases/lists.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
 import type { Core } from './core.ts';
@@ -21,7 +21,8 @@ export interface WebParts {
   readonly publicUrl: string;
   readonly core: Core;
   readonly storage: EmbeddedStorage;
-  readonly runner: ProjectionRunner;
+  readonly caughtUp: () => Promise<unknown>;
+  readonly webhooks: WebhookDesk;
   readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   readonly log: Logger;
@@ -52,10 +53,7 @@ export function createWebApp(parts: WebParts): Express {
       presenter: { publicUrl, networks, deepLinks },
       networks,
       confirmationsOf: parts.confirmationsOf,
-      caughtUp: async () => {
-        const head = await parts.storage.store.head();
-        if (head !== null) await parts.runner.caughtUpTo(head);
-      },
+      caughtUp: parts.caughtUp,
     }),
     rateLimiter: parts.rateLimiter,
     clock,
@@ -66,6 +64,7 @@ export function createWebApp(parts: WebParts): Express {
     networks,
     deepLinks,
     settings: core.merchants,
+    webhooks: parts.webhooks,
     timeline: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null),
     ...(testWallet && { sandbox: testWallet.desk }),
     mounts: [(app) => app.use(checkout)],

@@ -1,0 +1,110 @@
+import { createSecretKey } from 'node:crypto';
+import { HttpWebhookSender } from '../adapters/webhook-http/http-webhook-sender.ts';
+import type { UrlRules } from '../adapters/webhook-http/webhook-url.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
+import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
+import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { JsonValue, ReadModel } from '../ports/read-model.ts';
+import { systemTimers } from '../ports/timers.ts';
+import { DeliverWebhooks } from '../processes/deliver-webhooks.process.ts';
+import { Idempotency } from '../use-cases/idempotency.ts';
+import type { Caller, Outcome } from '../use-cases/merchant-api.ts';
+import { MerchantEndpoints } from '../use-cases/merchants-endpoints.ts';
+import { createDeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
+import { MerchantWebhooks } from '../use-cases/webhooks.ts';
+import type { Core } from './core.ts';
+
+export interface WebhookParts {
+  readonly core: Core;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly answers: DeliveryAnswers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly rules: UrlRules;
+  readonly headerPrefix: string;
+  readonly caughtUp: () => Promise<unknown>;
+}
+
+export interface RunningWebhooks {
+  readonly process: DeliverWebhooks;
+  /** The merchant's view. */
+  readonly desk: MerchantWebhooks;
+  close(): Promise<void>;
+}
+
+/** Starts the deliveries, and what merchants and operators may see and ask of them. */
+export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhooks> {
+  const { core, store, readModel, answers, clock, random, log } = parts;
+  const handler = createDeliveryHandler({ store, clock, random, notificationIds: core.notificationIds });
+  const directory = new MerchantEndpoints(core.directory, core.merchantHandler);
+  const sender = new HttpWebhookSender(parts.rules);
+  const process = new DeliverWebhooks({ store, readModel, handler, directory, sender, answers, timers: systemTimers, random, log, headerPrefix: parts.headerPrefix });
+  await process.start();
+  const desk = new MerchantWebhooks({
+    store,
+    readModel,
+    handler,
+    directory,
+    answers,
+    notificationIds: core.notificationIds,
+    clock,
+    idempotency: new Idempotency({ store, clock, random }),
+    cursorKey: createSecretKey(core.cursorKey),
+    caughtUp: parts.caughtUp,
+  });
+  return {
+    process,
+    desk,
+    close: async () => {
+      await process.stop();
+      await sender.close();
+    },
+  };
+}
+
+/** `quittance webhook deliveries | replay`. */
+export function webhookCommands(core: Core, desk: MerchantWebhooks, random: Random): AdminCommands {
+  const callerOf = (args: AdminArguments): Caller => {
+    const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+    const settings = core.directory.settings(merchantId);
+    if (!settings) throw new CommandRefused('no such merchant');
+    return { merchantId, mode: settings.mode, keyId: 'operator' as ApiKeyId, requestId: `operator-${random.uuid()}` };
+  };
+  return {
+    'webhook.deliveries': async (args) => {
+      const status = optionalText(args, 'status');
+      const pageSize = numberOf(args, 'limit') ?? 20;
+      const { rows } = accepted(await desk.list(callerOf(args), { page: 1, pageSize, ...(status !== undefined && { status: status as never }) }));
+      return json(rows.map(presentDelivery));
+    },
+    'webhook.replay': async (args) => {
+      const event = optionalText(args, 'event');
+      if (event !== undefined) return json(presentDelivery(accepted(await desk.redeliver(callerOf(args), event as NotificationId))));
+      const fromSec = numberOf(args, 'from');
+      const toSec = numberOf(args, 'to');
+      if (fromSec === undefined) throw new CommandRefused('name --event, or a range with --from (and --to)');
+      return json(accepted(await desk.replay(callerOf(args), { fromSec, onlyUndelivered: false, ...(toSec !== undefined && { toSec }) })));
+    },
+  };
+}
+
+function numberOf(args: AdminArguments, name: string): number | undefined {
+  const text = optionalText(args, name);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,12}$/.test(text)) throw new CommandRefused(`${name} must be a whole number`);
+  return Number(text);
+}
+
+function accepted<Value>(outcome: Outcome<Value>): Value {
+  if (outcome.ok) return outcome.value;
+  throw new CommandRefused(outcome.refusal.message);
+}
+
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
