@@ -14,7 +14,7 @@ import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from '
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
 const WAL_HEADER_BYTES = 32;
-const WAL_FRAME_BYTES = 24 + 4096;
+const WAL_FRAME_BYTES = 24 + 8192;
 
 let folder: string;
 let dataDir: string;

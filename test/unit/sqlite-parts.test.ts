@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { packJobs, unpackJobs } from '../../src/adapters/sqlite/append-parcel.ts';
 import { Committer } from '../../src/adapters/sqlite/committer.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
 import { NonceMemory } from '../../src/adapters/sqlite/nonce-memory.ts';
@@ -141,6 +142,18 @@ describe('the recent events', () => {
     expect(positions(recent.after(7, 10))).toEqual([]);
   });
 
+  test('are forgotten when nobody needs them any more', () => {
+    const recent = new RecentEvents(0);
+    recent.push([event(1), event(2), event(3), event(4)]);
+    recent.forget(3);
+    expect(recent.after(2, 1)).toBeNull();
+    expect(positions(recent.after(3, 9))).toEqual([4]);
+    recent.forget(4);
+    recent.push([event(5)]);
+    expect(positions(recent.after(4, 9))).toEqual([5]);
+    expect(recent.after(3, 9)).toBeNull();
+  });
+
   test.each([
     ['in number', 10, 20_000, 8_192],
     ['in size', 1_000_000, 100, 17],
@@ -153,16 +166,39 @@ describe('the recent events', () => {
   });
 });
 
-test('the heads of streams are forgotten longest unwritten first', () => {
+test('the heads of streams are forgotten longest unwritten first, a generation at a time', () => {
   const heads = new StreamHeads(2);
   const head = { number: 1, revision: 0, hash: '' };
   heads.set('a', head);
   heads.set('b', head);
-  heads.set('a', { ...head, revision: 1 });
   heads.set('c', head);
+  heads.set('a', { ...head, revision: 1 });
   expect(heads.get('a')).toEqual({ ...head, revision: 1 });
   expect(heads.get('b')).toBeUndefined();
   expect(heads.get('c')).toEqual(head);
+});
+
+test('what a worker unpacks is what was packed, whatever the texts', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => JSON.stringify(value));
+  const name = fc.stringMatching(/^[!-~]{1,20}$/);
+  const event = fc.record({ id: name, type: name, version: fc.nat(), atMs: fc.nat(), data: text, metadata: text, hash: name });
+  const rider = fc.record({ kind: fc.constant('nonce' as const), values: fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 2 }) });
+  const head = fc.record({ number: fc.nat(), revision: fc.nat(), hash: name });
+  const job = fc
+    .record({
+      stream: name,
+      expected: fc.integer({ min: -1 }),
+      events: fc.array(event, { minLength: 1, maxLength: 3 }),
+      riders: fc.option(fc.array(rider, { maxLength: 2 }), { nil: undefined }),
+      head: fc.option(head, { nil: undefined }),
+      number: fc.option(fc.nat(), { nil: undefined }),
+    })
+    .map((value) => ({ ...value, number: value.head ? value.head.number : value.number }));
+  fc.assert(
+    fc.property(fc.array(job, { minLength: 1, maxLength: 6 }), (jobs) => {
+      expect(unpackJobs(structuredClone(packJobs(jobs)))).toEqual(jobs);
+    }),
+  );
 });
 
 test('positions are whole numbers as text, and the beginning has none', () => {

@@ -1,10 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type AppendJob, type Commit, Committer, type Tail } from './committer.ts';
+import { type AppendParcel, unpackJobs } from './append-parcel.ts';
+import { type Commit, Committer, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 
 /* The thread that commits batches while the main thread goes on serving. */
 
-export type AppendOrder = { readonly jobs: readonly AppendJob[]; readonly tail: Tail } | 'close';
+export type AppendOrder = { readonly parcel: AppendParcel; readonly tail: Tail } | 'close';
 export type AppendReply = { readonly commit: Commit } | { readonly fault: SqliteFault };
 
 const port = parentPort!;
@@ -15,13 +16,13 @@ port.on('message', (order: AppendOrder) => {
     committer.close();
     port.close();
   } else {
-    port.postMessage(answer(order.jobs, order.tail));
+    port.postMessage(answer(order.parcel, order.tail));
   }
 });
 
-function answer(jobs: readonly AppendJob[], tail: Tail): AppendReply {
+function answer(parcel: AppendParcel, tail: Tail): AppendReply {
   try {
-    return { commit: committer.commit(jobs, tail) };
+    return { commit: committer.commit(unpackJobs(parcel), tail) };
   } catch (error) {
     return { fault: faultOf(error) };
   }

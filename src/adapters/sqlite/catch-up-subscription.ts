@@ -25,6 +25,7 @@ export interface LogSource {
 export interface CatchUpHooks {
   /** Told of every failed attempt of a handler, and of reads that failed. */
   readonly onError: (name: string, error: unknown, attempt: number) => void;
+  readonly onAdvanced: () => void;
   readonly onClosed: (subscription: CatchUpSubscription) => void;
 }
 
@@ -40,7 +41,6 @@ export class CatchUpSubscription implements Subscription {
   readonly #source: LogSource;
   readonly #hooks: CatchUpHooks;
   readonly #finished: Promise<void>;
-  /** Everything up to here was handled or is of no interest. */
   #through: number;
   #position: Position | null;
   #closed = false;
@@ -61,6 +61,11 @@ export class CatchUpSubscription implements Subscription {
 
   get position(): Position | null {
     return this.#position;
+  }
+
+  /** Everything up to here was handled or is of no interest. */
+  get through(): number {
+    return this.#through;
   }
 
   get lag(): number {
@@ -120,6 +125,7 @@ export class CatchUpSubscription implements Subscription {
       this.#position = events.at(-1)!.position;
     }
     this.#through = through;
+    this.#hooks.onAdvanced();
     while (this.#waiters.length > 0 && this.#waiters[0]!.position <= through) this.#waiters.shift()!.resolve();
     // Handlers may be synchronous: let the rest of the service have its turn between pages.
     if (fromFile) await nextTurn();

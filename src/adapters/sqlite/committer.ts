@@ -78,7 +78,7 @@ export class Committer {
     const statements = this.#statements;
     statements.begin.run();
     try {
-      const outcomes = jobs.map((job) => this.#apply(job));
+      const outcomes = this.#names.together(() => jobs.map((job) => this.#apply(job)));
       if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
       statements.commit.run();
       return { outcomes, tail: this.#tail };

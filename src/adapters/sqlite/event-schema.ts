@@ -47,7 +47,7 @@ export const eventsFile = (dataDir: string): string => join(dataDir, EVENTS_FILE
 
 /** Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build wrote it. */
 export function openEventsDatabase(dataDir: string): DatabaseSync {
-  const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', pageSize: 4096, cacheSize: 32_768 });
+  const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', pageSize: 8192, cacheSize: 32_768 });
   // INSERT OR REPLACE fires delete triggers only with this switch on.
   database.exec('PRAGMA recursive_triggers = ON');
   prepareSchema(database);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../ports/event-store.ts';
+import { packJobs } from './append-parcel.ts';
 import type { AppendOrder, AppendReply } from './append-worker.ts';
 import { type AppendJob, type Commit, type Committer, type JobOutcome, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
@@ -12,7 +13,7 @@ const MAX_QUEUED_APPENDS = 16_384;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 const MAX_BATCH_APPENDS = 512;
 const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
-const REMEMBERED_STREAMS = 16_384;
+const REMEMBERED_STREAMS = 4_096;
 /** So many batches of one append in a row, and there is only one caller. */
 const BATCHES_UNTIL_ALONE = 16;
 
@@ -137,7 +138,7 @@ export class GroupWriter {
       this.#settle(this.#commitHere(batch));
     } else {
       this.#worker ??= this.#startWorker();
-      this.#worker.postMessage({ jobs: batch.jobs, tail: this.#tail } satisfies AppendOrder);
+      this.#worker.postMessage({ parcel: packJobs(batch.jobs), tail: this.#tail } satisfies AppendOrder);
     }
   }
 

@@ -149,6 +149,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#assertUsable();
     const subscription = new CatchUpSubscription(options, this, {
       onError: (name, error, attempt) => this.#options.onSubscriptionError?.(name, error, attempt),
+      onAdvanced: () => this.#forget(),
       onClosed: (closed) => this.#subscriptions.delete(closed),
     });
     this.#subscriptions.add(subscription);
@@ -206,11 +207,19 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     if (tail.position > after) {
       this.#recent.push(recordedEvents(committed));
       this.#head = tail.position;
+      this.#forget();
       this.#anchor.note(tail);
       for (const subscription of this.#subscriptions) subscription.notify();
     }
     this.#housekeeping.note(EVENTS_FILE, characters + COMMIT_OVERHEAD_BYTES);
     if (hasSalts(committed)) this.#housekeeping.note(PERSONAL_KEYS_FILE, COMMIT_OVERHEAD_BYTES);
+  }
+
+  /** Drops the recent events that every subscriber has seen. */
+  #forget(): void {
+    let through = this.#head;
+    for (const subscription of this.#subscriptions) through = Math.min(through, subscription.through);
+    this.#recent.forget(through);
   }
 
   #fail(fault: SqliteFault): void {

@@ -1,25 +1,24 @@
 import type { StreamHead } from './committer.ts';
 
-/** The heads of the streams written last, so that appends to them need no look-up. */
+/** The heads of the streams written last, so that appends to them need no look-up: two generations, the older is dropped whole. */
 export class StreamHeads {
   readonly #capacity: number;
-  readonly #heads = new Map<string, StreamHead>();
+  #young = new Map<string, StreamHead>();
+  #old = new Map<string, StreamHead>();
 
+  /** Remembers at least this many streams, at most twice as many. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
   get(stream: string): StreamHead | undefined {
-    return this.#heads.get(stream);
+    return this.#young.get(stream) ?? this.#old.get(stream);
   }
 
   set(stream: string, head: StreamHead): void {
-    this.#heads.delete(stream);
-    this.#heads.set(stream, head);
-    if (this.#heads.size <= this.#capacity) return;
-    for (const oldest of this.#heads.keys()) {
-      this.#heads.delete(oldest);
-      return;
-    }
+    this.#young.set(stream, head);
+    if (this.#young.size < this.#capacity) return;
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 }
