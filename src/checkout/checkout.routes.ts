@@ -1,18 +1,22 @@
-import { readFileSync } from 'node:fs';
-import { hash } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
-import QRCode from 'qrcode';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerApi } from '../use-cases/merchant-api.ts';
 import type { SessionView } from '../use-cases/views.ts';
+import { loadAssets, sendCompressed, sendEncoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
-import { html } from './html.ts';
-import { LivePages } from './live-pages.ts';
-import { renderPage, statusBlock, type PageInput } from './page.ts';
+import { chooseLanguage, type Language } from './languages.ts';
+import { LivePages, type LiveUpdate } from './live-pages.ts';
+import { pageHeaders } from './page-headers.ts';
+import { notFoundPage, pageVersion, renderPage } from './page.ts';
+import type { PageInput } from './page-input.ts';
 import { pageStatus, type ConfirmationsOf } from './page-model.ts';
+import { paymentLink } from './page-payment.ts';
+import { statusWords } from './page-status.ts';
+import { qrSvg } from './qr.ts';
+import { Speech } from './speech.ts';
 
 export interface CheckoutDeps {
   readonly api: PayerApi;
@@ -24,112 +28,127 @@ export interface CheckoutDeps {
   readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
 }
 
-/** No script but our own, no inline anything, no frame: an injected address would be theft (design; OWASP CSP). */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-
-const PAGE_HEADERS = {
-  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
-  'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-};
-
-const asset = (name: string, type: string) => ({ body: readFileSync(new URL(`assets/${name}`, import.meta.url)), type });
+const SCRIPTS = ['checkout.js', 'wallets.js'] as const;
 
 /** The payer's page under `/pay`. */
 export function checkoutRoutes(deps: CheckoutDeps): Router {
   const router = express.Router();
-  const assets = new Map([
-    ['checkout.css', asset('checkout.css', 'text/css; charset=utf-8')],
-    ['checkout.js', asset('checkout.js', 'text/javascript; charset=utf-8')],
-  ]);
-  const assetVersion = hash('sha256', Buffer.concat([...assets.values()].map((file) => file.body)), 'hex').slice(0, 12);
-  const live = new LivePages();
+  const assets = loadAssets(SCRIPTS);
+  const headers = pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [] });
+  const live = new LivePages(() => deps.clock.nowMs());
 
+  const languageOf = (request: Request): Language => chooseLanguage(request.query.lang, request.headers['accept-language']);
+  const notFound = (request: Request, response: Response): void => {
+    response.status(404).set(headers).type('html').vary('Accept-Language');
+    sendCompressed(request, response, notFoundPage(new Speech(languageOf(request))));
+  };
   const found = async (request: Request, response: Response): Promise<SessionView | null> => {
     const id = parseSessionId(String(request.params.id));
     const session = id && (await deps.api.viewSession(id));
-    if (!session) notFound(response);
+    if (!session) notFound(request, response);
     return session;
   };
-  const input = (session: SessionView): PageInput => pageInput(deps, session, assetVersion);
+  const inputOf = (session: SessionView, request: Request): PageInput => pageInput(deps, session, languageOf(request), assets.version);
 
   router.get('/pay/assets/:name', (request, response) => {
-    const file = assets.get(String(request.params.name));
-    if (!file) return notFound(response);
-    response.set({ 'Content-Type': file.type, 'Cache-Control': 'public, max-age=31536000, immutable', 'X-Content-Type-Options': 'nosniff' });
-    response.end(file.body);
+    const file = assets.files.get(String(request.params.name));
+    if (!file) return notFound(request, response);
+    response.set({ 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=31536000, immutable' });
+    response.set('X-Content-Type-Options', 'nosniff');
+    sendEncoded(request, response, file);
   });
 
   router.get('/pay/:id', async (request, response) => {
     const session = await found(request, response);
-    if (session) response.set(PAGE_HEADERS).type('html').send(renderPage(input(session)));
+    if (!session) return;
+    const input = inputOf(session, request);
+    response
+      .set({ ...headers, 'Content-Language': input.speech.language.code })
+      .type('html')
+      .vary('Accept-Language');
+    sendCompressed(request, response, renderPage(input));
   });
 
   router.get('/pay/:id/status', async (request, response) => {
     const session = await found(request, response);
-    if (session) response.set(PAGE_HEADERS).json(liveUpdate(input(session)));
+    if (session) response.set(headers).json({ now: deps.clock.nowMs(), page: liveUpdate(inputOf(session, request)).shown });
   });
 
   router.get('/pay/:id/events', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
-    const update = async () => {
-      const view = await deps.api.viewSession(session.sessionId);
-      return view && liveUpdate(input(view));
+    const id = session.sessionId;
+    if (!live.hasRoom(id)) return void response.status(503).set(headers).set('Retry-After', '10').end();
+    const language = languageOf(request);
+    const update = async (): Promise<LiveUpdate | null> => {
+      const view = await deps.api.viewSession(id);
+      return view && liveUpdate(pageInput(deps, view, language, assets.version));
     };
-    live.open(response, update, (listener) => deps.api.onChange(session.sessionId, listener));
+    live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => deps.api.onChange(id, listener));
   });
 
   router.get('/pay/:id/qr/:file', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
-    const option = session.paymentOptions.find((candidate) => `${candidate.network}.svg` === request.params.file);
-    if (!option) return notFound(response);
-    const svg = await QRCode.toString(option.address, { type: 'svg', errorCorrectionLevel: 'M', margin: 4 });
-    response.set({ ...PAGE_HEADERS, 'Content-Type': 'image/svg+xml; charset=utf-8' }).end(svg);
+    const text = codeText(inputOf(session, request), String(request.params.file));
+    if (text === null) return notFound(request, response);
+    response.set({ ...headers, 'Content-Type': 'image/svg+xml; charset=utf-8' });
+    sendCompressed(request, response, qrSvg(text));
   });
 
   if (deps.sandboxPay) {
-    const sandboxPay = deps.sandboxPay;
-    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), async (request, response) => {
-      const session = await found(request, response);
-      if (!session) return;
-      const network = session.paymentOptions.find((option) => option.network === (request.body as { network?: string }).network)?.network;
-      if (network) await sandboxPay(session.sessionId, network);
-      response.redirect(303, `/pay/${session.sessionId}`);
-    });
+    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(found, deps.sandboxPay));
   }
   return router;
 }
 
-function pageInput(deps: CheckoutDeps, session: SessionView, assetVersion: string): PageInput {
-  const settings = new Map(session.paymentOptions.map((option) => [option.network, deps.settingsOf(session, option.network)]));
-  const linksOf = (option: PaymentOption) =>
-    deepLinks(option, session.dueAmount, { pageUrl: `${deps.publicUrl}/pay/${session.sessionId}`, mainNetwork: settings.get(option.network)?.mainNetwork ?? false });
+type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
+
+/** The button of the sandbox: answers the script without a body, and a browser without script with the page again. */
+function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>) {
+  return async (request: Request, response: Response): Promise<void> => {
+    const session = await found(request, response);
+    if (!session) return;
+    const asked = (request.body as { network?: unknown } | undefined)?.network;
+    const network = session.paymentOptions.find((option) => option.network === asked)?.network;
+    if (network) await pay(session.sessionId, network);
+    if (request.get('Accept') === 'application/json') response.status(network ? 204 : 400).end();
+    else response.redirect(303, `/pay/${session.sessionId}`);
+  };
+}
+
+function pageInput(deps: CheckoutDeps, session: SessionView, language: Language, version: string): PageInput {
+  const networks = session.paymentOptions.map(({ network }) => network);
+  const settings = new Map(networks.map((network) => [network, deps.settingsOf(session, network)]));
+  const nowMs = deps.clock.nowMs();
+  const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}`;
   return {
     session,
-    status: pageStatus(session, deps.confirmationsOf(session)),
+    status: pageStatus(session, deps.confirmationsOf(session), toSec(nowMs)),
+    speech: new Speech(language),
     shop: deps.api.shopOf(session),
-    linksOf,
-    simulated: new Set(session.paymentOptions.map((option) => option.network).filter((network) => settings.get(network)?.simulated)),
+    linksOf: (option, amount) => deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),
+    simulated: new Set(networks.filter((network) => settings.get(network)?.simulated)),
     sandbox: deps.sandboxPay !== null && session.mode === 'test',
     testMode: session.mode === 'test',
-    nowSec: toSec(deps.clock.nowMs()),
-    assetVersion,
+    nowMs,
+    asset: (name) => `/pay/assets/${name}?${version}`,
     explorerUrl: (network, txHash) => settings.get(network)?.explorerTransactionUrl?.replace('{hash}', txHash) ?? null,
   };
 }
 
-/** What the page replaces when something happened. The state tells the script to load the page anew when it differs. */
-function liveUpdate(input: PageInput) {
-  return { state: input.status.state, expires_at: input.status.expiresAtSec, html: statusBlock(input).text };
+/** What the script shows; it loads the rest of the page anew when `version` differs from its own. */
+function liveUpdate(input: PageInput): LiveUpdate {
+  const { state, expiresAtSec, moving } = input.status;
+  return { shown: { state, version: pageVersion(input), expires_at: expiresAtSec, status: statusWords(input) }, moving };
 }
 
-function notFound(response: Response): void {
-  response.status(404).set(PAGE_HEADERS).type('html');
-  response.send(html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Not found</title></head><body><h1>No such payment</h1><p>Check the link, or go back to the shop.</p></body></html>`.text);
+/** `<network>.svg` holds the address, `<network>-link.svg` the payment link for what is still to be sent. */
+function codeText(input: PageInput, file: string): string | null {
+  const { session, status } = input;
+  const optionOf = (suffix: string): PaymentOption | undefined => session.paymentOptions.find(({ network }) => `${network}${suffix}.svg` === file);
+  const addressOption = optionOf('');
+  if (addressOption) return addressOption.address;
+  const linkOption = optionOf('-link');
+  return linkOption && status.toSend !== null ? paymentLink(input.linksOf(linkOption, status.toSend)) : null;
 }

@@ -119,7 +119,7 @@ const opensOnAPhone = (pageUrl: string): boolean => pageUrl.startsWith('https://
 const plainDecimal = (amount: string): string => (amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount);
 
 /** The amount in the token's smallest units. Throws when the token cannot express it exactly. */
-function baseUnits(amount: string, decimals: number): string {
+export function baseUnits(amount: string, decimals: number): string {
   const exact = plainDecimal(amount);
   const missing = decimals - decimalsOf(exact);
   if (missing < 0) throw new RangeError(`${exact} has more than ${decimals} decimals`);

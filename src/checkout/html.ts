@@ -15,18 +15,33 @@ type Part = string | number | Html | null | undefined | false | readonly Part[];
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Invisible characters that reorder or hide text (bidirectional overrides, zero-width, controls) never reach a payer. */
+/**
+ * Characters that reorder or hide text (bidirectional overrides and marks, zero-width, controls) never reach a payer.
+ * Joiners stay: scripts and emoji need them.
+ */
 // eslint-disable-next-line no-control-regex
-const DECEPTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+const DECEPTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+
+/** Without the characters that could make a text look like another one. */
+export const plain = (text: string): string => text.replace(DECEPTIVE, '');
+
+/** At most `length` characters, for texts that have one line on the page. */
+export function clip(text: string, length: number): string {
+  const characters = [...plain(text.slice(0, 4 * length))];
+  return characters.length <= length ? characters.join('') : `${characters.slice(0, length - 1).join('')}…`;
+}
 
 function render(part: Part): string {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return (part as readonly Part[]).map(render).join('');
-  return String(part).replace(DECEPTIVE, '').replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+  return plain(String(part)).replace(/[&<>"']/g, (character) => ESCAPES[character]!);
 }
 
 /** Template tag: everything that is not already `Html` is escaped. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + string + (index < parts.length ? render(parts[index]) : ''), ''));
 }
+
+/** A boolean attribute. */
+export const when = (condition: boolean, attribute: 'checked' | 'open'): Html => new Html(condition ? ` ${attribute}` : '');

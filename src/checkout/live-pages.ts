@@ -1,45 +1,118 @@
+import { hash } from 'node:crypto';
 import type { Response } from 'express';
+
+/** What an open page is told. */
+export interface LiveUpdate {
+  /** Everything the page shows; sent only when it differs from what the page has. */
+  readonly shown: object;
+  /** True while something moves that no event of the session tells of (confirmations, the deadline). */
+  readonly moving: boolean;
+}
 
 interface LivePage {
   readonly response: Response;
-  last: string;
+  readonly update: () => Promise<LiveUpdate | null>;
+  lastId: string;
+  moving: boolean;
+  ticksLeft: number;
+  busy: boolean;
+  again: boolean;
 }
 
-/** Comments keep proxies from closing an idle stream, and let confirmations move on while nothing else happens. */
-const REFRESH_MS = 2_000;
+const TICK_MS = 1_000;
+/** A quiet page is looked at, and its connection kept open through proxies, every 15 s. */
+const QUIET_TICKS = 15;
 /** A slow reader is dropped rather than buffered for; its browser connects again. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
+/** Beyond these a page polls instead. */
+const MAX_PAGES = 20_000;
+const MAX_PAGES_PER_SESSION = 32;
 
 /** Open pages, told over server-sent events what changed. One timer serves them all. */
 export class LivePages {
-  readonly #pages = new Map<LivePage, () => void>();
+  readonly #pages = new Set<LivePage>();
+  readonly #perSession = new Map<string, number>();
+  readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | null = null;
 
-  /** Sends the update now, after every change, and whenever a refresh shows a difference. */
-  open(response: Response, update: () => Promise<object | null>, subscribe: (listener: () => void) => () => void): void {
-    response.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no', 'X-Content-Type-Options': 'nosniff' });
-    response.flushHeaders();
-    response.write('retry: 2000\n\n');
-    const page: LivePage = { response, last: '' };
-    const send = (): void => void this.#send(page, update);
-    const unsubscribe = subscribe(send);
-    this.#pages.set(page, send);
-    this.#timer ??= setInterval(() => this.#pages.forEach((refresh) => refresh()), REFRESH_MS).unref();
-    response.on('close', () => {
-      unsubscribe();
-      this.#pages.delete(page);
-      if (this.#pages.size > 0 || !this.#timer) return;
-      clearInterval(this.#timer);
-      this.#timer = null;
-    });
-    send();
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
   }
 
-  async #send(page: LivePage, update: () => Promise<object | null>): Promise<void> {
-    const data = JSON.stringify(await update().catch(() => null));
-    if (data === page.last || data === 'null' || page.response.destroyed) return;
-    page.last = data;
+  get size(): number {
+    return this.#pages.size;
+  }
+
+  hasRoom(session: string): boolean {
+    return this.#pages.size < MAX_PAGES && (this.#perSession.get(session) ?? 0) < MAX_PAGES_PER_SESSION;
+  }
+
+  /** Sends the update now unless the page has it already (`lastEventId`), after every change, and when a later look shows a difference. */
+  open(
+    response: Response,
+    about: { readonly session: string; readonly lastEventId: string },
+    update: () => Promise<LiveUpdate | null>,
+    subscribe: (listener: () => void) => () => void,
+  ): void {
+    response.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    response.set('X-Content-Type-Options', 'nosniff').flushHeaders();
+    response.write('retry: 2000\n\n');
+    const page: LivePage = { response, update, lastId: about.lastEventId, moving: false, ticksLeft: QUIET_TICKS, busy: false, again: false };
+    const unsubscribe = subscribe(() => void this.#look(page));
+    this.#pages.add(page);
+    this.#perSession.set(about.session, (this.#perSession.get(about.session) ?? 0) + 1);
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    response.on('close', () => {
+      unsubscribe();
+      this.#forget(page, about.session);
+    });
+    void this.#look(page);
+  }
+
+  #forget(page: LivePage, session: string): void {
+    this.#pages.delete(page);
+    const left = (this.#perSession.get(session) ?? 1) - 1;
+    if (left > 0) this.#perSession.set(session, left);
+    else this.#perSession.delete(session);
+    if (this.#pages.size > 0 || !this.#timer) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #tick(): void {
+    for (const page of this.#pages) {
+      page.ticksLeft -= 1;
+      const quiet = page.ticksLeft <= 0;
+      if (quiet) {
+        page.ticksLeft = QUIET_TICKS;
+        page.response.write(':\n\n');
+      }
+      if (quiet || page.moving) void this.#look(page);
+    }
+  }
+
+  /** One look at a time a page; changes meanwhile cause one more, so that an older view never overtakes a newer one. */
+  async #look(page: LivePage): Promise<void> {
+    if (page.busy) {
+      page.again = true;
+      return;
+    }
+    page.busy = true;
+    do {
+      page.again = false;
+      const update = await page.update().catch(() => null);
+      if (update && !page.response.destroyed) this.#send(page, update);
+    } while (page.again && !page.response.destroyed);
+    page.busy = false;
+  }
+
+  #send(page: LivePage, { shown, moving }: LiveUpdate): void {
+    page.moving = moving;
+    const data = JSON.stringify(shown);
+    const id = hash('sha256', data, 'hex').slice(0, 16);
+    if (id === page.lastId) return;
+    page.lastId = id;
     if (page.response.writableLength > MAX_BUFFERED_BYTES) page.response.destroy();
-    else page.response.write(`data: ${data}\n\n`);
+    else page.response.write(`id: ${id}\ndata: {"now":${this.#nowMs()},"page":${data}}\n\n`);
   }
 }

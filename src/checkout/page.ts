@@ -1,170 +1,145 @@
-import type { PaymentOption } from '../domain/events/session-events.ts';
-import type { Network } from '../domain/networks.ts';
 import type { SessionView } from '../use-cases/views.ts';
-import { Html, html } from './html.ts';
-import type { PageState, PageStatus } from './page-model.ts';
+import { clip, html, type Html } from './html.ts';
+import { LANGUAGES } from './languages.ts';
+import { SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
+import { orderHtml } from './page-order.ts';
+import { paymentHtml } from './page-payment.ts';
+import { statusHtml, statusWords } from './page-status.ts';
+import type { Speech } from './speech.ts';
+import { styleHtml } from './style.ts';
 
-/** Everything one rendering of the page needs. */
-export interface PageInput {
-  readonly session: SessionView;
-  readonly status: PageStatus;
-  readonly shop: { readonly name: string; readonly host: string | null };
-  /** Wallet links by wallet name, per option. */
-  readonly linksOf: (option: PaymentOption) => Readonly<Record<string, string>>;
-  /** Networks whose chain is a stand-in, and whether this is a sandbox at all. */
-  readonly simulated: ReadonlySet<Network>;
-  readonly sandbox: boolean;
-  readonly testMode: boolean;
-  readonly nowSec: number;
-  readonly assetVersion: string;
-  readonly explorerUrl: (network: Network, txHash: string) => string | null;
-}
+/** What the scripts say by themselves; placeholders are theirs to fill. */
+const SCRIPT_TEXTS = [
+  'copied',
+  'check_copied',
+  'copied_right',
+  'copy_by_hand',
+  'copy_differs',
+  'wallet_pay',
+  'wallet_confirm',
+  'wallet_sent',
+  'wallet_refused',
+  'wallet_chain',
+  'test_paying',
+  'test_failed',
+] as const;
 
-export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };
-const STANDARD: Readonly<Record<Network, string>> = { ethereum: 'ERC-20', bsc: 'BEP-20', tron: 'TRC-20', solana: 'SPL' };
-
-const HEADLINES: Readonly<Record<PageState, string>> = {
-  awaiting: 'Waiting for your payment',
-  underpaid: 'Part of the amount arrived',
-  seen: 'Payment seen on the network',
-  paid: 'Paid',
-  overpaid: 'Paid, with an excess',
-  expired: 'This payment session has expired',
-  failed: 'The payment did not go through',
-  cancelled: 'The shop cancelled this payment',
-};
-
-/** The whole payment page. Reads and pays by hand without any script; the script adds live updates and copying. */
+/** The whole payment page. Reads and pays by hand without any script; the script adds live updates, copying and wallets. */
 export function renderPage(input: PageInput): string {
-  const { session, status } = input;
-  const open = status.state === 'awaiting' || status.state === 'underpaid' || status.state === 'seen';
+  const { session, status, speech } = input;
+  const words = statusWords(input);
+  const here = `/pay/${session.sessionId}`;
+  const language = `lang=${speech.language.code}`;
+  const payable = status.toSend !== null;
   return html`<!doctype html>
-<html lang="en" data-state="${status.state}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-<title>${HEADLINES[status.state]} · ${input.shop.name}</title>
-<link rel="stylesheet" href="/pay/assets/checkout.css?${input.assetVersion}">
-<script src="/pay/assets/checkout.js?${input.assetVersion}" defer></script>
-</head>
-<body data-events="/pay/${session.sessionId}/events" data-status="/pay/${session.sessionId}/status" data-expires="${status.expiresAtSec}">
-${testBand(input)}
-<main>
-<header>
-<p class="shop">${input.shop.name}${input.shop.host && html` <span class="host">${input.shop.host}</span>`}</p>
-${order(session)}
-</header>
-<section class="status" role="status" aria-live="polite" id="status">${statusBlock(input)}</section>
-${open && payment(input)}
-${!open && returnLinks(session, status.state)}
-</main>
-<footer><p>Check the address in your wallet before you send. Payment ${session.sessionId}</p></footer>
-</body>
-</html>`.text;
+    <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}">
+      <head>
+        ${headHtml(`${words.title} · ${shopName(input)}`)}
+        <script src="${input.asset('checkout.js')}" defer></script>
+        ${payable && html`<script src="${input.asset('wallets.js')}" defer></script>`}
+      </head>
+      <body
+        data-version="${pageVersion(input)}"
+        data-page="${here}?${language}"
+        data-events="${here}/events?${language}"
+        data-status="${here}/status?${language}"
+        data-expires="${status.expiresAtSec}"
+        data-now="${input.nowMs}"
+        data-texts="${scriptTexts(speech)}"
+      >
+        ${testBand(input)}
+        <main>
+          <div class="summary">
+            <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
+            ${orderHtml(input)}
+          </div>
+          <div class="state">
+            <div id="status" role="status">${statusHtml(words)}</div>
+            ${payable && html`<p class="timer" hidden><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
+            <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
+            ${isLive(input) && html`<noscript><p class="hint">${speech.text('no_script')}</p></noscript>`} ${nextSteps(input)}
+          </div>
+          ${status.toSend !== null && paymentHtml(input, status.toSend)}
+        </main>
+        <footer>
+          ${payable && html`<p>${speech.text('check_address')}</p>`}
+          <p><bdi>${speech.text('payment_id', { id: session.sessionId })}</bdi></p>
+          ${languageSwitch(here, speech)}
+        </footer>
+      </body>
+    </html>`.text;
 }
 
-function testBand(input: PageInput): Html | null {
-  if (input.sandbox) return html`<p class="band" role="note">Sandbox: these are local test chains. Never send real money here.</p>`;
-  return input.testMode ? html`<p class="band" role="note">Test mode: test networks only. Never send real money here.</p>` : null;
+/** Changes whenever more than the status block of the page does. */
+export const pageVersion = ({ status }: PageInput): string => `${status.state} ${status.toSend ?? '-'}`;
+
+/** Whether anything may still happen that the payer waits for. */
+const isLive = ({ status }: PageInput): boolean => status.state !== 'paid' && status.state !== 'overpaid';
+
+export function headHtml(title: string): Html {
+  return html`<meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="robots" content="noindex, nofollow" />
+    <meta name="color-scheme" content="light dark" />
+    <meta name="format-detection" content="telephone=no" />
+    <title>${title}</title>
+    <link rel="icon" href="data:," />
+    ${styleHtml}`;
 }
 
-function order(session: SessionView): Html {
-  const shopMoney = `${session.amount} ${session.currency}`;
-  const converted = session.rateLock !== null;
-  return html`<h1><span class="amount" data-amount="${session.dueAmount}">${session.dueAmount}</span> ${session.dueCoin}</h1>
-${converted && html`<p class="rate">${shopMoney} at 1 ${session.currency} = ${session.rateLock?.rate} ${session.dueCoin}; the rate holds until this session ends.</p>`}
-${session.personal?.description && html`<p class="description">${session.personal.description}</p>`}
-${orderDetails(session)}`;
+/** The shop's name, short enough for a title whatever the merchant calls itself. */
+export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop.name, SHOP_NAME_LENGTH);
+
+function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
+  if (!sandbox && !testMode) return null;
+  return html`<p class="band" role="note">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</p>`;
 }
 
-interface ShownItem {
-  readonly price_data: { readonly currency: string; readonly unit_amount: string; readonly product_data: { readonly name: string; readonly description?: string } };
-  readonly quantity?: number;
+function nextSteps(input: PageInput): Html | null {
+  const { session, speech } = input;
+  const paid = !isLive(input);
+  const link = returnUrl(session, paid);
+  if (!paid && link === null) return null;
+  const receipt = paid && html`<a href="/pay/${session.sessionId}/receipt?lang=${speech.language.code}">${speech.text('receipt')}</a>`;
+  const look = input.status.toSend === null ? 'button' : 'quiet';
+  return html`<p class="next">
+    ${link !== null && html`<a class="${look}" href="${link}" rel="noopener noreferrer">${speech.text('back_to_shop')}</a>`}${receipt}
+  </p>`;
 }
 
-function orderDetails(session: SessionView): Html | null {
-  const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
-  if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
-  const extra = (label: string, amount: string | null) => amount !== null && html`<tr><td>${label}</td><td>${amount} ${session.currency}</td></tr>`;
-  return html`<details class="order"${items.length <= 3 && new Html(' open')}><summary>Order</summary><table>
-${items.map((item) => html`<tr><td>${item.quantity ?? 1} × ${item.price_data.product_data.name}${item.price_data.product_data.description && html`<small>${item.price_data.product_data.description}</small>`}</td><td>${item.price_data.unit_amount} ${item.price_data.currency}</td></tr>`)}
-${extra('Tax', session.taxAmount)}${extra('Shipping', session.shippingAmount)}
-<tr class="total"><td>Total</td><td>${session.amount} ${session.currency}</td></tr></table></details>`;
+/** Where the merchant wants its payer back; never anywhere that a link to this page could name. */
+export function returnUrl(session: SessionView, paid: boolean): string | null {
+  const url = (paid ? session.personal?.successUrl : session.personal?.cancelUrl) ?? null;
+  return url !== null && /^https?:\/\//.test(url) ? url : null;
 }
 
-/** The part of the page that live updates replace. */
-export function statusBlock(input: PageInput): Html {
-  const { status } = input;
-  return html`<h2>${HEADLINES[status.state]}</h2>
-<p>${explanation(input)}</p>
-${status.transfers.length > 0 && html`<ul class="transfers">${status.transfers.map((transfer) => transferLine(input, transfer))}</ul>`}
-${status.strayMoney && html`<p class="hint">Money also arrived that does not count for this order. The shop sees it and can return it to the address that paid.</p>`}`;
+/** Links, so that it works without script. */
+export function languageSwitch(path: string, speech: Speech): Html | null {
+  if (LANGUAGES.length < 2) return null;
+  return html`<nav aria-label="${speech.text('language')}">
+    <ul>
+      ${LANGUAGES.map(({ code, name }) => {
+        if (code === speech.language.code) return html`<li><b lang="${code}" aria-current="true">${name}</b></li>`;
+        return html`<li><a href="${path}?lang=${code}" lang="${code}" hreflang="${code}">${name}</a></li>`;
+      })}
+    </ul>
+  </nav>`;
 }
 
-function transferLine(input: PageInput, transfer: PageStatus['transfers'][number]): Html {
-  const link = input.explorerUrl(transfer.network, transfer.txHash);
-  const progress = { final: 'final', reverted: 'left the chain', failed: 'failed', detected: transfer.need === null ? `${transfer.have} confirmations, waiting for finality` : `${Math.min(transfer.have, transfer.need)} of ${transfer.need} confirmations` }[transfer.status];
-  const hash = html`<code>${transfer.txHash.slice(0, 10)}…${transfer.txHash.slice(-6)}</code>`;
-  return html`<li><strong>${transfer.amount} ${transfer.coin}</strong> on ${NETWORK_NAMES[transfer.network]}: ${progress} ${link ? html`<a href="${link}" rel="noopener noreferrer nofollow" target="_blank">${hash}</a>` : hash}</li>`;
-}
+const scriptTexts = (speech: Speech): string => JSON.stringify(Object.fromEntries(SCRIPT_TEXTS.map((key) => [key, speech.language.texts[key]])));
 
-function explanation({ status, session }: PageInput): Html {
-  switch (status.state) {
-    case 'awaiting':
-      return html`Send exactly <strong>${status.due} ${status.coin}</strong> before <time datetime="${isoTime(status.expiresAtSec)}" data-countdown>${isoTime(status.expiresAtSec).slice(11, 16)} UTC</time>.`;
-    case 'underpaid':
-      return html`${status.received} ${status.coin} arrived. Send the missing <strong>${status.missing} ${status.coin}</strong> to the same address before <time datetime="${isoTime(status.expiresAtSec)}" data-countdown>${isoTime(status.expiresAtSec).slice(11, 16)} UTC</time>.`;
-    case 'seen':
-      return html`We see your transfer and wait until the network makes it final. You can close this page.`;
-    case 'paid':
-      return html`${status.received} ${status.coin} received. Thank you.`;
-    case 'overpaid':
-      return html`${status.received} ${status.coin} received, ${status.excess} ${status.coin} more than due. The shop can return the excess to the address that paid.`;
-    case 'expired':
-      return html`Do not send money to this address any more. ${Number(status.received) > 0 ? `${status.received} ${status.coin} arrived; the shop can return it to the address that paid.` : 'Go back to the shop to start a new payment. A transfer you already made in time is still recognised.'}`;
-    case 'failed':
-      return html`The network dropped your transfer for good, so no money arrived. Go back to the shop to pay again.`;
-    case 'cancelled':
-      return html`Do not send money to this address any more. ${session.deposits.length > 0 ? 'Your transfer was seen; the shop can return it to the address that paid.' : ''}`;
-  }
-}
-
-const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();
-
-function payment(input: PageInput): Html {
-  const { session } = input;
-  return html`<section class="pay" aria-label="How to pay"><fieldset><legend>Network</legend>
-${session.paymentOptions.map((option, index) => html`<input type="radio" name="network" id="network-${option.network}" value="${option.network}"${index === 0 && new Html(' checked')}><label for="network-${option.network}">${NETWORK_NAMES[option.network]}<small>${STANDARD[option.network]}${input.simulated.has(option.network) && ' · simulated'}</small></label>`)}
-${session.paymentOptions.map((option) => optionPanel(input, option))}</fieldset></section>`;
-}
-
-function optionPanel(input: PageInput, option: PaymentOption): Html {
-  const { session, status } = input;
-  const amount = status.state === 'underpaid' ? status.missing : session.dueAmount;
-  const links = Object.entries(input.linksOf(option));
-  const name = NETWORK_NAMES[option.network];
-  return html`<div class="panel" data-network="${option.network}">
-<p class="warn">Send only <strong>${option.coin}</strong> on <strong>${name}</strong>. Other coins or networks may be lost.</p>
-<img class="qr" src="/pay/${session.sessionId}/qr/${option.network}.svg" width="200" height="200" alt="QR code of the ${name} address ${option.address}">
-<dl>
-<dt>Amount</dt><dd><output class="value">${amount}</output> ${option.coin} <button type="button" class="copy" data-copy="${amount}" hidden>Copy amount</button></dd>
-<dt>Address</dt><dd><code class="address value" translate="no">${grouped(option.address)}</code> <button type="button" class="copy" data-copy="${option.address}" hidden>Copy address</button></dd>
-</dl>
-${links.length > 0 && html`<details class="wallets"><summary>Open in a wallet app</summary><ul>${links.map(([wallet, link]) => html`<li><a href="${link}" rel="noopener noreferrer nofollow">${wallet}</a></li>`)}</ul></details>`}
-${input.sandbox && html`<form class="sandbox" method="post" action="/pay/${session.sessionId}/sandbox-pay"><input type="hidden" name="network" value="${option.network}"><button>Pay with the test wallet</button></form>`}
-</div>`;
-}
-
-/** Groups of four for reading and comparing; one text for screen readers, copying and searching. */
-function grouped(address: string): Html {
-  const groups = address.match(/.{1,4}/g) ?? [];
-  return new Html(groups.map((group) => html`<span>${group}</span>`.text).join(''));
-}
-
-function returnLinks(session: SessionView, state: PageState): Html | null {
-  const paid = state === 'paid' || state === 'overpaid';
-  const url = paid ? session.personal?.successUrl : session.personal?.cancelUrl;
-  return url ? html`<p class="return"><a class="button" href="${url}" rel="noopener noreferrer">Back to the shop</a></p>` : null;
+export function notFoundPage(speech: Speech): string {
+  const { code, direction } = speech.language;
+  return html`<!doctype html>
+    <html lang="${code}" dir="${direction}">
+      <head>
+        ${headHtml(speech.text('not_found_title'))}
+      </head>
+      <body>
+        <main>
+          <h1>${speech.text('not_found_title')}</h1>
+          <p>${speech.text('not_found')}</p>
+        </main>
+      </body>
+    </html>`.text;
 }

@@ -1,72 +1,211 @@
 'use strict';
 (() => {
-  const body = document.body;
   const root = document.documentElement;
+  const { page, status: statusUrl, events } = document.body.dataset;
+  const texts = JSON.parse(document.body.dataset.texts ?? '{}');
   const status = document.getElementById('status');
-  let state = root.dataset.state;
-  let expires = Number(body.dataset.expires);
+  let version = document.body.dataset.version;
+  let expiresSec = Number(document.body.dataset.expires);
 
+  // The server's clock decides, so a wrong clock on this device never shows a wrong deadline.
+  let serverNowMs = Number(document.body.dataset.now);
+  let heardAtMs = performance.now();
+  const nowMs = () => serverNowMs + performance.now() - heardAtMs;
+
+  const SOON_SEC = 300;
+  const ASK_AFTER_DEADLINE_MS = 1500;
+  let askedAfterDeadline = false;
   const countdown = () => {
-    const left = Math.max(0, expires - Math.floor(Date.now() / 1000));
-    const text = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
-    for (const element of document.querySelectorAll('[data-countdown]')) element.textContent = text;
+    const timer = document.getElementById('timer');
+    if (!timer) return;
+    const left = Math.max(0, Math.ceil(expiresSec - nowMs() / 1000));
+    const parts = left >= 3600 ? [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60] : [Math.floor(left / 60), left % 60];
+    timer.textContent = parts.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':');
+    timer.parentElement.hidden = false;
+    timer.parentElement.classList.toggle('soon', left < SOON_SEC);
+    if (left > 0 || askedAfterDeadline) return;
+    askedAfterDeadline = true;
+    setTimeout(poll, ASK_AFTER_DEADLINE_MS);
   };
-  countdown();
-  setInterval(countdown, 1000);
 
-  const copied = (button, text) => {
-    const before = button.textContent;
-    button.textContent = text;
-    setTimeout(() => (button.textContent = before), 2000);
+  const clock = new Intl.DateTimeFormat(root.lang === 'ar' ? 'ar-u-nu-latn' : root.lang, { timeStyle: 'short' });
+  const localTimes = () => {
+    for (const time of document.querySelectorAll('time[datetime]')) time.textContent = clock.format(new Date(time.dateTime));
   };
-  for (const button of document.querySelectorAll('button.copy')) {
-    button.hidden = false;
-    button.addEventListener('click', async () => {
-      try {
-        await navigator.clipboard.writeText(button.dataset.copy);
-        copied(button, 'Copied');
-      } catch {
-        copied(button, 'Select and copy by hand');
-      }
-    });
-  }
 
-  const remembered = (() => {
+  const element = (name, text, properties) => {
+    const made = Object.assign(document.createElement(name), properties);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const sentence = (parent, pieces) => {
+    for (const { text, kind, atSec } of pieces) {
+      if (kind === 'strong') {
+        const strong = element('strong');
+        strong.append(element('bdi', text));
+        parent.append(strong);
+      } else if (kind === 'time') parent.append(element('time', text, { dateTime: new Date(atSec * 1000).toISOString() }));
+      else parent.append(text);
+    }
+    return parent;
+  };
+  const transfer = ({ what, progress, bar, hash, href }) => {
+    const item = element('li');
+    const code = element('code', `${hash.slice(0, 10)}…${hash.slice(-6)}`, { translate: false });
+    item.append(sentence(element('span'), what), element('span', progress));
+    if (bar) item.append(element('progress', undefined, { value: bar.have, max: bar.need, ariaLabel: progress }));
+    if (href && /^https?:/.test(href)) {
+      const link = element('a', undefined, { href, rel: 'noopener noreferrer nofollow', target: '_blank' });
+      link.append(code);
+      item.append(link);
+    } else item.append(code);
+    return item;
+  };
+  const showStatus = ({ title, lines, transfers }) => {
+    const parts = [element('h2', title), ...lines.map((line) => sentence(element('p'), line))];
+    if (transfers.length > 0) {
+      const list = element('ul', undefined, { className: 'transfers' });
+      list.append(...transfers.map(transfer));
+      parts.push(list);
+    }
+    status.replaceChildren(...parts);
+  };
+
+  // More than the words changed: the page is fetched anew, and all but the status, which screen readers follow, replaced.
+  const renew = async (wanted) => {
+    const answer = await fetch(page, { cache: 'no-store' }).catch(() => null);
+    if (!answer?.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const chosen = document.querySelector('input[name=network]:checked')?.value;
+    const others = [...fresh.querySelector('.state').children].filter((child) => child.id !== 'status');
+    for (const child of [...status.parentElement.children]) if (child !== status) child.remove();
+    status.after(...others);
+    document.querySelector('.summary').replaceWith(fresh.querySelector('.summary'));
+    document.querySelector('footer').replaceWith(fresh.querySelector('footer'));
+    document.querySelector('.pay')?.remove();
+    const pay = fresh.querySelector('.pay');
+    if (pay) document.querySelector('main').append(pay);
+    document.title = fresh.title;
+    root.dataset.state = fresh.documentElement.dataset.state;
+    version = wanted;
+    if (chosen) choose(chosen);
+    document.dispatchEvent(new CustomEvent('page-renewed'));
+  };
+  const apply = async ({ now, page: shown }) => {
+    serverNowMs = now;
+    heardAtMs = performance.now();
+    expiresSec = shown.expires_at;
+    showStatus(shown.status);
+    if (shown.version !== version) await renew(shown.version);
+    localTimes();
+    countdown();
+    if (shown.state === 'paid' || shown.state === 'overpaid') stop();
+  };
+
+  const POLL_MS = 5000;
+  let source = null;
+  let polling = null;
+  const paused = (is) => {
+    const hint = document.getElementById('paused');
+    if (hint) hint.hidden = !is;
+  };
+  const poll = async () => {
+    const answer = await fetch(statusUrl, { cache: 'no-store' }).catch(() => null);
+    paused(!answer?.ok);
+    if (answer?.ok) await apply(await answer.json());
+  };
+  const stopPolling = () => {
+    clearInterval(polling);
+    polling = null;
+  };
+  const stop = () => {
+    source?.close();
+    stopPolling();
+  };
+  const listen = () => {
+    source = new EventSource(events);
+    source.onmessage = (message) => void apply(JSON.parse(message.data));
+    source.onopen = () => {
+      stopPolling();
+      paused(false);
+    };
+    source.onerror = () => {
+      polling ??= setInterval(poll, POLL_MS);
+      // A refusal ends the stream for good, so the poll also tries to open it again.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => polling && listen(), 6 * POLL_MS);
+    };
+  };
+
+  const say = (after, text, bad) => {
+    after.parentElement.querySelector('.said')?.remove();
+    const said = element('p', '', { className: bad ? 'said bad' : 'said', role: 'status' });
+    after.parentElement.append(said);
+    said.textContent = text;
+    return said;
+  };
+  // Malware swaps addresses in the clipboard, so what was copied can be read back and compared. Reading asks the payer for
+  // leave, so it happens by itself only where leave was given before, and else behind a button.
+  const checkCopied = async (button, wanted) => {
+    const found = await navigator.clipboard.readText().catch(() => null);
+    if (found === null) say(button, texts.copied);
+    else say(button, found === wanted ? texts.copied_right : texts.copy_differs, found !== wanted);
+  };
+  const copy = async (button) => {
+    const wanted = button.dataset.copy;
     try {
-      return localStorage.getItem('network');
+      if (button.parentElement.querySelector('.value').textContent !== wanted) throw new Error('something changed the page');
+      await navigator.clipboard.writeText(wanted);
+    } catch {
+      return say(button, texts.copy_by_hand, true);
+    }
+    const leave = await navigator.permissions?.query({ name: 'clipboard-read' }).catch(() => null);
+    if (leave?.state === 'granted') return checkCopied(button, wanted);
+    const said = say(button, `${texts.copied} `);
+    if (leave?.state !== 'prompt') return;
+    const check = element('button', texts.check_copied, { type: 'button', className: 'plain' });
+    check.addEventListener('click', () => void checkCopied(button, wanted));
+    said.append(check);
+  };
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('button.copy');
+    if (button) void copy(button);
+    if (event.target.closest('#print')) print();
+  });
+  document.addEventListener('submit', async (event) => {
+    const form = event.target;
+    if (!form.matches('.test-wallet')) return;
+    event.preventDefault();
+    const button = form.querySelector('button');
+    button.disabled = true;
+    say(button, texts.test_paying);
+    const body = new URLSearchParams(new FormData(form));
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(() => null);
+    button.disabled = false;
+    if (!answer?.ok) say(button, texts.test_failed, true);
+  });
+
+  const choose = (network) => {
+    const input = document.getElementById(`network-${network}`);
+    if (input) input.checked = true;
+  };
+  // Private windows may refuse storage; the choice is then not remembered.
+  const stored = (use) => {
+    try {
+      return use(localStorage);
     } catch {
       return null;
     }
-  })();
-  for (const input of document.querySelectorAll('input[name=network]')) {
-    if (input.value === remembered) input.checked = true;
-    input.addEventListener('change', () => {
-      try {
-        localStorage.setItem('network', input.value);
-      } catch {
-        // Private windows may refuse; the choice is then not remembered.
-      }
-    });
-  }
-
-  const apply = (update) => {
-    expires = update.expires_at;
-    if (update.state !== state) return location.reload();
-    status.innerHTML = update.html;
-    countdown();
   };
-  if (['awaiting', 'underpaid', 'seen', 'expired', 'cancelled', 'failed'].includes(state)) {
-    let polling = null;
-    const poll = async () => {
-      const answer = await fetch(body.dataset.status).catch(() => null);
-      if (answer?.ok) apply(await answer.json());
-    };
-    const source = new EventSource(body.dataset.events);
-    source.onmessage = (message) => apply(JSON.parse(message.data));
-    source.onopen = () => {
-      clearInterval(polling);
-      polling = null;
-    };
-    source.onerror = () => (polling ??= setInterval(poll, 5000));
-  }
+  document.addEventListener('change', (event) => {
+    if (event.target.name === 'network') stored((storage) => storage.setItem('network', event.target.value));
+  });
+  const last = stored((storage) => storage.getItem('network'));
+  if (last) choose(last);
+
+  localTimes();
+  countdown();
+  if (!events) return;
+  setInterval(countdown, 1000);
+  if (!['paid', 'overpaid'].includes(root.dataset.state)) listen();
+  addEventListener('pageshow', (event) => event.persisted && void poll());
 })();

@@ -1,0 +1,30 @@
+import type { PaymentOption } from '../domain/events/session-events.ts';
+import type { Network } from '../domain/networks.ts';
+import type { SessionView } from '../use-cases/views.ts';
+import type { PageStatus } from './page-model.ts';
+import type { Speech } from './speech.ts';
+
+/** Everything one rendering of the page needs. */
+export interface PageInput {
+  readonly session: SessionView;
+  readonly status: PageStatus;
+  readonly speech: Speech;
+  readonly shop: { readonly name: string; readonly host: string | null };
+  /** Wallet links by wallet name for an amount (decimal string), per option. */
+  readonly linksOf: (option: PaymentOption, amount: string) => Readonly<Record<string, string>>;
+  /** Networks whose chain is a stand-in. */
+  readonly simulated: ReadonlySet<Network>;
+  /** Shows the test wallet. */
+  readonly sandbox: boolean;
+  readonly testMode: boolean;
+  readonly nowMs: number;
+  /** Address of an asset, its version included. */
+  readonly asset: (name: 'checkout.js' | 'wallets.js') => string;
+  readonly explorerUrl: (network: Network, txHash: string) => string | null;
+}
+
+export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };
+export const TOKEN_STANDARD: Readonly<Record<Network, string>> = { ethereum: 'ERC-20', bsc: 'BEP-20', tron: 'TRC-20', solana: 'SPL' };
+
+/** One line of a page at most, whatever a merchant calls itself. */
+export const SHOP_NAME_LENGTH = 80;

@@ -1,0 +1,142 @@
+import type { PaymentOption } from '../domain/events/session-events.ts';
+import type { Network } from '../domain/networks.ts';
+import { baseUnits } from './deep-links.ts';
+import { html, when, type Html } from './html.ts';
+import { NETWORK_NAMES, TOKEN_STANDARD, type PageInput } from './page-input.ts';
+import { qrCode } from './qr.ts';
+import { strong, sentenceHtml } from './speech.ts';
+
+/** Cheapest first by what payers paid in network fees lately (docs/checkout.md, "Networks"). */
+const CHEAPEST_FIRST: readonly Network[] = ['solana', 'bsc', 'tron', 'ethereum'];
+
+/** Links are offered under the wallets' own names; anything not listed here is not offered. */
+const WALLET_NAMES: Readonly<Record<string, string>> = {
+  metamask: 'MetaMask',
+  trust: 'Trust Wallet',
+  tokenpocket: 'TokenPocket',
+  coinbase: 'Base App',
+  imtoken: 'imToken',
+  tronlink: 'TronLink',
+  phantom: 'Phantom',
+};
+/** Links that name address, token, chain and amount, and so also make sense as a code to scan. */
+const PAYMENT_LINKS = ['eip681', 'solana_pay'];
+/** No other scheme is ever put into a link, whatever a link builder returns. */
+const LINK_SCHEMES = /^(?:https|ethereum|solana|tpoutside|tronlinkoutside|imtokenv2):/;
+/** Characters of the address that stand together. */
+const GROUP = /.{1,4}/g;
+
+export const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
+  [...options].sort((left, right) => CHEAPEST_FIRST.indexOf(left.network) - CHEAPEST_FIRST.indexOf(right.network));
+
+/** How to pay what is still to be sent: one choice and one panel a network, switched by style alone. */
+export function paymentHtml(input: PageInput, amount: string): Html {
+  const { session, speech } = input;
+  const options = cheapestFirst(session.paymentOptions);
+  return html`<section class="pay" aria-label="${speech.text('how_to_pay')}">
+    <fieldset>
+      <legend>${speech.text('network')}</legend>
+      ${options.map((option, index) => choice(input, option, index === 0))} ${options.map((option) => panel(input, option, amount))}
+    </fieldset>
+  </section>`;
+}
+
+function choice({ speech, simulated }: PageInput, { network }: PaymentOption, first: boolean): Html {
+  const stand = simulated.has(network) ? html` · ${speech.text('simulated')}` : null;
+  return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(first, 'checked')} /><label
+      for="network-${network}"
+      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]}${stand}</small><small>${speech.text(`hint_${network}`)}</small></label
+    >`;
+}
+
+function panel(input: PageInput, option: PaymentOption, amount: string): Html {
+  const { session, speech } = input;
+  const name = NETWORK_NAMES[option.network];
+  const links = input.linksOf(option, amount);
+  const copy = (text: string, label: string): Html => html`<button type="button" class="copy scripted" data-copy="${text}">${label}</button>`;
+  return html`<div class="panel" data-network="${option.network}">
+    <p class="warning">${sentenceHtml(speech.sentence('warning', { coin: strong(option.coin), network: strong(name) }))}</p>
+    ${addressCode(input, option)}
+    <p class="caption">${speech.text('qr_caption')}</p>
+    <dl>
+      <div>
+        <dt>${speech.text('amount')}</dt>
+        <dd>
+          <bdi><span class="value" translate="no">${amount}</span> ${option.coin}</bdi>${copy(amount, speech.text('copy_amount'))}
+        </dd>
+      </div>
+      <div>
+        <dt>${speech.text('address')}</dt>
+        <dd>
+          <code class="address value" dir="ltr" translate="no">${grouped(option.address)}</code>${copy(option.address, speech.text('copy_address'))}
+        </dd>
+      </div>
+    </dl>
+    ${browserWallet(input, option, amount)}
+    ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
+    ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
+  </div>`;
+}
+
+function addressCode({ speech }: PageInput, option: PaymentOption): Html {
+  const { path, size } = qrCode(option.address);
+  const label = speech.text('qr_label', { address: option.address, network: NETWORK_NAMES[option.network] });
+  return html`<svg class="code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
+    <path d="${path}" />
+  </svg>`;
+}
+
+/** The script shows the buttons of wallets that are really there; the facts they need stand here. */
+function browserWallet({ speech }: PageInput, option: PaymentOption, amount: string): Html {
+  return html`<div
+    class="browser-wallet"
+    hidden
+    data-token="${option.tokenAddress}"
+    data-chain="${option.chainId}"
+    data-to="${option.address}"
+    data-units="${baseUnits(amount, option.decimals)}"
+  >
+    <p>${speech.text('browser_wallet')}</p>
+  </div>`;
+}
+
+function walletLinks({ speech }: PageInput, links: Readonly<Record<string, string>>): Html | null {
+  const shown = Object.entries(links).filter(
+    ([wallet, link]) => LINK_SCHEMES.test(link) && (WALLET_NAMES[wallet] !== undefined || PAYMENT_LINKS.includes(wallet)),
+  );
+  if (shown.length === 0) return null;
+  const nameOf = (wallet: string): string => WALLET_NAMES[wallet] ?? speech.text('open_wallet');
+  return html`<details class="more">
+    <summary>${speech.text('wallet_apps')}</summary>
+    <ul>
+      ${shown.map(([wallet, link]) => html`<li><a href="${link}" rel="noopener noreferrer nofollow">${nameOf(wallet)}</a></li>`)}
+    </ul>
+  </details>`;
+}
+
+/** Fetched only when it is opened: few wallets read it, and some read it wrongly. */
+function paymentCode({ session, speech }: PageInput, option: PaymentOption, links: Readonly<Record<string, string>>, amount: string): Html | null {
+  if (!PAYMENT_LINKS.some((name) => links[name] !== undefined)) return null;
+  const network = NETWORK_NAMES[option.network];
+  return html`<details class="more">
+    <summary>${speech.text('payment_code')}</summary>
+    <p class="warning">${speech.text('payment_code_warning')}</p>
+    <img
+      class="code"
+      loading="lazy"
+      src="/pay/${session.sessionId}/qr/${option.network}-link.svg?${amount}"
+      width="240"
+      height="240"
+      alt="${speech.text('payment_code_label', { network })}"
+    />
+  </details>`;
+}
+
+/** The link that the second code holds; null when the network has none. */
+export const paymentLink = (links: Readonly<Record<string, string>>): string | null => {
+  const name = PAYMENT_LINKS.find((candidate) => links[candidate] !== undefined);
+  return name === undefined ? null : links[name]!;
+};
+
+/** Groups of four to compare by eye; one text for screen readers, copying and searching. */
+const grouped = (address: string): Html => html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;

@@ -1,0 +1,77 @@
+import type { Language } from './languages.ts';
+import { html, type Html } from './html.ts';
+import type { TextKey } from './texts/en.ts';
+
+/** A run of text; `strong` stands out, `time` is a moment (Unix seconds) that the script shows in the reader's time zone. */
+export interface Piece {
+  readonly text: string;
+  readonly kind?: 'strong' | 'time';
+  readonly atSec?: number;
+}
+
+/** A sentence as data: rendered to HTML by the server, and to text nodes by the script. */
+export type Sentence = readonly Piece[];
+
+const PLACEHOLDER = /\{(\w+)\}/;
+
+export const strong = (text: string): Piece => ({ text, kind: 'strong' });
+
+/** What the page says in one language. */
+export class Speech {
+  readonly language: Language;
+
+  constructor(language: Language) {
+    this.language = language;
+  }
+
+  /** The text alone, for attributes and titles. */
+  text(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
+    return this.language.texts[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  }
+
+  sentence(key: TextKey, values: Readonly<Record<string, Piece | string>> = {}): Sentence {
+    const parts = this.language.texts[key].split(PLACEHOLDER);
+    return parts
+      .map((part, index): Piece => {
+        if (index % 2 === 0) return { text: part };
+        const value = values[part] ?? '';
+        return typeof value === 'string' ? { text: value } : value;
+      })
+      .filter(({ text }) => text !== '');
+  }
+
+  /** A moment for readers without script: hours and minutes in UTC. */
+  moment(atSec: number): Piece {
+    const time = new Intl.DateTimeFormat(this.language.locale, { timeStyle: 'short', timeZone: 'UTC' }).format(atSec * 1000);
+    return { text: `${time} UTC`, kind: 'time', atSec };
+  }
+
+  /** Date and time in UTC, for the receipt. */
+  dateTime(atSec: number): string {
+    return `${new Intl.DateTimeFormat(this.language.locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(atSec * 1000)} UTC`;
+  }
+
+  /** Money in the shop's currency, exact whatever its length. Coins stay as wallets write them, to be compared digit by digit. */
+  money(amount: string, currency: string): string {
+    if (!/^[A-Z]{3}$/.test(currency)) return `${amount} ${currency}`;
+    const decimals = amount.includes('.') ? amount.length - amount.indexOf('.') - 1 : 0;
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(amount as Intl.StringNumericLiteral);
+  }
+
+  /** A plain decimal string by the customs of the language. */
+  number(decimal: string): string {
+    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(decimal as Intl.StringNumericLiteral);
+  }
+}
+
+/** Each piece is isolated, so that an amount or a foreign name never reorders a right-to-left sentence. */
+export function sentenceHtml(sentence: Sentence): Html {
+  return html`${sentence.map((piece) => {
+    if (piece.kind === 'strong') return html`<strong><bdi>${piece.text}</bdi></strong>`;
+    if (piece.kind === 'time') return html`<time datetime="${isoTime(piece.atSec ?? 0)}">${piece.text}</time>`;
+    return html`${piece.text}`;
+  })}`;
+}
+
+export const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();
