@@ -12,7 +12,14 @@ export type TimelineReader = (reader: Pick<Caller, 'merchantId' | 'mode'>, id: S
 const EXAMPLE = {
   session_id: 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4',
   conclusion: 'Not paid: it expired. Nothing else arrived on ethereum in blocks 21000010 to 21000160, per rpc.example.',
-  entries: [{ at: 1790000000, type: 'SessionCreated', message: 'Session created: 10.01 USDT due, payable on ethereum.', facts: { due: '10.01', coin: 'USDT', expires_at: 1790001800, rate: '1.0002' } }],
+  entries: [
+    {
+      at: 1790000000,
+      type: 'SessionCreated',
+      message: 'Session created: 10.01 USDT due, payable on ethereum.',
+      facts: { due: '10.01', coin: 'USDT', expires_at: 1790001800, rate: '1.0002' },
+    },
+  ],
   coverage: [{ network: 'ethereum', from_block: 21000010, to_block: 21000160, to_time: 1790001812, providers: ['rpc.example'], gaps: [] }],
 } satisfies TimelineBody;
 
@@ -22,7 +29,8 @@ export const getTimelineOperation = {
   path: '/v1/payment/sessions/{id}/timeline',
   tag: 'Payment sessions',
   summary: 'Explain a payment session',
-  description: 'Everything that was observed and decided, in order: blocks read, transfers seen and how each was judged, confirmations, refunds and webhook attempts.',
+  description:
+    'Everything that was observed and decided, in order: blocks read, transfers seen and how each was judged, confirmations, refunds and webhook attempts.',
   response: timelineOf,
   errors: ['not_found'],
   example: { response: EXAMPLE },

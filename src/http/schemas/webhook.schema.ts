@@ -30,6 +30,10 @@ export const paymentEvent = z
         order_id: z.string(),
         session_id: z.string(),
         source: z.literal('api'),
+        after_expiry: z
+          .literal(true)
+          .optional()
+          .meta({ description: 'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.' }),
       }),
     }),
   })

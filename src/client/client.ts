@@ -1,0 +1,185 @@
+import type { Pagination, TransactionBody } from '../http/schemas/list.schema.ts';
+import type { ChangeMerchantBody, MerchantBody } from '../http/schemas/merchant.schema.ts';
+import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
+import type { SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
+import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
+import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, EventType, ReplayBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
+import { createTransport, type CallOptions, type ClientOptions, type QueryValue, type Send } from './transport.ts';
+
+export type { CallOptions, ClientOptions } from './transport.ts';
+export {
+  ApiError,
+  AuthenticationError,
+  ConflictError,
+  ConnectionError,
+  InvalidRequestError,
+  NotFoundError,
+  QuittanceError,
+  RateLimitedError,
+  ServiceError,
+} from './errors.ts';
+export type { ApiErrorCode } from './errors.ts';
+export { sign } from './signing.ts';
+
+export type CreateSession = CreateSessionBody;
+export type PaymentSession = PaymentSessionBody;
+export type CancelledPaymentSession = CancelledSessionBody;
+export type CreateRefund = CreateRefundBody;
+export type Refund = RefundBody;
+export type Transaction = TransactionBody;
+export type Merchant = MerchantBody;
+export type MerchantChange = ChangeMerchantBody;
+export type WebhookDelivery = DeliveryBody;
+export type WebhookDeliveryDetail = DeliveryDetailBody;
+export type WebhookEvent = WebhookEventBody;
+
+/** Filters of every list; times are Unix seconds, both included. */
+export interface ListFilters {
+  readonly status?: string;
+  readonly order_id?: string;
+  readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana';
+  readonly coin?: string;
+  readonly created_from?: number;
+  readonly created_to?: number;
+}
+
+export interface SessionFilters extends ListFilters {
+  readonly status?: PaymentSession['status'] | 'unpaid';
+}
+
+export interface RefundFilters extends ListFilters {
+  readonly status?: Refund['status'];
+  readonly session_id?: string;
+}
+
+export interface TransactionFilters extends ListFilters {
+  readonly status?: Transaction['status'];
+  readonly type?: Transaction['type'];
+  readonly session_id?: string;
+}
+
+export interface DeliveryFilters {
+  readonly status?: WebhookDelivery['status'];
+  readonly event_type?: EventType;
+  readonly session_id?: string;
+  readonly created_from?: number;
+  readonly created_to?: number;
+}
+
+export interface PageRequest {
+  /** From 1. */
+  readonly page?: number;
+  /** At most 100 (default 20). */
+  readonly page_size?: number;
+}
+
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly pagination: Pagination;
+}
+
+/** A list, newest first: page by page, or all of it in a loop. */
+export interface List<Item, Filters> {
+  page(request?: Filters & PageRequest, options?: CallOptions): Promise<Page<Item>>;
+  /** Every record once, fetched as the loop goes; what is added meanwhile does not shift it. */
+  all(filters?: Filters, options?: CallOptions): AsyncIterable<Item>;
+}
+
+export interface Quittance {
+  readonly sessions: List<PaymentSession, SessionFilters> & {
+    /** Safe to repeat: the same `order_id` and body answer the same session. */
+    create(session: CreateSession, options?: CallOptions): Promise<PaymentSession>;
+    get(id: string, options?: CallOptions): Promise<PaymentSession>;
+    cancel(id: string, options?: CallOptions): Promise<CancelledPaymentSession>;
+  };
+  readonly refunds: List<Refund, RefundFilters> & {
+    create(refund: CreateRefund, options?: CallOptions): Promise<Refund>;
+    get(id: string, options?: CallOptions): Promise<Refund>;
+  };
+  readonly transactions: List<Transaction, TransactionFilters>;
+  readonly merchant: {
+    get(options?: CallOptions): Promise<Merchant>;
+    change(change: MerchantChange, options?: CallOptions): Promise<Merchant>;
+  };
+  readonly deliveries: List<WebhookDelivery, DeliveryFilters> & {
+    get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
+    redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
+    replay(range: ReplayBody, options?: CallOptions): Promise<{ readonly requested: number }>;
+    /** Sends a sample of an event type to your endpoint. */
+    test(eventType: EventType, options?: CallOptions): Promise<WebhookDelivery>;
+  };
+  readonly events: {
+    /** The events after `cursor`, oldest first; keep `next_cursor` for the next call. */
+    after(cursor?: string, request?: { readonly page_size?: number }, options?: CallOptions): Promise<EventFeedBody>;
+  };
+  readonly sandbox: {
+    /** Pays with the sandbox's test wallet (`sk_test_` keys only). */
+    pay(sessionId: string, payment: SandboxPayBody, options?: CallOptions): Promise<SandboxPaymentBody>;
+  };
+}
+
+/**
+ * A client of the merchant API. Rejects with `ApiError` (or one of its kinds) when the service refused, with
+ * `ConnectionError` when no answer came.
+ *
+ * @example
+ * const quittance = createClient({ baseUrl: 'https://pay.example', apiKey, apiSecret });
+ * const session = await quittance.sessions.create({ amount: '10.00', currency: 'USD', order_id: 'order-1042' });
+ * response.redirect(session.url);
+ */
+export function createClient(options: ClientOptions): Quittance {
+  const send = createTransport(options);
+  const post = <Answer>(path: string, body: unknown, call?: CallOptions): Promise<Answer> =>
+    send({ method: 'POST', path, ...(body === undefined ? undefined : { body }) }, call);
+  const get = <Answer>(path: string, call?: CallOptions): Promise<Answer> => send({ method: 'GET', path }, call);
+  const sessionPath = (id: string): string => `/api/v1/checkout/sessions/${encodeURIComponent(id)}`;
+  const deliveryPath = (id: string): string => `/v1/webhooks/deliveries/${encodeURIComponent(id)}`;
+  return {
+    sessions: {
+      ...listOf<PaymentSession, SessionFilters>(send, '/v1/payment/sessions'),
+      create: (session, call) => post('/api/v1/checkout/sessions/create', session, call),
+      get: (id, call) => get(sessionPath(id), call),
+      cancel: (id, call) => post(`${sessionPath(id)}/cancel`, undefined, call),
+    },
+    refunds: {
+      ...listOf<Refund, RefundFilters>(send, '/v1/refunds'),
+      create: (refund, call) => post('/v1/refunds', refund, call),
+      get: (id, call) => get(`/v1/refunds/${encodeURIComponent(id)}`, call),
+    },
+    transactions: listOf<Transaction, TransactionFilters>(send, '/v1/transactions'),
+    merchant: {
+      get: (call) => get('/v1/merchant', call),
+      change: (change, call) => send({ method: 'PATCH', path: '/v1/merchant', body: change }, call),
+    },
+    deliveries: {
+      ...listOf<WebhookDelivery, DeliveryFilters>(send, '/v1/webhooks/deliveries'),
+      get: (id, call) => get(deliveryPath(id), call),
+      redeliver: (id, call) => post(`${deliveryPath(id)}/redeliver`, undefined, call),
+      replay: (range, call) => post('/v1/webhooks/replay', range, call),
+      test: (eventType, call) => post('/v1/webhooks/test', { event_type: eventType }, call),
+    },
+    events: {
+      after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, page_size: request?.page_size } }, call),
+    },
+    sandbox: {
+      pay: (sessionId, payment, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),
+    },
+  };
+}
+
+const LARGEST_PAGE = 100;
+
+function listOf<Item, Filters extends object>(send: Send, path: string): List<Item, Filters> {
+  const fetchPage = (query: object, call: CallOptions | undefined): Promise<Page<Item>> =>
+    send({ method: 'GET', path, query: query as Record<string, QueryValue> }, call);
+  return {
+    page: (request, call) => fetchPage(request ?? {}, call),
+    all: async function* (filters, call) {
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const page: Page<Item> = await fetchPage({ ...filters, page_size: LARGEST_PAGE, cursor }, call);
+        yield* page.data;
+        cursor = page.pagination.has_more ? page.pagination.next_cursor : null;
+      }
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import type { ErrorBody } from '../http/schemas/error.schema.ts';
+
+export type ApiErrorCode = ErrorBody['error']['code'];
+
+/** What every error of this client is. */
+export class QuittanceError extends Error {
+  override readonly name: string = 'QuittanceError';
+}
+
+/** No answer came: the network failed, or the time was up. Nothing is known about the request. */
+export class ConnectionError extends QuittanceError {
+  override readonly name = 'ConnectionError';
+}
+
+/** The service answered with an error. `code` is stable; `message` is for people. */
+export class ApiError extends QuittanceError {
+  override readonly name: string = 'ApiError';
+  readonly status: number;
+  /** One of `docs/errors.md`, or `unknown` when the answer was not the service's own, such as a proxy's. */
+  readonly code: ApiErrorCode | 'unknown';
+  /** The field, header or query parameter at fault. */
+  readonly param: string | undefined;
+  /** Quote it when you ask for help. */
+  readonly requestId: string | undefined;
+  /** Seconds to wait, when the service said so. */
+  readonly retryAfterSec: number | undefined;
+
+  constructor(facts: ApiErrorFacts) {
+    super(facts.message);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.param = facts.param;
+    this.requestId = facts.requestId;
+    this.retryAfterSec = facts.retryAfterSec;
+  }
+}
+
+export interface ApiErrorFacts {
+  readonly status: number;
+  readonly code: ApiErrorCode | 'unknown';
+  readonly message: string;
+  readonly param: string | undefined;
+  readonly requestId: string | undefined;
+  readonly retryAfterSec: number | undefined;
+}
+
+/** 400, 413 and 415: the request must be changed. `param` says where. */
+export class InvalidRequestError extends ApiError {
+  override readonly name = 'InvalidRequestError';
+}
+
+/** 401: key, secret or clock are wrong. */
+export class AuthenticationError extends ApiError {
+  override readonly name = 'AuthenticationError';
+}
+
+/** 404: no such resource, or it is not yours. */
+export class NotFoundError extends ApiError {
+  override readonly name = 'NotFoundError';
+}
+
+/** 409: the order id or idempotency key was used for something else, or two requests met. */
+export class ConflictError extends ApiError {
+  override readonly name = 'ConflictError';
+}
+
+/** 429, after the retries were used up. */
+export class RateLimitedError extends ApiError {
+  override readonly name = 'RateLimitedError';
+}
+
+/** 5xx, after the retries were used up. */
+export class ServiceError extends ApiError {
+  override readonly name = 'ServiceError';
+}
+
+/** The error for an answer that is not a success. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  const told = toldIn(text);
+  const retryAfter = response.headers.get('retry-after');
+  return new (classOf(response.status))({
+    status: response.status,
+    code: told?.code ?? 'unknown',
+    message: told?.message ?? `HTTP ${response.status}`,
+    param: told?.param,
+    requestId: told?.request_id ?? response.headers.get('x-request-id') ?? undefined,
+    retryAfterSec: retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
+  });
+}
+
+function toldIn(text: string): ErrorBody['error'] | undefined {
+  try {
+    const { error } = JSON.parse(text) as ErrorBody;
+    return typeof error?.code === 'string' && typeof error.message === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function classOf(status: number): new (facts: ApiErrorFacts) => ApiError {
+  if (status === 401) return AuthenticationError;
+  if (status === 404) return NotFoundError;
+  if (status === 409) return ConflictError;
+  if (status === 429) return RateLimitedError;
+  if (status >= 500) return ServiceError;
+  return status === 400 || status === 413 || status === 415 ? InvalidRequestError : ApiError;
+}

@@ -1,0 +1,49 @@
+/* Request and webhook signatures on Web Crypto alone: Node 20+, Bun, Deno, edge runtimes and browsers have it. */
+
+const encoder = new TextEncoder();
+const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
+
+type SigningKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** Keys are imported once a secret, since importing costs more than signing. */
+const importedKeys = new Map<string, Promise<SigningKey>>();
+const MAX_KEPT_KEYS = 32;
+
+function keyOf(secret: string): Promise<SigningKey> {
+  let key = importedKeys.get(secret);
+  if (key === undefined) {
+    if (importedKeys.size >= MAX_KEPT_KEYS) importedKeys.clear();
+    key = crypto.subtle.importKey('raw', encoder.encode(secret), HMAC, false, ['sign', 'verify']);
+    importedKeys.set(secret, key);
+  }
+  return key;
+}
+
+/** `timestamp + "." + nonce + "." + body` as bytes. */
+function signedBytes(timestamp: string, nonce: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  const prefix = encoder.encode(`${timestamp}.${nonce}.`);
+  const content = typeof body === 'string' ? encoder.encode(body) : body;
+  const bytes = new Uint8Array(prefix.length + content.length);
+  bytes.set(prefix);
+  bytes.set(content, prefix.length);
+  return bytes;
+}
+
+/** HMAC-SHA256 of `timestamp.nonce.body` keyed with the secret, as 64 hex characters. */
+export async function sign(secret: string, timestamp: string, nonce: string, body: string | Uint8Array): Promise<string> {
+  const mac = await crypto.subtle.sign(HMAC, await keyOf(secret), signedBytes(timestamp, nonce, body));
+  return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Whether `signature` (hex, either case) is the right one; compared in constant time. */
+export async function verifySignature(
+  secret: string,
+  signature: string,
+  timestamp: string,
+  nonce: string,
+  body: string | Uint8Array,
+): Promise<boolean> {
+  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+  const mac = Uint8Array.from(signature.match(/../g)!, (pair) => Number.parseInt(pair, 16));
+  return crypto.subtle.verify(HMAC, await keyOf(secret), mac, signedBytes(timestamp, nonce, body));
+}

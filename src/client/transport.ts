@@ -1,0 +1,121 @@
+import { ApiError, ConnectionError, errorOf } from './errors.ts';
+import { sign } from './signing.ts';
+
+export interface ClientOptions {
+  /** Of the service, such as `https://pay.example`. */
+  readonly baseUrl: string;
+  /** `sk_test_...` or `sk_live_...`. */
+  readonly apiKey: string;
+  readonly apiSecret: string;
+  /** Of the signature headers; must be the service's own (default `X-Service-`). */
+  readonly headerPrefix?: string;
+  /** For each attempt, its answer included (default 30 s). */
+  readonly timeoutMs?: number;
+  /** Further attempts after the first (default 3). */
+  readonly maxRetries?: number;
+  /** Default: the runtime's own. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export interface CallOptions {
+  /** One is made up when it is absent. Give your own to make retries safe over restarts of your program. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export type QueryValue = string | number | undefined;
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, QueryValue>>;
+  readonly body?: unknown;
+}
+
+export type Send = <Answer>(request: ApiRequest, options?: CallOptions) => Promise<Answer>;
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRIES = 3;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_SEC = 60;
+const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency key. */
+export function createTransport(options: ClientOptions): Send {
+  const { apiKey, apiSecret, timeoutMs = DEFAULT_TIMEOUT_MS, maxRetries = DEFAULT_RETRIES, headerPrefix = 'X-Service-' } = options;
+  const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+
+  async function attempt(request: ApiRequest, body: string, idempotencyKey: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const nonce = crypto.randomUUID();
+    const headers: Record<string, string> = {
+      Accept: 'application/json',
+      Authorization: `Bearer ${apiKey}`,
+      [`${headerPrefix}Timestamp`]: timestamp,
+      [`${headerPrefix}Nonce`]: nonce,
+      [`${headerPrefix}Signature`]: await sign(apiSecret, timestamp, nonce, body),
+      ...(request.method === 'GET' ? undefined : { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey }),
+    };
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const init: RequestInit = { method: request.method, headers, redirect: 'manual', signal: signal ? AbortSignal.any([signal, timeout]) : timeout };
+    return fetchUrl(baseUrl + request.path + queryText(request.query), body === '' ? init : { ...init, body });
+  }
+
+  return async function send<Answer>(request: ApiRequest, call: CallOptions = {}): Promise<Answer> {
+    const body = request.body === undefined ? '' : JSON.stringify(request.body);
+    const idempotencyKey = request.method === 'POST' ? (call.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    for (let tries = 0; ; tries += 1) {
+      call.signal?.throwIfAborted();
+      const failure = await outcomeOf<Answer>(attempt(request, body, idempotencyKey, call.signal));
+      if (failure.ok) return failure.answer;
+      call.signal?.throwIfAborted();
+      if (tries >= maxRetries || !isWorthRetrying(failure.error)) throw failure.error;
+      await pause(waitMs(tries, failure.error), call.signal);
+    }
+  };
+}
+
+type OutcomeOf<Answer> = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly error: ApiError | ConnectionError };
+
+async function outcomeOf<Answer>(sent: Promise<Response>): Promise<OutcomeOf<Answer>> {
+  try {
+    const response = await sent;
+    if (!response.ok) return { ok: false, error: await errorOf(response) };
+    return { ok: true, answer: (await response.json()) as Answer };
+  } catch (cause) {
+    return { ok: false, error: new ConnectionError(cause instanceof Error ? cause.message : String(cause), { cause }) };
+  }
+}
+
+function isWorthRetrying(error: ApiError | ConnectionError): boolean {
+  return !(error instanceof ApiError) || RETRYABLE.has(error.status) || error.code === 'conflict';
+}
+
+/** Doubles from a quarter of a second, spread so that many clients do not come back at once; never before the service said. */
+function waitMs(tries: number, error: ApiError | ConnectionError): number {
+  const own = FIRST_WAIT_MS * 2 ** tries * (0.75 + Math.random() / 2);
+  const told = error instanceof ApiError ? Math.min(error.retryAfterSec ?? 0, LONGEST_WAIT_SEC) * 1000 : 0;
+  return Math.max(own, told);
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+function queryText(query: ApiRequest['query']): string {
+  const set = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) set.append(name, String(value));
+  return set.size === 0 ? '' : `?${set.toString()}`;
+}

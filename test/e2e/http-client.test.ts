@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AuthenticationError, ConflictError, createClient, InvalidRequestError, NotFoundError, type Quittance } from '../../src/client/client.ts';
+import { FAKE_DESKS } from '../support/fake-desks.ts';
+import { startTestServer, type TestServer } from '../support/http-api.ts';
+
+let service: TestServer;
+let quittance: Quittance;
+beforeAll(async () => {
+  service = await startTestServer(FAKE_DESKS);
+  quittance = createClient({ baseUrl: service.base, apiKey: service.key.apiKey, apiSecret: service.key.secret });
+});
+afterAll(() => service.close());
+
+describe('the client against the API', () => {
+  it('creates, reads and cancels a session', async () => {
+    const session = await quittance.sessions.create({ amount: '10.5', currency: 'USD', order_id: 'ünïcode ☕', metadata: { note: '東京' } });
+    expect(session).toMatchObject({ amount_total: '10.50', payment_status: 'unpaid', metadata: { note: '東京', order_id: 'ünïcode ☕' } });
+    expect(await quittance.sessions.get(session.id)).toEqual(session);
+    expect((await quittance.sessions.cancel(session.id)).status).toBe('cancelled');
+    await expect(quittance.sessions.cancel(session.id)).rejects.toMatchObject({ name: 'InvalidRequestError', code: 'session_expired', status: 400 });
+  });
+
+  it('refunds a paid session', async () => {
+    const session = await quittance.sessions.create({ amount: '3.00', currency: 'USDC', order_id: 'refunded' });
+    service.api.pay(session.id);
+    const refund = await quittance.refunds.create({ session_id: session.id, reason: 'broken' });
+    expect(refund).toMatchObject({ type: 'full', status: 'PENDING', amount: { value: '3.00', currency: 'USDC' } });
+    expect(await quittance.refunds.get(refund.id)).toEqual(refund);
+  });
+
+  it('reaches every other endpoint', async () => {
+    expect((await quittance.sessions.page({ page: 2, page_size: 10, status: 'unpaid' })).data).toEqual([]);
+    expect((await quittance.transactions.page({ type: 'fee', coin: 'ETH' })).pagination.has_more).toBe(false);
+    expect((await quittance.merchant.get()).name).toBe('Alpha');
+    expect((await quittance.merchant.change({ settlement_currency: 'USDC' })).mode).toBe('test');
+    const [delivery] = (await quittance.deliveries.page({ status: 'exhausted' })).data;
+    expect((await quittance.deliveries.get(delivery!.id)).log).toHaveLength(1);
+    expect((await quittance.deliveries.redeliver(delivery!.id)).status).toBe('pending');
+    expect(await quittance.deliveries.replay({ created_from: 1 })).toEqual({ requested: 3 });
+    expect((await quittance.deliveries.test('refund.failed')).sample).toBe(true);
+    expect((await quittance.events.after('', { page_size: 5 })).data).toHaveLength(1);
+    const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
+    expect((await quittance.sandbox.pay(session.id, { network: 'bsc', case: 'two_payers' })).case).toBe('two_payers');
+  });
+
+  it('rejects with the kind of error that says what to do', async () => {
+    await expect(quittance.sessions.create({ amount: '1e3', currency: 'USD', order_id: 'x' })).rejects.toMatchObject({
+      param: 'amount',
+      requestId: expect.stringMatching(/^req_/) as string,
+    });
+    await expect(quittance.sessions.create({ amount: '0', currency: 'USD', order_id: 'x' })).rejects.toBeInstanceOf(InvalidRequestError);
+    await expect(quittance.refunds.get('re_none')).rejects.toBeInstanceOf(NotFoundError);
+    await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'taken' });
+    await expect(quittance.sessions.create({ amount: '2.00', currency: 'USD', order_id: 'taken' })).rejects.toBeInstanceOf(ConflictError);
+    const stranger = createClient({ baseUrl: service.base, apiKey: service.key.apiKey, apiSecret: 'wrong' });
+    await expect(stranger.sessions.page()).rejects.toBeInstanceOf(AuthenticationError);
+  });
+});
