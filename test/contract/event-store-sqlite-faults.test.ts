@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -241,6 +241,22 @@ describe('a disk that fails', () => {
     const store = await open();
     expect((await store.readStream('s-1')).length).toBeGreaterThanOrEqual(stored);
     expect(await store.append(appendOf('s-2', FIRST))).toMatchObject({ ok: true });
+  });
+
+  test('that lets no thread open its files ends the store: the appends of a crowd are rejected, not forgotten', async () => {
+    const failures: string[] = [];
+    const store = await openSqliteEventStore({ dataDir, onFatal: (error) => failures.push(error.name) });
+    await grow(store, 's-1', 2);
+    renameSync(join(dataDir, 'stream-names.db'), join(dataDir, 'moved'));
+    mkdirSync(join(dataDir, 'stream-names.db'));
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) => store.append(appendOf(`c-${index}`, FIRST))));
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreUnavailable' } });
+    expect(failures).toEqual(['StoreUnavailable']);
+    await expect(store.append(appendOf('s-9', FIRST))).rejects.toThrow(StoreUnavailable);
+    await store.close();
+
+    rmSync(join(dataDir, 'stream-names.db'), { recursive: true });
+    expect(await readWholeLog(await open())).toHaveLength(2);
   });
 
   const mount = mkdtempSync(join(tmpdir(), 'quittance-mount-'));

@@ -16,6 +16,8 @@ const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
 const REMEMBERED_STREAMS = 4_096;
 /** So many batches of one append in a row, and there is only one caller. */
 const BATCHES_UNTIL_ALONE = 16;
+/** On disks that take longer to sync, this thread has better things to do than wait. */
+const LONGEST_WAIT_HERE_MS = 1;
 
 /** What was just made durable, in the order of positions. */
 export interface Committed {
@@ -60,6 +62,8 @@ export class GroupWriter {
   #flushPlanned = false;
   #worker: Worker | null = null;
   #loneBatches = BATCHES_UNTIL_ALONE;
+  /** Moving average of what a commit takes. */
+  #commitMs = 0;
   #lastBatchLength = 1;
   #fault: SqliteFault | null = null;
   #closing = false;
@@ -125,7 +129,7 @@ export class GroupWriter {
   }
 
   #isAlone(): boolean {
-    return this.#loneBatches >= BATCHES_UNTIL_ALONE;
+    return this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS;
   }
 
   #flush(): void {
@@ -153,7 +157,7 @@ export class GroupWriter {
     const waiting = length === this.#queue.length ? this.#queue : this.#queue.slice(0, length);
     this.#queue = length === this.#queue.length ? [] : this.#queue.slice(length);
     this.#queuedCharacters -= characters;
-    return { waiting, characters, jobs: waiting.map(({ request }) => this.#jobOf(request)) };
+    return { waiting, characters, jobs: waiting.map(({ request }) => this.#jobOf(request)), startedMs: performance.now() };
   }
 
   #jobOf({ stream, expected, events, riders }: AppendRequest): AppendJob {
@@ -177,14 +181,25 @@ export class GroupWriter {
       env: {},
     });
     worker.on('message', (reply: AppendReply) => this.#settle(reply));
-    worker.on('error', (error) => this.#settle({ fault: { ...faultOf(error), kind: 'fatal' } }));
+    worker.on('error', (error) => this.#lose(worker, error));
+    worker.on('exit', () => this.#lose(worker, new Error('the thread that commits has ended')));
     return worker;
+  }
+
+  /** Whether its batch was stored is unknown. */
+  #lose(worker: Worker, error: unknown): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    const fault: SqliteFault = { ...faultOf(error), kind: 'fatal' };
+    if (this.#inFlight !== null) this.#settle({ fault });
+    else this.#end(fault);
   }
 
   #settle(reply: AppendReply): void {
     const batch = this.#inFlight;
     if (batch === null) return;
     this.#inFlight = null;
+    this.#commitMs += (performance.now() - batch.startedMs - this.#commitMs) / 8;
     if ('fault' in reply) {
       this.#fail(batch, reply.fault);
     } else {
@@ -220,6 +235,10 @@ export class GroupWriter {
       if (this.#queue.length > 0) this.#planFlush();
       return;
     }
+    this.#end(fault);
+  }
+
+  #end(fault: SqliteFault): void {
     if (this.#fault) return;
     this.#fault = fault;
     for (const { reject } of this.#queue.splice(0)) reject(new StoreUnavailable(fault.message));
@@ -232,6 +251,7 @@ interface Batch {
   readonly waiting: readonly Waiting[];
   readonly jobs: readonly AppendJob[];
   readonly characters: number;
+  readonly startedMs: number;
 }
 
 function charactersOf({ events }: AppendRequest): number {

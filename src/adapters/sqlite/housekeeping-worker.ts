@@ -7,7 +7,8 @@ import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
 
 export type HousekeepingOrder =
   | { readonly kind: 'checkpoint'; readonly path: string }
-  | { readonly kind: 'index'; readonly names: readonly StreamName[]; readonly through: Tail }
+  /** Names on lines of their own, one number each. */
+  | { readonly kind: 'index'; readonly names: string; readonly numbers: Float64Array; readonly through: Tail }
   | { readonly kind: 'close' };
 
 /** Answers an `index` order. */
@@ -30,13 +31,15 @@ port.on('message', (order: HousekeepingOrder) => {
     case 'checkpoint':
       return checkpoint(order.path);
     case 'index':
-      return port.postMessage({ fault: index(order.names, order.through) } satisfies HousekeepingReply);
+      return port.postMessage({ fault: index(namesOf(order.names, order.numbers), order.through) } satisfies HousekeepingReply);
     case 'close':
       for (const database of databases.values()) database.close();
       streamNames?.close();
       return port.close();
   }
 });
+
+const namesOf = (names: string, numbers: Float64Array): StreamName[] => names.split('\n').map((name, at) => ({ name, number: numbers[at]! }));
 
 function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
   try {

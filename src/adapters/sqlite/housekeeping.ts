@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads';
 import type { Tail } from './committer.ts';
 import type { HousekeepingOrder, HousekeepingReply } from './housekeeping-worker.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
-import type { StreamName } from './stream-names-file.ts';
 
 /** Bytes written to a WAL before its pages are carried over into the database file. */
 const CHECKPOINT_AFTER_BYTES = 8 * 1024 * 1024;
@@ -34,10 +33,10 @@ export class Housekeeping implements Checkpoints {
   }
 
   /** Puts names into `stream-names.db`, one batch at a time; answers what went wrong, or null. */
-  indexNames(names: readonly StreamName[], through: Tail): Promise<SqliteFault | null> {
+  indexNames(numbers: ReadonlyMap<string, number>, through: Tail): Promise<SqliteFault | null> {
     return new Promise((resolve) => {
       this.#indexed = resolve;
-      this.#order({ kind: 'index', names, through });
+      this.#order({ kind: 'index', names: [...numbers.keys()].join('\n'), numbers: Float64Array.from(numbers.values()), through });
     });
   }
 

@@ -80,7 +80,7 @@ export class StreamNames {
   async #transfer(): Promise<void> {
     this.#sent = this.#waiting;
     this.#waiting = new Map();
-    const fault = await this.#housekeeping.indexNames(namesIn(this.#sent), this.#tail);
+    const fault = await this.#housekeeping.indexNames(this.#sent, this.#tail);
     if (fault === null) {
       this.#sent = new Map();
       return;
