@@ -8,6 +8,8 @@ import type { Change, Row } from '../src/ports/read-model.ts';
 
 /** Deposits by network and height: what a chain watcher takes up again after a restart. */
 export const DEPOSITS_BY_BLOCK_TABLE = 'deposits-by-block@1';
+/** The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block is. */
+export const OPEN_DEPOSITS_TABLE = 'open-deposits@1';
 /** Where a deposit's row stands, by deposit key. */
 const PLACES_TABLE = 'deposit-places@1';
 
@@ -23,11 +25,13 @@ export type DepositRow = {
 export const depositPlace = (network: Network, blockNumber: number, depositKey: string): string =>
   `${network}/${String(blockNumber).padStart(BLOCK_DIGITS, '0')}/${depositKey}`;
 
+export const openKey = (network: Network, depositKey: string): string => `${network}/${depositKey}`;
+
 export const depositsByBlock: Projection = {
   name: 'deposits-by-block',
   version: 1,
   streamPrefixes: ['session-'],
-  tables: [DEPOSITS_BY_BLOCK_TABLE, PLACES_TABLE],
+  tables: [DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, PLACES_TABLE],
   lists: [],
   needs,
   needsThen: (stored, read) => placedRow(stored, read),
@@ -56,7 +60,8 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
   switch (event.type) {
     case 'DepositDetected': {
       const { kind: _kind, ...facts } = event.data;
-      return move(null, facts, { sessionId, status: 'detected', facts });
+      const row: DepositRow = { sessionId, status: 'detected', facts };
+      return [...move(null, facts, row), { op: 'put', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey), row: row as unknown as Row }];
     }
     case 'DepositConfirmed': {
       const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
@@ -64,7 +69,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
       if (at === undefined || !row) return [];
       const { blockNumber, blockHash, blockTimeSec } = event.data;
       const facts = { ...row.facts, blockNumber, blockHash, blockTimeSec };
-      return move(at, facts, { sessionId, status: 'final', facts });
+      return [...move(at, facts, { sessionId, status: 'final', facts }), { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey) }];
     }
     case 'DepositReverted': {
       const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
@@ -72,6 +77,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
       return [
         { op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: at },
         { op: 'delete', table: PLACES_TABLE, key: event.data.depositKey },
+        { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(at.slice(0, at.indexOf('/')) as Network, event.data.depositKey) },
       ];
     }
     default:

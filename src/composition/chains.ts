@@ -11,7 +11,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
 import { ChainWatcher } from '../processes/watch-chain.process.ts';
 import type { PendingDeposit, WatchObserver } from '../processes/watch-chain-types.ts';
-import { DEPOSITS_BY_BLOCK_TABLE, depositPlace, type DepositRow } from '../../projections/deposits-by-block.projection.ts';
+import { DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, depositPlace, type DepositRow } from '../../projections/deposits-by-block.projection.ts';
 import type { Core } from './core.ts';
 import { indexKey } from './core.ts';
 import { LedgerCoverage } from './ledger-coverage.ts';
@@ -28,6 +28,8 @@ export interface WatchDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Creation time of the oldest session; null when there was none at the start. */
+  readonly oldestSessionSec: number | null;
   readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
 }
 
@@ -49,7 +51,9 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
   };
   const pendingDeposits = async (): Promise<PendingDeposit[]> => {
     const covered = await coverage.lastCovered();
-    const rows = await depositsFrom(deps.readModel, network, Math.max(0, (covered?.block ?? 0) - DEEP_BLOCKS));
+    const finalFrom = depositPlace(network, Math.max(0, (covered?.block ?? 0) - DEEP_BLOCKS), '');
+    const settled = (await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, finalFrom)).filter((row) => row.status === 'final');
+    const rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
     return Promise.all(ours.map(async (row) => ({ sessionId: row.sessionId as SessionId, facts: row.facts, status: row.status, rule: await finalityRuleOf(row.sessionId as SessionId) })));
   };
@@ -62,6 +66,7 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
       clock: deps.clock,
       finalityRuleOf,
       pendingDeposits,
+      oldestSessionSec: () => deps.oldestSessionSec,
       observer: { ...logging(log, mode, network), ...deps.observerOf?.(mode, network) },
     },
     {
@@ -74,10 +79,10 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
   return { settings, watcher };
 }
 
-async function depositsFrom(readModel: ReadModel, network: Network, fromBlock: number): Promise<DepositRow[]> {
+async function rowsOf(readModel: ReadModel, table: string, network: Network, from: string): Promise<DepositRow[]> {
   const rows: DepositRow[] = [];
-  for (let afterKey = depositPlace(network, fromBlock, ''); ; ) {
-    const page = await readModel.scan(DEPOSITS_BY_BLOCK_TABLE, { afterKey, limit: PAGE });
+  for (let afterKey = from; ; ) {
+    const page = await readModel.scan(table, { afterKey, limit: PAGE });
     const own = page.filter(({ key }) => key.startsWith(`${network}/`));
     rows.push(...own.map(({ row }) => row as unknown as DepositRow));
     if (own.length < PAGE) return rows;

@@ -15,7 +15,7 @@ import type { Logger } from '../ops/logger.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
-import type { Clock } from '../ports/clock.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
@@ -108,7 +108,8 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     log,
   );
   const testWallet = parts.testWallet?.(core) ?? null;
-  const watchDeps = { core, store, readModel, clock, random, log };
+  const [oldest] = await store.readAll({ after: null, limit: 1, streamPrefixes: ['session-'] });
+  const watchDeps = { core, store, readModel, clock, random, log, oldestSessionSec: oldest ? toSec(oldest.atMs) : null };
   const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: testWallet !== null }));
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
   const expiry = startExpiry(config, core, watched, clock, random, log);
