@@ -40,6 +40,9 @@ export interface ProjectionStatus {
   readonly lagSec: number;
 }
 
+/** Projections at work, in this thread or another. */
+export type RunningProjections = Pick<ProjectionRunner, 'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'>;
+
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
 const CATCH_UP_TIMEOUT_MS = 2_000;

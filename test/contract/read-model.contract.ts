@@ -210,6 +210,28 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
     });
 
+    it('gives the rows of paged members as they are now, also when rows were deleted and put anew since', async () => {
+      const member = (order: number, n: number): Change[] => [put('rows@1', name(order), { order, n }), enlist(order)];
+      const rowsOfPage = async () => {
+        const { members } = await model.page(LIST, { offset: 0, limit: 9 });
+        return model.getMany(
+          'rows@1',
+          members.map((one) => one.member),
+        );
+      };
+      await apply(...member(0, 1), ...member(1, 1), ...member(2, 1));
+      expect(await rowsOfPage()).toEqual([2, 1, 0].map((order) => ({ order, n: 1 })));
+      await apply({ op: 'delete', table: 'rows@1', key: name(2) }, put('rows@1', 'another', { n: 9 }), put('rows@1', name(1), { order: 1, n: 2 }));
+      expect(await rowsOfPage()).toEqual([null, { order: 1, n: 2 }, { order: 0, n: 1 }]);
+      await apply(put('rows@1', name(2), { order: 2, n: 3 }));
+      expect(await rowsOfPage()).toEqual([
+        { order: 2, n: 3 },
+        { order: 1, n: 2 },
+        { order: 0, n: 1 },
+      ]);
+      expect(await model.getMany('never@1', [name(2)])).toEqual([null]);
+    });
+
     describe('clear', () => {
       it('forgets everything of one projection and nothing of another', async () => {
         await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');

@@ -5,7 +5,7 @@ import { sessionStream } from '../../src/domain/streams.ts';
 import { encodeEvent } from '../../src/runtime/codec.ts';
 import { sessionTable } from '../../src/use-cases/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
-import type { MemoryEventStore } from './memory-event-store.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
 
 /** Sessions of three owners; the first two are one merchant in two modes. */
@@ -87,11 +87,16 @@ export function ledgerOf(drawnSteps: readonly Step[]): { entries: LedgerEntry[];
   return { entries, states };
 }
 
-export async function appendLedger(store: MemoryEventStore, entries: readonly LedgerEntry[], only?: SessionId): Promise<void> {
-  const metadata = { correlationId: 'test', actor: 'test', prev: '' };
+export async function appendLedger(
+  store: Pick<EventStore, 'append' | 'lastOfStream'>,
+  entries: readonly LedgerEntry[],
+  only?: SessionId,
+): Promise<void> {
   for (const { session, event, atMs } of entries) {
     const stream = sessionStream(only ?? sessionIdOf(session));
-    const revision = (await store.lastOfStream(stream))?.revision ?? -1;
+    const last = await store.lastOfStream(stream);
+    const revision = last?.revision ?? -1;
+    const metadata = { correlationId: 'test', actor: 'test', prev: last?.hash ?? '' };
     const encoded = encodeEvent({ id: `${stream}:${revision + 1}`, stream, revision: revision + 1, atMs, event, metadata });
     await store.append({ stream, expected: revision < 0 ? 'no-stream' : revision, events: [encoded] });
   }

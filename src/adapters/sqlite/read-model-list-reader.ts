@@ -15,16 +15,23 @@ interface Orders {
   readonly to: number;
 }
 
+/** Row ids remembered from the pages read last. */
+const MAX_HINTS = 10_000;
+
 /** Reads lists within a read transaction of its caller, so that counts and members are of one commit. */
 export class ListReader {
+  /** Where the rows of members seen lately were put; to be checked against the key. */
+  readonly rowHints = new Map<string, number>();
   readonly #sql: Record<'find' | 'leaves' | 'members' | 'membersFrom' | 'within' | 'second', StatementSync>;
 
   constructor(db: DatabaseSync) {
     this.#sql = {
       find: db.prepare('SELECT id, total, blocks FROM lists WHERE name = ?'),
       leaves: db.prepare('SELECT counts FROM list_leaves WHERE list = ? AND block = ?'),
-      members: db.prepare('SELECT place, member FROM list_members WHERE list = ? AND place <= ? ORDER BY place DESC LIMIT ? OFFSET ?'),
-      membersFrom: db.prepare('SELECT place, member FROM list_members WHERE list = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?'),
+      members: db.prepare('SELECT place, member, row_id FROM list_members WHERE list = ? AND place <= ? ORDER BY place DESC LIMIT ? OFFSET ?'),
+      membersFrom: db.prepare(
+        'SELECT place, member, row_id FROM list_members WHERE list = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT ?',
+      ),
       within: db.prepare('SELECT COUNT(*) FROM list_members WHERE list = ? AND place >= ? AND place < ?'),
       second: db.prepare('SELECT first_place FROM list_seconds WHERE list = ? AND at_sec >= ? ORDER BY at_sec LIMIT 1'),
     };
@@ -46,7 +53,7 @@ export class ListReader {
     const list = this.#find(name);
     if (!list) return [];
     const { from, to } = this.#orders(list, range);
-    return rows(
+    return this.#members(
       this.#sql.membersFrom.all(list.id, Math.min(to, before ?? Infinity, Number.MAX_SAFE_INTEGER), Math.min(from, Number.MAX_SAFE_INTEGER), limit),
     );
   }
@@ -91,7 +98,7 @@ export class ListReader {
     // In a leaf with gaps at most 63 members are stepped over.
     const from = isFull ? start + rest : start + LEAF_ORDERS - 1;
     const skip = isFull ? 0 : leaves[leaf]! - 1 - rest;
-    return rows(this.#sql.members.all(list.id, from, count, skip));
+    return this.#members(this.#sql.members.all(list.id, from, count, skip));
   }
 
   #leaves(list: Head, block: number): Uint8Array {
@@ -99,6 +106,12 @@ export class ListReader {
     if (!row) throw new Error(`list ${list.id} has no counts for block ${block}`);
     return row[0];
   }
-}
 
-const rows = (found: unknown): ListMember[] => (found as [number, string][]).map(([order, member]) => ({ member, order }));
+  #members(found: unknown): ListMember[] {
+    if (this.rowHints.size > MAX_HINTS) this.rowHints.clear();
+    return (found as [number, string, number | null][]).map(([order, member, rowId]) => {
+      if (rowId !== null) this.rowHints.set(member, rowId);
+      return { member, order };
+    });
+  }
+}

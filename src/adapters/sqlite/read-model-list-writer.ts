@@ -37,7 +37,7 @@ export class ListWriter {
       find: db.prepare('SELECT id, total, blocks FROM lists WHERE name = ?'),
       make: db.prepare("INSERT INTO lists (name, total, blocks) VALUES (?, 0, x'')"),
       save: db.prepare('UPDATE lists SET total = ?, blocks = ? WHERE id = ?'),
-      insert: db.prepare('INSERT OR IGNORE INTO list_members (list, place, member) VALUES (?, ?, ?)'),
+      insert: db.prepare('INSERT OR IGNORE INTO list_members (list, place, member, row_id) VALUES (?, ?, ?, ?)'),
       remove: db.prepare('DELETE FROM list_members WHERE list = ? AND place = ? AND member = ?'),
       note: db.prepare(
         `INSERT INTO list_seconds (list, at_sec, first_place) VALUES (?, ?, ?)
@@ -52,10 +52,11 @@ export class ListWriter {
     };
   }
 
-  enlist(name: string, member: string, order: number, atSec: number): void {
+  /** `rowId`: the row of the member, when it is known. */
+  enlist(name: string, member: string, order: number, atSec: number, rowId: number | null): void {
     if (!Number.isInteger(order) || order < 0 || order > MAX_ORDER) throw new RangeError(`not an order: ${order}`);
     const list = this.#list(name) ?? this.#make(name);
-    if (this.#sql.insert.run(list.id, order, member).changes === 0) return;
+    if (this.#sql.insert.run(list.id, order, member, rowId).changes === 0) return;
     this.#count(list, order, 1);
     if (list.second === atSec && list.secondFrom <= order) return;
     this.#sql.note.run(list.id, atSec, order);

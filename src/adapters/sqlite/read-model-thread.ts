@@ -1,7 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { FlatApply } from './read-model-changes.ts';
-import type { FromWriter, ToWriter } from './read-model-worker.ts';
+import type { FromWriter, ToWriter } from './read-model-server.ts';
+
+/** A writer that groups the applies it is given into commits. */
+export interface AsyncWriter {
+  apply(apply: FlatApply): Promise<void>;
+  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void>;
+  /** What was queued is applied first. */
+  close(): Promise<void>;
+}
 
 interface Waiting {
   readonly resolve: () => void;
@@ -15,7 +23,7 @@ interface QueuedApply extends Waiting {
 type Settle = (errors: readonly (string | null)[]) => void;
 
 /** The caller's end of the writer's thread. One batch of applies is in flight; the next is what queued meanwhile. */
-export class WriterThread {
+export class WriterThread implements AsyncWriter {
   readonly #worker: Worker;
   readonly #pending = new Map<number, { settle: Settle; fail: (error: Error) => void }>();
   #queue: QueuedApply[] = [];
@@ -35,8 +43,12 @@ export class WriterThread {
     worker.on('exit', () => this.#fail(new StoreUnavailable("the read model's writer has ended")));
   }
 
-  static async start(file: string): Promise<WriterThread> {
-    const worker = new Worker(new URL('./read-model-worker.ts', import.meta.url), { workerData: { file } });
+  static start(file: string): Promise<WriterThread> {
+    return WriterThread.over(new Worker(new URL('./read-model-worker.ts', import.meta.url), { workerData: { file }, execArgv: [], env: {} }));
+  }
+
+  /** `worker` runs `serveWriter` on its parent port. */
+  static async over(worker: Worker): Promise<WriterThread> {
     await new Promise<void>((resolve, reject) => {
       worker.once('message', () => resolve());
       worker.once('error', reject);
@@ -57,7 +69,6 @@ export class WriterThread {
     return this.#ask((id) => ({ kind: 'clear', id, projection, tables, lists }));
   }
 
-  /** What was queued is applied first. */
   async close(): Promise<void> {
     if (this.#gone) return;
     while (this.#queue.length > 0 || this.#isApplying) await new Promise((resolve) => setImmediate(resolve));

@@ -16,6 +16,8 @@ export class ReadModelWriter {
   readonly #db: DatabaseSync;
   readonly #lists: ListWriter;
   readonly #tables = new Map<string, RowStatements>();
+  /** Ids of the rows put in this transaction, by key. */
+  readonly #rowIds = new Map<string, number>();
   readonly #target: ChangeTarget;
   readonly #saveCheckpoint: StatementSync;
 
@@ -26,9 +28,12 @@ export class ReadModelWriter {
       'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
     );
     this.#target = {
-      put: (table, key, json) => this.#table(table).put.run(key, json),
+      put: (table, key, json) => {
+        const [id] = this.#table(table).put.get(key, json) as unknown as [number];
+        this.#rowIds.set(key, id);
+      },
       remove: (table, key) => this.#table(table).remove.run(key),
-      enlist: (list, member, order, atSec) => this.#lists.enlist(list, member, order, atSec),
+      enlist: (list, member, order, atSec) => this.#lists.enlist(list, member, order, atSec, this.#rowIds.get(member) ?? null),
       delist: (list, member, order) => this.#lists.delist(list, member, order),
     };
   }
@@ -53,6 +58,7 @@ export class ReadModelWriter {
 
   /** Removes some of what dropped lists left behind; false when nothing is left. */
   sweep(): boolean {
+    if (!this.#db.isOpen) return false;
     const dropped = this.#db.prepare('SELECT list FROM dropped_lists LIMIT 1').get() as { list: number } | undefined;
     if (!dropped) return false;
     this.#transact(() => {
@@ -69,7 +75,7 @@ export class ReadModelWriter {
   }
 
   close(): void {
-    this.#db.close();
+    if (this.#db.isOpen) this.#db.close();
   }
 
   #applyOne({ projection, checkpoint, changes }: FlatApply): void {
@@ -88,6 +94,8 @@ export class ReadModelWriter {
       this.#tables.clear();
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
+    } finally {
+      this.#rowIds.clear();
     }
   }
 
@@ -97,9 +105,10 @@ export class ReadModelWriter {
     const table = rowTable(this.#tableId(name));
     this.#db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, row TEXT NOT NULL)`);
     const statements = {
-      put: this.#db.prepare(`INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row`),
+      put: this.#db.prepare(`INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row RETURNING id`),
       remove: this.#db.prepare(`DELETE FROM ${table} WHERE key = ?`),
     };
+    statements.put.setReturnArrays(true);
     this.#tables.set(name, statements);
     return statements;
   }

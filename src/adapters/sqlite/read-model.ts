@@ -1,32 +1,51 @@
-import { mkdirSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Position } from '../../ports/event-store.ts';
 import type { Change, ListMember, ListRange, ReadModel, Row } from '../../ports/read-model.ts';
+import { createDataDir } from './database.ts';
 import { flatten } from './read-model-changes.ts';
 import { ListReader } from './read-model-list-reader.ts';
 import { openForReading, readModelFile, rowTable } from './read-model-schema.ts';
-import { WriterThread } from './read-model-thread.ts';
+import { serveWriter } from './read-model-server.ts';
+import { WriterThread, type AsyncWriter } from './read-model-thread.ts';
+import { LocalWriter } from './read-model-local-writer.ts';
+import { ReadModelWriter } from './read-model-writer.ts';
 
 /**
  * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies in a
- * thread of their own; what is queued while one commit is in flight becomes the next commit.
+ * thread of their own; what is queued while one commit is in flight becomes the next commit. `worker`: a thread that runs
+ * `serveSqliteReadModel` on its parent port, instead of one that does nothing else.
  */
-export async function openSqliteReadModel(options: { readonly dataDir: string }): Promise<ReadModel> {
-  mkdirSync(options.dataDir, { recursive: true });
+export async function openSqliteReadModel(options: { readonly dataDir: string; readonly worker?: Worker }): Promise<ReadModel> {
+  createDataDir(options.dataDir);
   const file = readModelFile(options.dataDir);
-  const writer = await WriterThread.start(file);
+  const writer = await (options.worker ? WriterThread.over(options.worker) : WriterThread.start(file));
   return new SqliteReadModel(openForReading(file), writer);
 }
 
+/**
+ * The same read model inside the thread that writes it, for what projects there; the other end of the port applies
+ * through this thread as well, since a file has one writer.
+ */
+export function serveSqliteReadModel(options: { readonly dataDir: string; readonly port: MessagePort }): ReadModel {
+  createDataDir(options.dataDir);
+  const file = readModelFile(options.dataDir);
+  const writer = new ReadModelWriter(file);
+  const model = new SqliteReadModel(openForReading(file), new LocalWriter(writer));
+  serveWriter(options.port, writer);
+  return model;
+}
+
 interface RowQueries {
-  /** Takes the keys as a JSON array. One text of all rows is a third faster than a look-up and a parse for each. */
-  readonly getMany: StatementSync;
+  /* Both take a JSON array and give one: a third faster than a look-up and a parse for each row. */
+  readonly byKeys: StatementSync;
+  readonly byIds: StatementSync;
   readonly scan: StatementSync;
 }
 
 class SqliteReadModel implements ReadModel {
   readonly #db: DatabaseSync;
-  readonly #writer: WriterThread;
+  readonly #writer: AsyncWriter;
   readonly #lists: ListReader;
   readonly #tables = new Map<string, RowQueries>();
   readonly #tableId: StatementSync;
@@ -34,7 +53,7 @@ class SqliteReadModel implements ReadModel {
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
 
-  constructor(db: DatabaseSync, writer: WriterThread) {
+  constructor(db: DatabaseSync, writer: AsyncWriter) {
     this.#db = db;
     this.#writer = writer;
     this.#lists = new ListReader(db);
@@ -61,8 +80,7 @@ class SqliteReadModel implements ReadModel {
     return this.#read(() => {
       const queries = keys.length === 0 ? null : this.#table(table);
       if (!queries) return keys.map(() => null);
-      const [text] = queries.getMany.get(JSON.stringify(keys)) as unknown as [string];
-      return JSON.parse(text) as (Row | null)[];
+      return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
     });
   }
 
@@ -114,6 +132,19 @@ class SqliteReadModel implements ReadModel {
     }
   }
 
+  /** The rows of members that were just paged; null when a hint is missing or outdated. */
+  #rowsByHints(queries: RowQueries, keys: readonly string[]): Row[] | null {
+    const ids: number[] = [];
+    for (const key of keys) {
+      const id = this.#lists.rowHints.get(key);
+      if (id === undefined) return null;
+      ids.push(id);
+    }
+    const found = rowsIn(queries.byIds.get(JSON.stringify(ids))) as unknown as readonly (string | Row)[];
+    const isRight = keys.every((key, index) => found[2 * index] === key);
+    return isRight ? keys.map((_, index) => found[2 * index + 1] as Row) : null;
+  }
+
   /** Null while nothing was ever put into the table. */
   #table(name: string): RowQueries | null {
     const known = this.#tables.get(name);
@@ -122,9 +153,12 @@ class SqliteReadModel implements ReadModel {
     if (!row) return null;
     const table = rowTable(row.id);
     const queries = {
-      // The left join keeps the order of the keys.
-      getMany: this.#db.prepare(
+      // The left join keeps the order of what was asked for.
+      byKeys: this.#db.prepare(
         `SELECT '[' || group_concat(coalesce(r.row, 'null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.key = k.value`,
+      ),
+      byIds: this.#db.prepare(
+        `SELECT '[' || group_concat(coalesce(json_quote(r.key) || ',' || r.row, 'null,null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.id = k.value`,
       ),
       scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
     };
@@ -133,3 +167,5 @@ class SqliteReadModel implements ReadModel {
     return queries;
   }
 }
+
+const rowsIn = (found: unknown): (Row | null)[] => JSON.parse((found as [string])[0]) as (Row | null)[];

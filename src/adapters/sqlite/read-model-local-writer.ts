@@ -1,0 +1,46 @@
+import type { FlatApply } from './read-model-changes.ts';
+import { sweepOn } from './read-model-server.ts';
+import type { AsyncWriter } from './read-model-thread.ts';
+import type { ReadModelWriter } from './read-model-writer.ts';
+
+interface Queued {
+  readonly apply: FlatApply;
+  readonly settle: (error: string | null) => void;
+}
+
+/** The writer for callers in its own thread: applies of one turn become one commit. */
+export class LocalWriter implements AsyncWriter {
+  readonly #writer: ReadModelWriter;
+  #queue: Queued[] = [];
+
+  constructor(writer: ReadModelWriter) {
+    this.#writer = writer;
+  }
+
+  apply(apply: FlatApply): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error: string | null): void =>
+        error === null ? resolve() : reject(new Error(`the read model refused ${apply.projection}: ${error}`));
+      this.#queue.push({ apply, settle });
+      if (this.#queue.length === 1) queueMicrotask(() => this.#commit());
+    });
+  }
+
+  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
+    this.#writer.clear(projection, tables, lists);
+    sweepOn(this.#writer);
+  }
+
+  async close(): Promise<void> {
+    this.#commit();
+    this.#writer.close();
+  }
+
+  #commit(): void {
+    const queued = this.#queue;
+    this.#queue = [];
+    if (queued.length === 0) return;
+    const errors = this.#writer.apply(queued.map(({ apply }) => apply));
+    queued.forEach(({ settle }, index) => settle(errors[index] ?? null));
+  }
+}

@@ -1,0 +1,137 @@
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
+import type { EventStore, Position, Subscription } from '../ports/event-store.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { ParkedEvent } from '../runtime/projection-batch.ts';
+import type { ProjectionHooks, ProjectionStatus, RunningProjections } from '../runtime/projection-runner.ts';
+import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
+import { PROJECTIONS } from './projections.ts';
+
+/**
+ * The read model of the embedded profile with its projections in one thread. Queries run here; everything else there. The
+ * event log must exist. `readModel.close()` ends the thread; `stop()` comes before it.
+ */
+export async function openProjectionThread(dataDir: string): Promise<ProjectionThread> {
+  const { port1: control, port2 } = new MessageChannel();
+  const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
+    workerData: { dataDir, control: port2 },
+    transferList: [port2],
+    execArgv: [],
+    env: {},
+  });
+  const readModel = await openSqliteReadModel({ dataDir, worker });
+  return new ProjectionThread(readModel, worker, control);
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class ProjectionThread implements RunningProjections {
+  readonly readModel: ReadModel;
+  readonly #control: MessagePort;
+  readonly #waiting = new Map<number, Waiting>();
+  #hooks: ProjectionHooks = {};
+  #status: readonly ProjectionStatus[] = [];
+  #subscription: Subscription | null = null;
+  #lastId = 0;
+  #isGone = false;
+  /** The position that was last known to be in the read model: a list after no further write need not ask. */
+  #reached: Position | null = null;
+
+  constructor(readModel: ReadModel, worker: Worker, control: MessagePort) {
+    this.readModel = readModel;
+    this.#control = control;
+    control.on('message', (message: FromProjections) => this.#take(message));
+    worker.on('error', (error: Error) => this.#hooks.onError?.(error));
+    worker.on('exit', () => this.#end());
+  }
+
+  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
+  async start(store: Pick<EventStore, 'subscribe' | 'head'>, hooks: ProjectionHooks = {}): Promise<void> {
+    this.#hooks = hooks;
+    this.#subscription = store.subscribe({
+      name: 'projection-thread',
+      after: await store.head(),
+      streamPrefixes: [...new Set(PROJECTIONS.flatMap((projection) => projection.streamPrefixes))],
+      onEvents: () => this.#post({ kind: 'advance' }),
+    });
+    await this.#ask({ kind: 'start' });
+  }
+
+  async ready(): Promise<void> {
+    await this.#ask({ kind: 'ready' });
+  }
+
+  async caughtUpTo(position: Position, timeoutMs?: number): Promise<boolean> {
+    if (position === this.#reached) return true;
+    const hasReached = (await this.#ask({ kind: 'reach', position, timeoutMs })) as boolean;
+    if (hasReached) this.#reached = position;
+    return hasReached;
+  }
+
+  async rebuild(name: string): Promise<void> {
+    this.#reached = null;
+    await this.#ask({ kind: 'rebuild', name });
+  }
+
+  status(): ProjectionStatus[] {
+    return [...this.#status];
+  }
+
+  async parked(limit?: number): Promise<ParkedEvent[]> {
+    return (await this.#ask({ kind: 'parked', limit })) as ParkedEvent[];
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close();
+    if (!this.#isGone) await this.#ask({ kind: 'stop' });
+    this.#control.close();
+  }
+
+  #take(message: FromProjections): void {
+    switch (message.kind) {
+      case 'answer':
+        return this.#settle(message.id)?.resolve(message.value);
+      case 'refusal':
+        return this.#settle(message.id)?.reject(new Error(message.message));
+      case 'status':
+        this.#status = message.status;
+        if (message.report) this.#hooks.onBatch?.(message.report);
+        return;
+      case 'parked':
+        return this.#hooks.onParked?.(message.event);
+      case 'rebuilding':
+        return this.#hooks.onRebuild?.(message.projection, message.reason);
+      case 'error':
+        return this.#hooks.onError?.(new Error(message.message));
+    }
+  }
+
+  #ask(question: Question): Promise<unknown> {
+    if (this.#isGone) return Promise.reject(new Error("the projections' thread has ended"));
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#post({ ...question, id });
+    });
+  }
+
+  #post(message: ToProjections): void {
+    this.#control.postMessage(message);
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+
+  #end(): void {
+    this.#isGone = true;
+    for (const { reject } of this.#waiting.values()) reject(new Error("the projections' thread has ended"));
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,7 @@
+import { addressIndex } from '../../projections/address-index.projection.ts';
+import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
+import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
+
+/** The projections of the read side; each rebuilds from the ledger alone. */
+export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock] as const;
