@@ -50,6 +50,13 @@ const jsonText = z.string().transform((text, context): unknown => {
   }
 });
 
+const payoutAmount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
+const payoutLimits = z.partialRecord(
+  z.enum(COINS),
+  z.strictObject({ perTransaction: payoutAmount, perHour: payoutAmount, perDay: payoutAmount, approvalFrom: payoutAmount }),
+);
+const approvers = z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) }));
+
 const environment = z.object({
   /** Port of the merchant API and the payment page. */
   PORT: port.default(8080),
@@ -100,6 +107,16 @@ const environment = z.object({
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
+  /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
+  SIGNER_JOURNAL_DIR: z.string().min(1).transform((path) => resolve(path)).optional(),
+  /** JSON by coin: `{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}`. Unset in production: nothing is paid out. */
+  PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
+  /** Payouts of one mode within an hour at most. */
+  PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
+  /** JSON list of `{"name":"...","secretHash":"<SHA-256 of the secret in hex>"}`: two of them agree to what is above `approvalFrom`. */
+  PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
+  /** Gwei for a unit of gas above which EVM payouts wait. */
+  PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
   HEADER_PREFIX: z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-').default('X-Service-'),

@@ -1,5 +1,5 @@
 import { assign, setup } from 'xstate';
-import type { JournalPlace, PayoutSequenceReserved, TreasuryEvent } from '../src/domain/events/treasury-events.ts';
+import type { JournalPlace, PayoutDraft, PayoutSequenceReserved, TreasuryEvent } from '../src/domain/events/treasury-events.ts';
 
 /*
  * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs to
@@ -19,6 +19,8 @@ export interface SequenceTaken {
   /** Null where the chain has no numbered sequence. */
   readonly nonce: number | null;
   readonly txHash: string;
+  /** What a replacement must repeat. */
+  readonly draft: PayoutDraft;
 }
 
 export interface TreasuryContext {
@@ -57,9 +59,9 @@ const isOpen = (context: TreasuryContext, data: { legId: string; attempt: number
   context.open !== null && context.open.legId === data.legId && context.open.attempt === data.attempt;
 
 function foldSigned(context: TreasuryContext, data: Of<'PayoutSequenceSigned'>): Partial<TreasuryContext> {
-  const { sessionId, refundId, legId, attempt } = context.open!;
+  const { sessionId, refundId, legId, attempt, draft } = context.open!;
   const nonce = nonceOf(context.open!);
-  const taken: SequenceTaken = { sessionId, refundId, legId, attempt, nonce, txHash: data.txHash };
+  const taken: SequenceTaken = { sessionId, refundId, legId, attempt, nonce, txHash: data.txHash, draft };
   const nextNonce = nonce === null ? null : Math.max(nonce + 1, context.nextNonce ?? 0);
   return { open: null, nextNonce, journal: data.journal, recent: [...context.recent, taken].slice(-RECENT_KEPT) };
 }

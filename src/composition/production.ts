@@ -19,6 +19,7 @@ import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { providerUrls } from './chains.ts';
 import { openEmbedded } from './embedded.ts';
+import { payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
 import { startService } from './service.ts';
 
 const MODES: readonly Mode[] = ['live', 'test'];
@@ -48,7 +49,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const networks = new Map(MODES.map((mode) => [mode, NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => settingsOf(config, mode, network))]));
   if ([...networks.values()].flat().length === 0) log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
   const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error) });
-  const signer = Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, log }) : null;
+  const access = [...networks.values()].flat().map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
+  const rules = productionPayoutRules(config, access);
+  const signer = Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), log }) : null;
   const derivation = startHdDerivation();
   const service = await startService({
     config,
@@ -62,6 +65,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     networks: (mode) => networks.get(mode) ?? [],
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
+    payouts: rules && signer && (await payoutParts(config, signer, access, Object.keys(wallets) as Mode[])),
     testWallet: null,
   });
   log.info({ url: service.baseUrl, ops: service.opsUrl }, 'the service accepts requests');
@@ -79,9 +83,18 @@ function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettin
   return own ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null } : known;
 }
 
+const headersOf = (config: Config, network: Network): Record<string, string> =>
+  network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
+
+async function payoutParts(config: Config, signer: SignerProcess, access: readonly PayoutNetworkAccess[], modes: readonly Mode[]): Promise<PayoutParts> {
+  const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
+  const chains = access.flatMap((network) => payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }) ?? []);
+  return { signer, chains, addresses: new Map(addresses), sandbox: false };
+}
+
 function chainOf(config: Config, settings: NetworkSettings): Chain | null {
   const { mode, network } = settings;
-  const headers: Record<string, string> = network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
+  const headers = headersOf(config, network);
   const pool = createRpcPool({ network, urls: providerUrls(config, mode, network), headers });
   const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
   const confirmWithSecond = (units: bigint): boolean => from !== null && units >= from;

@@ -8,7 +8,7 @@ import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { MerchantId } from '../domain/ids.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Logger } from '../ops/logger.ts';
@@ -19,6 +19,7 @@ import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
+import { payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './sandbox-desk.ts';
 import { startService } from './service.ts';
@@ -49,11 +50,10 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const clock = systemClock;
   const random = nodeRandom;
   const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
-  const [chains, signer] = await Promise.all([
-    startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } }),
-    startSignerProcess({ directory: dataDir, wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } }, log }),
-  ]);
-  const watchOnly = await signer.exportWatchOnly('test', 0);
+  const chains = await startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } });
+  const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
+  const signer = await startSignerProcess({ directory: dataDir, wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } }, payouts: sandboxPayoutRules(config, access), log });
+  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const service = await startService({
@@ -68,8 +68,17 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     networks: (mode) => (mode === 'test' ? settings : []),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
+    payouts: {
+      signer,
+      chains: access.flatMap((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }) ?? []),
+      addresses: new Map([['test', treasury]]),
+      sandbox: true,
+    },
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
+  for (const chain of chains.chains) {
+    chain.fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)]).catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
+  }
   const { merchant, inbox } = await demoShop(service.core, config, log);
   writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains), null, 2)}\n`);
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');

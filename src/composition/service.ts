@@ -25,6 +25,7 @@ import { createPersonalSealer, createSealer, type MasterKeys } from '../runtime/
 import { sessionStream } from '../domain/streams.ts';
 import { addressIndex } from '../../projections/address-index.projection.ts';
 import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
+import { openPayouts } from '../../projections/open-payouts.projection.ts';
 import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
 import { sessionView } from '../../projections/session-view.projection.ts';
 import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
@@ -32,6 +33,7 @@ import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { startCore, type Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
+import { startPayouts, type PayoutParts } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { createWebApp } from './web.ts';
 import { startWebhooks, webhookCommands } from './webhooks.ts';
@@ -48,6 +50,8 @@ export interface ServiceParts {
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
+  /** Absent: refunds are accepted and stay pending. */
+  readonly payouts?: PayoutParts | null;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;
@@ -62,7 +66,7 @@ export interface RunningService {
 }
 
 /** The projections of the read side; each rebuilds from the ledger alone. */
-export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock, webhookDeliveries] as const;
+export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock, openPayouts, webhookDeliveries] as const;
 
 const BURST_SECONDS = 5;
 const CLOSE_GRACE_MS = 5_000;
@@ -112,6 +116,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const watchDeps = { core, store, readModel, clock, random, log, oldestSessionSec: oldest ? toSec(oldest.atMs) : null };
   const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: testWallet !== null }));
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
+  const payouts = parts.payouts ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log }) : null;
   const expiry = startExpiry(config, core, watched, clock, random, log);
   const caughtUp = async (): Promise<void> => {
     const head = await store.head();
@@ -139,6 +144,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     close: async () => {
       health.stopping();
       await Promise.all([closeServer(web.server), closeServer(admin)]);
+      await payouts?.stop();
       await expiry.close();
       await Promise.all(watched.map(({ watcher }) => watcher.stop()));
       await webhooks.close();

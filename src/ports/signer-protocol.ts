@@ -1,4 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
+import type { NetworkSettings } from '../domain/networks.ts';
 
 /*
  * What the main process and the signer say to each other: first one line through the inherited standard input, then JSON
@@ -18,6 +20,32 @@ export interface SignerBootstrap {
   /** 32 random bytes in hex; valid for one connection. */
   readonly token: string;
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
+  /** Absent: the signer derives addresses and signs nothing. */
+  readonly payouts?: PayoutRules;
+}
+
+/** What the signer may pay. Amounts are decimal strings in units of the coin. What is not allowed here is denied. */
+export interface PayoutRules {
+  /** Outside the data directory, so that restoring a backup of the ledger never restores the journal with it. */
+  readonly journalDirectory: string;
+  readonly networks: readonly PayoutNetwork[];
+  readonly limits: { readonly [coin in Coin]?: PayoutLimits };
+  readonly payoutsPerHour: number;
+  readonly approvers: readonly { readonly name: string; /** SHA-256 (hex) of the approver's secret. */ readonly secretHash: string }[];
+}
+
+/** A network with the signer's own way to look at it. */
+export interface PayoutNetwork extends Pick<NetworkSettings, 'mode' | 'network' | 'chainId' | 'tokens'> {
+  readonly urls: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface PayoutLimits {
+  readonly perTransaction: string;
+  readonly perHour: string;
+  readonly perDay: string;
+  /** From this amount on two approvers must agree. */
+  readonly approvalFrom: string;
 }
 
 /** The signer's one line on standard output. */

@@ -1,4 +1,4 @@
-import { hexlify, Wallet } from 'ethers';
+import { hexlify, Interface, Wallet } from 'ethers';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import type { Log } from '../ports/log.ts';
 import { findAnvil } from './anvil-binary.ts';
@@ -30,6 +30,7 @@ const CADENCE: Cadence = { busyMs: 300, idleMs: 1_000, busyBlocks: 24, blocksPer
 const SEEN_MS = 2_000;
 /** Gas money in wei: a billion whole coins. */
 const GAS_FUNDS = 10n ** 27n;
+const BALANCE_OF = new Interface(['function balanceOf(address) view returns (uint256)']);
 const PAYERS: readonly SandboxPayer[] = ['first', 'second'];
 
 export interface EvmSandboxOptions {
@@ -93,6 +94,20 @@ function chainOf(settings: NetworkSettings, genesis: string, producer: BlockProd
       payThenLose: (payment) => payerOf(payment).payThenLose(payment, seenMs),
       payAndFail: (payment) => payerOf(payment).payAndFail(payment),
     },
+    fundTreasury: (address) => fundTreasury(address, settings, producer, first!),
     close: () => producer.close(),
   };
+}
+
+/** Whole units of each coin: above what any refund of a test can take. */
+const TREASURY_FUNDS = '999999999999';
+
+async function fundTreasury(address: string, { tokens }: NetworkSettings, producer: BlockProducer, payer: EvmPayer): Promise<void> {
+  const native = BigInt(await producer.rpc<string>('eth_getBalance', [address, 'latest']));
+  if (native < GAS_FUNDS / 2n) await producer.rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]);
+  for (const { coin, address: token, decimals } of tokens) {
+    const data = BALANCE_OF.encodeFunctionData('balanceOf', [address]);
+    const held = BigInt(await producer.rpc<string>('eth_call', [{ to: token, data }, 'latest']));
+    if (held < 10n ** BigInt(decimals + 9)) await payer.pay({ coin, to: address, amount: TREASURY_FUNDS });
+  }
 }

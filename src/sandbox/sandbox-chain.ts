@@ -43,6 +43,8 @@ export interface SandboxChain {
   pay(payment: SandboxPayment): Promise<SandboxPaid>;
   /** Null where the chain cannot be made to fail. */
   readonly faults: SandboxFaults | null;
+  /** Gives an account coins and gas money, as much as it lacks; absent where the chain cannot. */
+  fundTreasury?(address: string): Promise<void>;
   /** Ends the node after it wrote its state. Repeated calls are harmless. */
   close(): Promise<void>;
 }

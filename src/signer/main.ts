@@ -3,6 +3,9 @@ import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
 import { KeystoreRefused } from './keystore.ts';
+import { JournalBroken, lockJournals } from './payout-journal.ts';
+import { payoutRulesSchema } from './payout-rules.schema.ts';
+import { Payouts } from './payouts.ts';
 import { startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
@@ -22,6 +25,7 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   socketPath: z.string().min(1),
   token: z.string().regex(/^[0-9a-f]{64}$/),
   wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
+  payouts: payoutRulesSchema.optional(),
 });
 
 /** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */
@@ -46,12 +50,14 @@ function say(line: SignerStarted): void {
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
   if (!bootstrap.success) throw new KeystoreRefused('the bootstrap line is malformed');
-  const { socketPath, token, wallets } = bootstrap.data;
-  await startSignerServer(socketPath, token, { wallets: openWallets(wallets) });
+  const { socketPath, token, payouts } = bootstrap.data;
+  const wallets = openWallets(bootstrap.data.wallets);
+  if (payouts) lockJournals(payouts.journalDirectory);
+  await startSignerServer(socketPath, token, { wallets, payouts: payouts ? new Payouts(payouts, wallets) : null });
 }
 
 function giveUp(error: unknown): void {
-  const known = error instanceof KeystoreRefused || error instanceof InvalidMnemonic;
+  const known = error instanceof KeystoreRefused || error instanceof InvalidMnemonic || error instanceof JournalBroken;
   const reason = known
     ? error.message
     : `unexpected ${error instanceof Error ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}` : 'failure'}`;

@@ -1,31 +1,8 @@
 import { z } from 'zod';
-import type { Mode } from '../domain/ids.ts';
 import type { WatchOnlyExport } from '../ports/signer.ts';
-import { MAX_SOLANA_KEYS_PER_REQUEST, type SignerErrorCode } from '../ports/signer-protocol.ts';
-import type { Wallet } from './wallet.ts';
-
-/** A request the signer will not serve: a value of the protocol, thrown only between here and `answerRequest`. */
-export class MethodRefused extends Error {
-  override readonly name = 'MethodRefused';
-  readonly code: SignerErrorCode;
-  constructor(code: SignerErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** Everything a method may use. Signing methods add their policy and their journal here. */
-export interface SignerContext {
-  readonly wallets: ReadonlyMap<Mode, Wallet>;
-}
-
-interface Method<Params, Result> {
-  readonly params: z.ZodType<Params>;
-  run(params: Params, context: SignerContext): Result | Promise<Result>;
-}
-
-/** Keeps the parameter type of each method together with its schema. */
-const method = <Params, Result>(definition: Method<Params, Result>): Method<unknown, Result> => definition;
+import { MAX_SOLANA_KEYS_PER_REQUEST } from '../ports/signer-protocol.ts';
+import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
+import { PAYOUT_METHODS } from './payout-methods.ts';
 
 const mode = z.enum(['live', 'test']);
 const index = z.int().min(0).max(0x7fff_ffff);
@@ -43,6 +20,7 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
       },
     }),
   ],
+  ...PAYOUT_METHODS,
   [
     'exportSolanaKeys',
     method({
@@ -60,10 +38,4 @@ export async function callMethod(name: string, params: unknown, context: SignerC
   if (!parsed.success)
     throw new MethodRefused('invalid_params', `invalid parameters: ${parsed.error.issues.map(({ path }) => path.join('.')).join(', ')}`);
   return found.run(parsed.data, context);
-}
-
-function walletOf({ wallets }: SignerContext, mode: Mode): Wallet {
-  const wallet = wallets.get(mode);
-  if (!wallet) throw new MethodRefused('no_wallet', `the signer holds no ${mode} keys`);
-  return wallet;
 }

@@ -4,7 +4,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
 import type { SignerAnswer } from '../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
-import { callMethod, MethodRefused, type SignerContext } from './methods.ts';
+import { MethodRefused, type SignerContext } from './method.ts';
+import { callMethod } from './methods.ts';
 
 const greetingSchema = z.strictObject({ token: z.string() });
 const requestSchema = z.strictObject({ id: z.int().min(0), method: z.string().max(64), params: z.unknown() });

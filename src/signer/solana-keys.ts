@@ -1,4 +1,4 @@
-import { createHmac, createPrivateKey, createPublicKey } from 'node:crypto';
+import { createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
 import { HDKey } from 'micro-key-producer/slip10.js';
 
 const HARDENED = 0x8000_0000;
@@ -11,7 +11,7 @@ interface Node {
   readonly chainCode: Uint8Array;
 }
 
-/** Collection keys `m/44'/501'/i'/0'`. Holds private keys: never leaves the signer. */
+/** Collection keys `m/44'/501'/i'/0'` and the treasury's `m/44'/501'/0'/1'`. Holds private keys: never leaves the signer. */
 export class SolanaKeys {
   readonly #branch: Node;
 
@@ -24,6 +24,18 @@ export class SolanaKeys {
   publicKeys(fromIndex: number, count: number): Buffer[] {
     return Array.from({ length: count }, (_, i) => publicKeyOf(child(child(this.#branch, fromIndex + i), 0)));
   }
+
+  treasuryPublicKey(): Buffer {
+    return publicKeyOf(this.#treasury());
+  }
+
+  signAsTreasury(message: Uint8Array): Buffer {
+    return sign(null, message, privateKeyOf(this.#treasury()));
+  }
+
+  #treasury(): Node {
+    return child(child(this.#branch, 0), 1);
+  }
 }
 
 /** SLIP-10's child step without the parent's fingerprint, whose elliptic-curve work nobody needs here. */
@@ -35,7 +47,8 @@ function child({ key, chainCode }: Node, index: number): Node {
   return { key: digest.subarray(0, 32), chainCode: digest.subarray(32) };
 }
 
-function publicKeyOf({ key }: Node): Buffer {
-  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, key]), format: 'der', type: 'pkcs8' });
-  return createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(-32);
+const privateKeyOf = ({ key }: Node): KeyObject => createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, key]), format: 'der', type: 'pkcs8' });
+
+function publicKeyOf(node: Node): Buffer {
+  return createPublicKey(privateKeyOf(node)).export({ format: 'der', type: 'spki' }).subarray(-32);
 }

@@ -2,7 +2,10 @@ import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { generateMnemonic, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
+import type { AddressFamily } from '../domain/networks.ts';
+import type { TreasuryAddresses } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
+import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts';
 import { SolanaKeys } from './solana-keys.ts';
 
 /*
@@ -11,6 +14,8 @@ import { SolanaKeys } from './solana-keys.ts';
  * key handed out for a sweep must not lead to the treasury.
  */
 const COLLECTION_BRANCH = { evm: "m/44'/60'/0'/0", tron: "m/44'/195'/0'/0" } as const;
+/** Solana's treasury shares account 0 with a collection address, which is harmless: every step of ed25519 is hardened. */
+const TREASURY_PATH = { evm: "m/44'/60'/1'/0/0", tron: "m/44'/195'/1'/0/0" } as const;
 
 /** The words are not a BIP-39 mnemonic in English. The message never repeats them. */
 export class InvalidMnemonic extends Error {
@@ -24,7 +29,10 @@ export const newMnemonic = (): string => generateMnemonic(wordlist, 256);
 export class Wallet {
   readonly evmXpub: string;
   readonly tronXpub: string;
+  /** Where refunds are paid from. */
+  readonly treasury: TreasuryAddresses;
   readonly #solana: SolanaKeys;
+  readonly #treasuryKeys: { readonly evm: Uint8Array; readonly tron: Uint8Array };
 
   /** Throws `InvalidMnemonic`. */
   constructor(mnemonic: string) {
@@ -33,6 +41,13 @@ export class Wallet {
     this.evmXpub = root.derive(COLLECTION_BRANCH.evm).publicExtendedKey;
     this.tronXpub = root.derive(COLLECTION_BRANCH.tron).publicExtendedKey;
     this.#solana = new SolanaKeys(seed);
+    const [evm, tron] = [root.derive(TREASURY_PATH.evm), root.derive(TREASURY_PATH.tron)];
+    this.#treasuryKeys = { evm: evm.privateKey!.slice(), tron: tron.privateKey!.slice() };
+    this.treasury = {
+      evm: evmAddressOf(accountOfKey(evm.publicKey!)),
+      tron: tronAddressOf(accountOfKey(tron.publicKey!)),
+      solana: base58(this.#solana.treasuryPublicKey()),
+    };
     root.wipePrivateData();
     seed.fill(0);
   }
@@ -40,6 +55,23 @@ export class Wallet {
   /** Public keys (base58) of `m/44'/501'/i'/0'`. */
   solanaPublicKeys(fromIndex: number, count: number): string[] {
     return this.#solana.publicKeys(fromIndex, count).map(base58);
+  }
+
+  /** The collection address that sessions show at this place of the wallet. */
+  collectionAddress(family: AddressFamily, index: number): string {
+    if (family === 'solana') return this.solanaPublicKeys(index, 1)[0]!;
+    const account = accountOfKey(HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey!);
+    return family === 'evm' ? evmAddressOf(account) : tronAddressOf(account);
+  }
+
+  /** 32 secret bytes; they never leave this process. */
+  treasuryKey(family: 'evm' | 'tron'): Uint8Array {
+    return this.#treasuryKeys[family];
+  }
+
+  /** Ed25519 signature (64 bytes) by Solana's treasury. */
+  signForSolanaTreasury(message: Uint8Array): Uint8Array {
+    return this.#solana.signAsTreasury(message);
   }
 }
 

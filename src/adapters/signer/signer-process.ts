@@ -9,15 +9,16 @@ import { fileURLToPath } from 'node:url';
 import type { Mode } from '../../domain/ids.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Signer, WatchOnlyExport } from '../../ports/signer.ts';
-import type { SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
+import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/json-lines.ts';
+import { payoutCalls } from './payout-calls.ts';
 import { SignerConnection, SignerUnavailable } from './signer-connection.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
 const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
 /** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
-const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'CRASH_AT'];
 /** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
 const START_TIMEOUT_MS = 30_000;
@@ -27,6 +28,8 @@ export interface SignerProcessOptions {
   /** Directory for the socket; another one is made where its path is too long for a socket. */
   readonly directory: string;
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
+  /** Absent: the signer signs nothing. */
+  readonly payouts?: PayoutRules;
   readonly log: Log;
   /** Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them back. */
   readonly onLost?: (reason: string) => void;
@@ -50,7 +53,8 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
   try {
     child.stdin.on('error', () => {});
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
-    child.stdin.write(jsonLine({ socketPath, token, wallets: options.wallets } satisfies SignerBootstrap));
+    const { wallets, payouts } = options;
+    child.stdin.write(jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }) } satisfies SignerBootstrap));
     await started(child);
     const socket = await greet(socketPath, token);
     return handle(child, new SignerConnection(socket), end, log, onLost);
@@ -78,6 +82,7 @@ function handle(
     pid: child.pid!,
     exportWatchOnly: async (mode, solanaPoolSize) => (await connection.call('exportWatchOnly', { mode, solanaPoolSize })) as WatchOnlyExport,
     exportSolanaKeys: async (mode, fromIndex, count) => (await connection.call('exportSolanaKeys', { mode, fromIndex, count })) as string[],
+    ...payoutCalls(connection),
     close: async () => {
       closing = true;
       connection.close();

@@ -1,0 +1,108 @@
+import { dirname, basename, join } from 'node:path';
+import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
+import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import type { Config } from '../config.ts';
+import { InvalidConfig } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
+import type { Random } from '../ports/random.ts';
+import type { Rates } from '../ports/rates.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import { PayRefunds } from '../processes/pay-refunds.process.ts';
+import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
+import { indexKey, type Core } from './core.ts';
+
+/** What money out needs beside the core. */
+export interface PayoutParts {
+  readonly signer: PayoutSigner;
+  readonly chains: readonly PayoutChain[];
+  readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
+  readonly sandbox: boolean;
+}
+
+export interface PayoutDeps {
+  readonly core: Core;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly rates: Rates;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+const SANDBOX_POLL_MS = 200;
+const POLL_MS = { ethereum: 6_000, bsc: 2_000, tron: 3_000, solana: 1_500 } as const satisfies Record<Network, number>;
+/** Refunds on Ethereum are complete 12 blocks deep; the rest of the way to finality they are watched. */
+const ETHEREUM_DEPTH = 12;
+const GWEI = 10n ** 9n;
+const FALLBACK_TIP = { ethereum: GWEI, bsc: GWEI / 20n } as const;
+
+/** Starts to pay what sessions owe. */
+export async function startPayouts(parts: PayoutParts, deps: PayoutDeps): Promise<PayRefunds> {
+  const { core, store, clock, random, log } = deps;
+  const payouts = new PayRefunds({
+    ...deps,
+    chains: parts.chains,
+    signer: parts.signer,
+    addresses: parts.addresses,
+    sessions: core.sessionHandler,
+    treasuries: createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter: true }),
+    isOurs: (mode, network, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) != null,
+    valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
+    pollMs: (network) => (parts.sandbox ? SANDBOX_POLL_MS : POLL_MS[network]),
+    log,
+  });
+  await payouts.start();
+  return payouts;
+}
+
+export interface PayoutNetworkAccess {
+  readonly settings: NetworkSettings;
+  readonly urls: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The way money leaves on a network; null where this build knows none. */
+export function payoutChain({ settings, urls, headers }: PayoutNetworkAccess, options: { readonly sandbox: boolean; readonly maxGasGwei: number }): PayoutChain | null {
+  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
+  switch (settings.network) {
+    case 'ethereum':
+    case 'bsc':
+      return new EvmPayouts({
+        settings,
+        pool,
+        depth: settings.network === 'ethereum' ? ETHEREUM_DEPTH : null,
+        maxFeePerGas: BigInt(options.maxGasGwei) * GWEI,
+        fallbackTip: FALLBACK_TIP[settings.network],
+        bumpAfterMs: options.sandbox ? 15_000 : 90_000,
+      });
+    default:
+      return null;
+  }
+}
+
+const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers }: PayoutNetworkAccess): PayoutNetwork => ({ mode, network, chainId, tokens, urls, ...(headers && { headers }) });
+
+/** No limit that a test would meet by chance. */
+const SANDBOX_LIMITS: PayoutLimits = { perTransaction: '999999999999', perHour: '999999999999', perDay: '999999999999', approvalFrom: '999999999999' };
+
+/** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
+const journalDirectory = (config: Config): string => config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
+
+export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules {
+  const limits = config.PAYOUT_LIMITS ?? { USDT: SANDBOX_LIMITS, USDC: SANDBOX_LIMITS };
+  return { journalDirectory: journalDirectory(config), networks: networks.map(networkOf), limits, payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 1_000_000, approvers: config.PAYOUT_APPROVERS ?? [] };
+}
+
+/** Null when payouts are not set up: refunds are accepted and stay pending. Throws `InvalidConfig`. */
+export function productionPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules | null {
+  if (config.PAYOUT_LIMITS === undefined) return null;
+  if (config.SIGNER_JOURNAL_DIR === undefined) throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups');
+  if (`${config.SIGNER_JOURNAL_DIR}/`.startsWith(`${config.DATA_DIR}/`)) throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never hold both');
+  return { journalDirectory: config.SIGNER_JOURNAL_DIR, networks: networks.map(networkOf), limits: config.PAYOUT_LIMITS, payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 60, approvers: config.PAYOUT_APPROVERS ?? [] };
+}

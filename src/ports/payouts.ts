@@ -1,0 +1,183 @@
+import type { JournalPlace, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { PayoutValidity, RefundFailureReason } from '../domain/events/session-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
+
+/** A deposit that a payout gives back, with what the signer needs to find it on chain by itself. */
+export interface DepositProof {
+  readonly depositKey: string;
+  readonly txHash: string;
+  readonly logIndex: number;
+  /** Our collection address that received it, and its place in the wallet. */
+  readonly toAddress: string;
+  readonly derivationIndex: number;
+}
+
+/** One leg of a refund, as the session's own stream has it. */
+export interface PayoutOrder {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly sessionId: string;
+  readonly refundId: string;
+  readonly legId: string;
+  readonly coin: Coin;
+  /** Decimal string in units of the coin. */
+  readonly amount: string;
+  readonly toAddress: string;
+  /** Newest first. */
+  readonly deposits: readonly DepositProof[];
+}
+
+/** Whether a payout may be signed now. `wait` resolves itself, with time or an operator; `fail` does not. */
+export type PreCheck =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'wait'; readonly reason: WaitReason; readonly detail: string }
+  | { readonly kind: 'fail'; readonly reason: RefundFailureReason };
+
+export type WaitReason =
+  | 'insufficient_funds'
+  | 'insufficient_gas'
+  | 'network_fee_too_high'
+  | 'chain_unavailable'
+  | 'waiting_for_approval'
+  | 'policy_limit'
+  | 'payouts_stopped'
+  | 'signer_unavailable';
+
+/** What is promised to payouts that have not landed yet. */
+export interface Promised {
+  /** 10^-18 units by coin. */
+  readonly coins: Readonly<Partial<Record<Coin, bigint>>>;
+  /** Payouts in flight, each of which may still take its network fee. */
+  readonly payouts: number;
+}
+
+/** The next number of the account's own sequence as the chain has it. */
+export interface ChainSequence {
+  /** Included in blocks so far; null where the chain has no numbered sequence. */
+  readonly next: number | null;
+  /** The same at the chain's finality. */
+  readonly final: number | null;
+}
+
+/** Bytes whose fate is asked for. */
+export interface SentPayout {
+  readonly txHash: string;
+  readonly signedBytes: string;
+  readonly validity: PayoutValidity;
+}
+
+export interface LandedPayout {
+  readonly txHash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly blockTimeSec: number;
+  /** Decimal string in units of the native coin, from the receipt. */
+  readonly networkFee: string;
+}
+
+/**
+ * What the chain says about everything that was signed for a leg. Only `landed`, `ineffective` and `never` are conclusions,
+ * and they need two providers where two are configured; all else means: the same bytes again.
+ */
+export type PayoutFate =
+  /** Nobody shows it: broadcast the same bytes again. */
+  | { readonly kind: 'absent' }
+  /** Known to a node, or in a block that is not deep enough. */
+  | { readonly kind: 'pending'; readonly inBlock: boolean }
+  | { readonly kind: 'landed'; readonly landed: LandedPayout; readonly final: boolean }
+  /** In a final block, but it moved nothing. */
+  | { readonly kind: 'ineffective'; readonly txHash: string; readonly networkFee: string }
+  /** The chain's own rule excludes it for good, on final state; a new transaction may be signed. */
+  | { readonly kind: 'never' }
+  /** Something a payout of ours cannot be: payouts of this treasury stop. */
+  | { readonly kind: 'alarm'; readonly detail: string };
+
+/** Sends money from the treasury on one network. Reads throw `ChainUnavailable`. */
+export interface PayoutChain {
+  readonly network: Network;
+  readonly mode: Mode;
+  readonly settings: NetworkSettings;
+  /** Balance, gas, freezes and pauses, as the chain has them now. */
+  check(order: PayoutOrder, treasury: string, promised: Promised): Promise<PreCheck>;
+  sequence(treasury: string): Promise<ChainSequence>;
+  /** A transaction ready to be signed, at today's fees. `nonce` is null where the chain has none. */
+  draft(order: PayoutOrder, treasury: string, nonce: number | null): Promise<PayoutDraft>;
+  /** The same payout at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
+  bump(draft: PayoutDraft): Promise<PayoutDraft | null>;
+  /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
+  broadcast(payout: SentPayout): Promise<void>;
+  /** Newest payout last. */
+  fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate>;
+  /** True when a payout that had landed is in the chain no more, as far as all providers asked can tell. */
+  hasVanished(landedTxHash: string): Promise<{ readonly vanished: boolean; readonly final: boolean; readonly headNumber: number }>;
+  /** How long a payout may stay out before its fee is looked at again. */
+  readonly bumpAfterMs: number;
+  close(): Promise<void>;
+}
+
+export const validityOf = (draft: PayoutDraft): PayoutValidity => {
+  switch (draft.kind) {
+    case 'evm':
+      return { kind: 'evm-nonce', nonce: draft.nonce, maxFeePerGas: draft.maxFeePerGas };
+    case 'tron':
+      return { kind: 'tron-expiration', expirationMs: draft.expirationMs };
+    case 'solana':
+      return { kind: 'solana-block-height', lastValidBlockHeight: draft.lastValidBlockHeight, blockhash: draft.blockhash };
+  }
+};
+
+/** What the signer is asked to sign, and how far the ledger has come. */
+export interface PayoutRequest {
+  readonly order: PayoutOrder;
+  readonly attempt: number;
+  readonly fromAddress: string;
+  readonly draft: PayoutDraft;
+  /** The place that the ledger's last signed payout of this treasury has in the signer's journal; null before the first. */
+  readonly ledger: JournalPlace | null;
+}
+
+/**
+ * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and ledger disagree
+ * or a rule of safety is broken; nothing is paid from this treasury until an operator looked.
+ */
+export interface PayoutRefusal {
+  readonly ok: false;
+  readonly kind: 'denied' | 'later' | 'stopped';
+  readonly code: string;
+  readonly message: string;
+}
+
+export type PayoutVerdict = { readonly ok: true } | PayoutRefusal;
+
+export type PayoutSignature = { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace } | PayoutRefusal;
+
+/** The signer's account that refunds are paid from, per family. */
+export interface TreasuryAddresses {
+  readonly evm: string;
+  readonly tron: string;
+  readonly solana: string;
+}
+
+export interface SignerPayoutStatus {
+  readonly stopped: boolean;
+  readonly entries: number;
+  readonly place: JournalPlace | null;
+}
+
+/** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
+export interface PayoutSigner {
+  treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
+  /** Whether the policy would let the payout pass now; signs nothing. */
+  checkPayout(order: PayoutOrder): Promise<PayoutVerdict>;
+  /** The same request gets the same bytes for ever. */
+  signPayout(request: PayoutRequest): Promise<PayoutSignature>;
+  /** Gives the reserved money back to its deposits once the signer itself saw on chain that the payout had no effect. */
+  releasePayout(order: PayoutOrder): Promise<PayoutVerdict>;
+  /** `secret` is the approver's own; one approver counts once. */
+  approvePayout(order: PayoutOrder, approver: string, secret: string): Promise<PayoutVerdict>;
+  /** The kill switch: while it is on nothing is signed. */
+  setStopped(mode: Mode, stopped: boolean, by: string): Promise<SignerPayoutStatus>;
+  payoutStatus(mode: Mode): Promise<SignerPayoutStatus>;
+}

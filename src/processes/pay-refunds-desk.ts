@@ -1,0 +1,364 @@
+import type { Valuation, RefundFailureReason } from '../domain/events/session-events.ts';
+import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { RefundId } from '../domain/ids.ts';
+import { amountOf, type Coin } from '../domain/money.ts';
+import { sessionStream, treasuryStream } from '../domain/streams.ts';
+import { ChainUnavailable } from '../ports/chain.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type PayoutSigner, type Promised, type WaitReason } from '../ports/payouts.ts';
+import type { Random } from '../ports/random.ts';
+import { crashPoint } from '../runtime/crash-point.ts';
+import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
+import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
+import type { SessionHandler } from '../use-cases/session-handler.ts';
+import type { PayoutCommand } from '../../state-machines/checkout-session-payouts.decider.ts';
+import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
+import { initialTreasuryContext, lastOfLeg, type Reservation, type TreasuryContext } from '../../state-machines/treasury.machine.ts';
+import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
+
+export interface DeskDeps {
+  readonly chain: PayoutChain;
+  /** The signer's account on this network. */
+  readonly treasury: string;
+  readonly signer: PayoutSigner;
+  readonly sessions: SessionHandler;
+  readonly treasuries: TreasuryHandler;
+  readonly work: PayoutWork;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** True for every address that was ever given out to receive. */
+  readonly isOurs: (address: string) => boolean;
+  readonly valuation: (currency: string, coin: Coin) => Valuation | null;
+  /** Between two looks at the same payout. */
+  readonly pollMs: number;
+}
+
+/** Why a leg is not paid yet, for people. */
+export interface Waiting {
+  readonly refundId: string;
+  readonly legId: string;
+  readonly reason: WaitReason;
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
+/** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
+const MAX_IN_FLIGHT = 16;
+/** Legs looked at in one round. */
+const ROUND = 20;
+/** Looks of a waiting leg come this many times as rarely as those of a sent one. */
+const WAIT_FACTOR = 4;
+
+/** One treasury account: at most one payout is between reservation and broadcast at any time. */
+export class TreasuryDesk {
+  readonly #deps: DeskDeps;
+  readonly #stream: string;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #notBeforeMs = new Map<string, number>();
+  /** By what raised it; each goes when its cause does. */
+  readonly #alarms = new Map<string, string>();
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps;
+    this.#stream = treasuryStream(deps.chain.mode, deps.chain.network);
+  }
+
+  get chain(): PayoutChain {
+    return this.#deps.chain;
+  }
+
+  get treasury(): string {
+    return this.#deps.treasury;
+  }
+
+  get waiting(): readonly Waiting[] {
+    return [...this.#waiting.values()];
+  }
+
+  /** What keeps the whole treasury from paying, or null. */
+  get alarm(): string | null {
+    return this.#alarms.values().next().value ?? null;
+  }
+
+  /** One look at everything this treasury owes. Throws when the store or every provider is gone; the next round goes on. */
+  async round(): Promise<void> {
+    const context = await this.#context();
+    const isFree = context.open === null || (this.#isDue(context.open) && (await this.#finish(context.open)));
+    const { mode, network } = this.chain;
+    const legs = await this.#legs(this.#deps.work.open(mode, network));
+    await this.#followSent(legs);
+    await this.#watchLanded();
+    if (isFree && !this.#isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
+  }
+
+  /* What was sent */
+
+  async #followSent(legs: readonly Found[]): Promise<void> {
+    for (const found of legs.filter(({ leg, ref }) => leg.status === 'PROCESSING' && this.#isDue(ref)).slice(0, ROUND)) {
+      this.#postpone(found.ref, 1);
+      const fate = await this.chain.fate(found.order, this.treasury, found.leg.payouts);
+      this.#setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
+      if (fate.kind !== 'alarm') await this.#act(found, fate);
+    }
+  }
+
+  async #act(found: Found, fate: Exclude<PayoutFate, { kind: 'alarm' }>): Promise<void> {
+    const { ref, leg, order } = found;
+    const last = leg.payouts.at(-1)!;
+    switch (fate.kind) {
+      case 'landed':
+        return this.#land(found, fate.landed);
+      case 'ineffective': {
+        const released = await this.#deps.signer.releasePayout(order);
+        if (!released.ok) return this.#wait(ref, 'signer_unavailable', released.message);
+        crashPoint('after-release');
+        return this.#fail(ref, 'execution_reverted', fate.networkFee);
+      }
+      case 'never':
+        return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');
+      case 'absent':
+        return this.chain.broadcast(last);
+      case 'pending': {
+        const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
+        const draft = lastOfLeg(await this.#context(), ref.legId)?.draft;
+        if (fate.inBlock || outMs < this.chain.bumpAfterMs || !draft) return;
+        const bumped = await this.chain.bump(draft);
+        return bumped ? this.#replace(found, bumped, 'fee_bump') : this.#wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+      }
+    }
+  }
+
+  async #land({ ref, order, context }: Found, landed: Extract<PayoutFate, { kind: 'landed' }>['landed']): Promise<void> {
+    const nowSec = toSec(this.#deps.clock.nowMs());
+    const created = context.created!;
+    const valuation = created.rateLock ? this.#deps.valuation(created.currency, order.coin) : null;
+    crashPoint('before-landed-event');
+    await this.#tell(ref, { type: 'RecordPayoutLanded', data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec }, valuation });
+    crashPoint('after-landed-event');
+    this.#finished(ref);
+    this.#deps.log.info({ refund: ref.refundId, leg: ref.legId, tx: landed.txHash, network: ref.network }, 'a refund payout landed');
+  }
+
+  /** A payout that was reported as done stays watched until the chain cannot take it back. */
+  async #watchLanded(): Promise<void> {
+    const { mode, network } = this.chain;
+    for (const ref of this.#deps.work.landed(mode, network).filter((candidate) => this.#isDue(candidate)).slice(0, ROUND)) {
+      this.#postpone(ref, 1);
+      const found = await this.#find(ref);
+      const txHash = found?.leg.landedTxHash;
+      if (!found || !txHash) {
+        this.#deps.work.isFinal(ref);
+        continue;
+      }
+      const { vanished, final, headNumber } = await this.chain.hasVanished(txHash);
+      if (final) this.#deps.work.isFinal(ref);
+      if (!vanished) continue;
+      this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, tx: txHash, network }, 'a completed refund payout left the chain; the same bytes go out again');
+      await this.#tell(ref, { type: 'RecordPayoutReverted', data: { refundId: ref.refundId as RefundId, legId: ref.legId, txHash, headNumber } });
+      crashPoint('after-reverted-event');
+      this.#deps.work.isFinal(ref);
+      await this.chain.broadcast(found.leg.payouts.find((payout) => payout.txHash === txHash)!);
+    }
+  }
+
+  /* What is owed */
+
+  async #payPending(legs: readonly Found[]): Promise<void> {
+    const sent = legs.filter(({ leg }) => leg.status === 'PROCESSING');
+    const pending = legs.filter(({ leg, ref }) => leg.status === 'PENDING' && this.#isDue(ref));
+    if (pending.length === 0) return;
+    if (!(await this.#sequenceAgrees())) return;
+    const inFlight = [...sent];
+    for (const found of pending.slice(0, ROUND)) {
+      if (inFlight.length >= MAX_IN_FLIGHT) return;
+      this.#postpone(found.ref, WAIT_FACTOR);
+      if (await this.#pay(found, promisedOf(inFlight))) inFlight.push(found);
+      if (this.alarm !== null) return;
+    }
+  }
+
+  /** The account's sequence is asked for anew each time, so that alarm ends by itself. */
+  #isHalted(): boolean {
+    return [...this.#alarms.keys()].some((source) => source !== 'sequence');
+  }
+
+  /** True once the payout is signed and sent. */
+  async #pay({ ref, order }: Found, promised: Promised): Promise<boolean> {
+    if (this.#deps.isOurs(order.toAddress) || order.toAddress === this.treasury) {
+      await this.#fail(ref, 'rejected_by_policy', null);
+      return false;
+    }
+    const check = await this.chain.check(order, this.treasury, promised);
+    if (check.kind === 'fail') await this.#fail(ref, check.reason, null);
+    if (check.kind === 'wait') this.#wait(ref, check.reason, check.detail);
+    if (check.kind !== 'ready') return false;
+    const verdict = await this.#deps.signer.checkPayout(order);
+    if (!verdict.ok) {
+      await this.#refused(ref, verdict, true);
+      return false;
+    }
+    const { nextNonce } = await this.#context();
+    const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next);
+    return this.#reserve(ref, order, draft, 1, null);
+  }
+
+  async #replace({ ref, order, leg }: Found, draft: PayoutDraft, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+    const last = leg.payouts.at(-1)!;
+    await this.#reserve(ref, order, draft, last.attempt + 1, { txHash: last.txHash, why });
+  }
+
+  async #reserve(ref: LegRef, order: OrderedLeg['order'], draft: PayoutDraft, attempt: number, replaces: Reservation['replaces']): Promise<boolean> {
+    const { mode, network, sessionId, refundId, legId, coin, amount, toAddress } = order;
+    const reservedAtSec = toSec(this.#deps.clock.nowMs());
+    crashPoint('before-reserve');
+    const data: Reservation = { mode, network, sessionId, refundId, legId, attempt, coin, amount, fromAddress: this.treasury, toAddress, draft, replaces, reservedAtSec };
+    const reserved = await this.#treasury({ type: 'ReservePayoutSequence', data });
+    if (!reserved) return false;
+    crashPoint('after-reserve');
+    return this.#finish(data, ref);
+  }
+
+  /** Signs what is reserved, writes the bytes down, and only then lets them out. Safe to repeat after any crash. */
+  async #finish(reservation: Reservation, known?: LegRef): Promise<boolean> {
+    const { sessionId, refundId, legId, attempt, draft, fromAddress, replaces, mode, network } = reservation;
+    const ref = known ?? ({ sessionId, refundId, legId, mode, network } as LegRef);
+    const found = await this.#find(ref);
+    if (!found) throw new Error(`${legId} is reserved but unknown to its session`);
+    const { journal } = await this.#context();
+    const signature = await this.#deps.signer.signPayout({ order: found.order, attempt, fromAddress, draft, ledger: journal });
+    if (!signature.ok) {
+      if (signature.kind !== 'stopped') await this.#treasury({ type: 'ReleasePayoutSequence', data: { legId, attempt, reason: signature.code, releasedAtSec: toSec(this.#deps.clock.nowMs()) } });
+      await this.#refused(ref, signature, replaces === null);
+      return false;
+    }
+    const { txHash, signedBytes } = signature;
+    const payout = { refundId: refundId as RefundId, legId, attempt, txHash, signedBytes, fromAddress, validity: validityOf(draft), signedAtSec: toSec(this.#deps.clock.nowMs()) };
+    crashPoint('after-sign');
+    await this.#tell(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
+    crashPoint('after-signed-event');
+    await this.#treasury({ type: 'RecordPayoutSequenceSigned', data: { legId, attempt, txHash, journal: signature.journal } });
+    crashPoint('after-sequence-event');
+    this.#setAlarm('signer', null);
+    this.#waiting.delete(legId);
+    this.#postpone(ref, 1);
+    await this.chain.broadcast(payout);
+    this.#deps.log.info({ refund: refundId, leg: legId, attempt, tx: txHash, network }, 'a refund payout was sent');
+    return true;
+  }
+
+  async #refused(ref: LegRef, refusal: PayoutRefusal, first: boolean): Promise<void> {
+    if (refusal.kind === 'stopped') {
+      this.#setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
+      this.#postpone(ref, WAIT_FACTOR);
+      return this.#wait(ref, 'payouts_stopped', refusal.message);
+    }
+    if (refusal.kind === 'denied' && first) {
+      this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, code: refusal.code }, 'the signer denied a refund payout');
+      return this.#fail(ref, 'rejected_by_policy', null);
+    }
+    const reason = refusal.code === 'approval' ? 'waiting_for_approval' : refusal.code === 'kill_switch' ? 'payouts_stopped' : refusal.code === 'chain_unavailable' ? 'chain_unavailable' : 'policy_limit';
+    this.#wait(ref, reason, refusal.message);
+  }
+
+  /**
+   * The account's own sequence must be where the ledger is. Ahead: somebody else holds the key. Behind: a node forgot
+   * payouts, which block every later one, so they go out again.
+   */
+  async #sequenceAgrees(): Promise<boolean> {
+    const { nextNonce, recent } = await this.#context();
+    const { next } = await this.chain.sequence(this.treasury);
+    if (next === null) return true;
+    if (next > (nextNonce ?? 0)) {
+      this.#setAlarm('sequence', `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${nextNonce ?? 0}: somebody else holds its key`);
+      return false;
+    }
+    this.#setAlarm('sequence', null);
+    for (const taken of recent.filter(({ nonce }) => nonce !== null && nonce >= next)) {
+      const found = await this.#find({ ...taken, mode: this.chain.mode, network: this.chain.network } as unknown as LegRef);
+      const payout = found?.leg.payouts.find(({ txHash }) => txHash === taken.txHash);
+      if (payout && found!.leg.status === 'COMPLETED') await this.chain.broadcast(payout);
+    }
+    return true;
+  }
+
+  /* Small parts */
+
+  async #legs(refs: readonly LegRef[]): Promise<Found[]> {
+    const found: Found[] = [];
+    for (const ref of refs) {
+      const leg = await this.#find(ref);
+      if (!leg || leg.leg.status === 'COMPLETED' || leg.leg.status === 'FAILED') this.#finished(ref);
+      else found.push(leg);
+    }
+    return found;
+  }
+
+  async #find(ref: LegRef): Promise<Found | null> {
+    const state = await this.#deps.sessions.read(sessionStream(ref.sessionId));
+    const ordered = state && orderedLeg(state.context, ref.refundId, ref.legId);
+    return ordered && { ...ordered, ref, context: state.context };
+  }
+
+  async #context(): Promise<TreasuryContext> {
+    return (await this.#deps.treasuries.read(this.#stream))?.context ?? initialTreasuryContext;
+  }
+
+  async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null): Promise<void> {
+    await this.#tell(ref, { type: 'FailPayout', refundId: ref.refundId, legId: ref.legId, reason, networkFee, nowSec: toSec(this.#deps.clock.nowMs()) });
+    this.#finished(ref);
+    this.#deps.log.warn({ refund: ref.refundId, leg: ref.legId, reason }, 'a refund payout failed');
+  }
+
+  async #tell(ref: LegRef, command: PayoutCommand): Promise<void> {
+    const result = await this.#deps.sessions.execute(sessionStream(ref.sessionId), command, this.#why());
+    if (!result.ok) throw new Error(`${command.type} was refused for ${ref.legId}: ${result.refusal.message}`);
+  }
+
+  async #treasury(command: TreasuryCommand): Promise<boolean> {
+    const result = await this.#deps.treasuries.execute(this.#stream, command, this.#why());
+    if (!result.ok) this.#deps.log.warn({ treasury: this.#stream, command: command.type, reason: result.refusal.message }, 'the treasury refused');
+    return result.ok;
+  }
+
+  #why(): { correlationId: string; actor: string } {
+    return { correlationId: this.#deps.random.uuid(), actor: 'pay-refunds' };
+  }
+
+  #finished(ref: LegRef): void {
+    this.#waiting.delete(ref.legId);
+    this.#notBeforeMs.delete(ref.legId);
+    this.#deps.work.done(ref);
+  }
+
+  #wait({ refundId, legId }: LegRef, reason: WaitReason, detail: string): void {
+    const before = this.#waiting.get(legId);
+    if (before?.reason !== reason) this.#deps.log.warn({ refund: refundId, leg: legId, reason, detail }, 'a refund payout waits');
+    this.#waiting.set(legId, { refundId, legId, reason, detail, sinceMs: before?.sinceMs ?? this.#deps.clock.nowMs() });
+  }
+
+  #setAlarm(source: string, alarm: string | null): void {
+    if (alarm === null) return void this.#alarms.delete(source);
+    if (this.#alarms.get(source) !== alarm) this.#deps.log.error({ treasury: this.#stream, alarm }, 'payouts of this treasury are stopped');
+    this.#alarms.set(source, alarm);
+  }
+
+  #isDue({ legId }: { readonly legId: string }): boolean {
+    return (this.#notBeforeMs.get(legId) ?? 0) <= performance.now();
+  }
+
+  #postpone({ legId }: { readonly legId: string }, times: number): void {
+    this.#notBeforeMs.set(legId, performance.now() + this.#deps.pollMs * times);
+  }
+}
+
+type Found = OrderedLeg & { readonly ref: LegRef; readonly context: Parameters<typeof orderedLeg>[0] };
+
+function promisedOf(inFlight: readonly Found[]): Promised {
+  const coins: Partial<Record<Coin, bigint>> = {};
+  for (const { order } of inFlight) coins[order.coin] = (coins[order.coin] ?? 0n) + amountOf(order.amount);
+  return { coins, payouts: inFlight.length };
+}
+
+export const isTransient = (error: unknown): boolean => error instanceof ChainUnavailable || (error instanceof Error && error.name === 'SignerUnavailable');

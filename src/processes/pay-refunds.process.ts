@@ -1,0 +1,94 @@
+import type { Mode } from '../domain/ids.ts';
+import { addressFamilyOf, type Network } from '../domain/networks.ts';
+import { toSec } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { PayoutChain, TreasuryAddresses } from '../ports/payouts.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { isTransient, TreasuryDesk, type DeskDeps, type Waiting } from './pay-refunds-desk.ts';
+import { PayoutWork } from './pay-refunds-work.ts';
+
+export interface PayRefundsDeps extends Omit<DeskDeps, 'chain' | 'treasury' | 'work' | 'isOurs' | 'pollMs'> {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly chains: readonly PayoutChain[];
+  readonly treasuries: DeskDeps['treasuries'];
+  readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
+  readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
+  readonly pollMs: (network: Network) => number;
+}
+
+export interface TreasuryStatus {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly address: string;
+  readonly alarm: string | null;
+  readonly waiting: readonly Waiting[];
+}
+
+/** Pays what sessions owe: one loop a treasury, each on its own, so that a chain that stands still holds up no other. */
+export class PayRefunds {
+  readonly #deps: PayRefundsDeps;
+  readonly #work: PayoutWork;
+  readonly #desks: readonly TreasuryDesk[];
+  readonly #loops: Promise<void>[] = [];
+  readonly #wake = new Map<string, () => void>();
+  #stopped = false;
+
+  constructor(deps: PayRefundsDeps) {
+    this.#deps = deps;
+    const { store, readModel, sessions, clock } = deps;
+    this.#work = new PayoutWork({ store, readModel, sessions, nowSec: () => toSec(clock.nowMs()), onWork: (mode, network) => this.#wake.get(`${mode}/${network}`)?.() });
+    this.#desks = deps.chains.flatMap((chain) => {
+      const addresses = deps.addresses.get(chain.mode);
+      if (!addresses) return [];
+      const treasury = addresses[addressFamilyOf(chain.network)];
+      const isOurs = (address: string): boolean => deps.isOurs(chain.mode, chain.network, address);
+      return [new TreasuryDesk({ ...deps, chain, treasury, work: this.#work, isOurs, pollMs: deps.pollMs(chain.network) })];
+    });
+  }
+
+  /** Resolves once what was open before is known; payouts follow on their own. */
+  async start(): Promise<void> {
+    await this.#work.start();
+    for (const desk of this.#desks) this.#loops.push(this.#run(desk));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const wake of this.#wake.values()) wake();
+    await this.#work.close();
+    await Promise.all(this.#loops);
+    await Promise.all(this.#desks.map(({ chain }) => chain.close()));
+  }
+
+  status(): readonly TreasuryStatus[] {
+    return this.#desks.map(({ chain, treasury, alarm, waiting }) => ({ mode: chain.mode, network: chain.network, address: treasury, alarm, waiting }));
+  }
+
+  /** Why a refund is not paid yet; null when nothing is known to hold it up. */
+  waitingFor(refundId: string): Waiting | null {
+    return this.#desks.flatMap(({ waiting }) => waiting).find((waiting) => waiting.refundId === refundId) ?? null;
+  }
+
+  async #run(desk: TreasuryDesk): Promise<void> {
+    const { mode, network } = desk.chain;
+    while (!this.#stopped) {
+      try {
+        await desk.round();
+      } catch (error) {
+        this.#deps.log[isTransient(error) ? 'warn' : 'error']({ err: error, mode, network }, 'payouts of a treasury cannot go on now');
+      }
+      if (!this.#stopped) await this.#pause(`${mode}/${network}`, this.#deps.pollMs(network));
+    }
+  }
+
+  #pause(key: string, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake.set(key, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+}

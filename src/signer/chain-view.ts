@@ -1,0 +1,81 @@
+import { request } from 'undici';
+import type { PayoutNetwork } from '../ports/signer-protocol.ts';
+import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { SignedEntry } from './payout-journal.ts';
+import type { Wallet } from './wallet.ts';
+import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { Coin } from '../domain/money.ts';
+
+/** A deposit as the signer itself found it on chain. */
+export interface FoundDeposit {
+  readonly depositKey: string;
+  readonly coin: Coin;
+  /** 10^-18 units. */
+  readonly units: bigint;
+  /** Null when the chain does not name exactly one. */
+  readonly payer: string | null;
+  readonly final: boolean;
+}
+
+export interface SignedBytes {
+  readonly txHash: string;
+  readonly signedBytes: string;
+}
+
+/** The signer's own eyes and hand on one network. Reads throw when no provider answers or two contradict each other. */
+export interface ChainView {
+  /** The transfer to our collection address; null when it is not in the chain. */
+  findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
+  /** Why the draft is not the payout that was ordered; null when it is exactly that. */
+  faultOf(draft: PayoutDraft, order: PayoutOrder): string | null;
+  /** Signs exactly the draft. The same draft gives the same bytes. */
+  sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes>;
+  /** Whether a transaction may be signed after `last` without a chance that both land. */
+  mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean>;
+  /** True when, on final state, none of the entries moved money and none ever can. */
+  hadNoEffect(entries: readonly SignedEntry[]): Promise<boolean>;
+}
+
+/** The signer cannot see the chain well enough to judge. */
+export class ViewUnavailable extends Error {
+  override readonly name = 'ViewUnavailable';
+}
+
+const TIMEOUT_MS = 8_000;
+
+/** Asks as many providers as it takes for two to agree, or the only one there is. */
+export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
+  const needed = Math.min(2, network.urls.length);
+  const votes = new Map<string, { value: Value; count: number }>();
+  let lastFault = 'no provider is configured';
+  for (const url of network.urls) {
+    try {
+      const value = await read(url);
+      const key = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+      const vote = votes.get(key) ?? { value, count: 0 };
+      vote.count += 1;
+      votes.set(key, vote);
+      if (vote.count >= needed) return vote.value;
+    } catch (error) {
+      lastFault = error instanceof ViewUnavailable ? error.message : 'a provider did not answer';
+    }
+  }
+  throw new ViewUnavailable(votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`);
+}
+
+export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
+  const headers = { ...network.headers, 'content-type': 'application/json' };
+  const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body), headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+  if (answer.statusCode !== 200) {
+    await answer.body.dump();
+    throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);
+  }
+  return answer.body.json();
+}
+
+/** JSON-RPC 2.0. */
+export async function rpc(network: PayoutNetwork, url: string, method: string, params: unknown): Promise<unknown> {
+  const answer = (await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params })) as { result?: unknown; error?: { code: number } };
+  if (answer.error || answer.result === undefined) throw new ViewUnavailable(`a provider refused ${method} (${answer.error?.code ?? 'no result'})`);
+  return answer.result;
+}

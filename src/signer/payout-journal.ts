@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto';
+import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { JournalPlace, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { Coin } from '../domain/money.ts';
+import type { Network } from '../domain/networks.ts';
+
+/** What the signer did, in the order it did it. Units are 10^-18 of the coin, as decimal text. */
+export type JournalFact =
+  | {
+      readonly kind: 'signed';
+      readonly network: Network;
+      readonly legId: string;
+      readonly attempt: number;
+      readonly coin: Coin;
+      readonly units: string;
+      readonly toAddress: string;
+      readonly draft: PayoutDraft;
+      /** Which deposits' money it is; empty for a replacement, whose first transaction took it already. */
+      readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
+      readonly txHash: string;
+      readonly signedBytes: string;
+    }
+  | { readonly kind: 'released'; readonly legId: string; readonly reason: string }
+  | { readonly kind: 'approved'; readonly legId: string; readonly terms: string; readonly approver: string }
+  | { readonly kind: 'stopped' | 'resumed'; readonly by: string };
+
+export type JournalEntry = JournalFact & {
+  readonly seq: number;
+  readonly prev: string;
+  /** Never falls, whatever the system's clock does. Unix milliseconds. */
+  readonly atMs: number;
+  readonly hash: string;
+};
+
+export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
+
+/** The journal is not what this signer wrote: nothing may be signed on it. */
+export class JournalBroken extends Error {
+  override readonly name = 'JournalBroken';
+}
+
+const LOCK_WAIT_MS = 20_000;
+
+/** One signer at a time uses a journal; a predecessor that is still ending is waited for. Throws `JournalBroken`. */
+export function lockJournals(directory: string): { release(): void } {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: LOCK_WAIT_MS });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch {
+    database.close();
+    throw new JournalBroken(`another signer uses the journal in ${directory}`);
+  }
+  return { release: () => database.close() };
+}
+
+/** Append-only, chained by hash, synced before anything it records leaves the signer. */
+export class PayoutJournal {
+  readonly #file: number;
+  readonly #entries: JournalEntry[];
+  #bytes: number;
+
+  private constructor(file: number, entries: JournalEntry[], bytes: number) {
+    this.#file = file;
+    this.#entries = entries;
+    this.#bytes = bytes;
+  }
+
+  /** Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws `JournalBroken`. */
+  static open(path: string): PayoutJournal {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    const entries = whole.split('\n').slice(0, -1).map(parseEntry);
+    entries.forEach((entry, index) => assertChained(entry, entries[index - 1]));
+    const file = openSync(path, 'a', 0o600);
+    const bytes = Buffer.byteLength(whole);
+    if (fstatSync(file).size !== bytes) ftruncateSync(file, bytes);
+    syncDirectory(dirname(path));
+    return new PayoutJournal(file, entries, bytes);
+  }
+
+  get entries(): readonly JournalEntry[] {
+    return this.#entries;
+  }
+
+  get highWaterMs(): number {
+    return this.#entries.at(-1)?.atMs ?? 0;
+  }
+
+  get place(): JournalPlace | null {
+    return placeOf(this.#entries.at(-1));
+  }
+
+  /** Durable when it returns. Throws `JournalBroken` when somebody else wrote to the file. */
+  append(fact: JournalFact, nowMs: number): JournalEntry {
+    if (fstatSync(this.#file).size !== this.#bytes) throw new JournalBroken('another process wrote to the journal');
+    const last = this.#entries.at(-1);
+    const body = { seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? '', atMs: Math.max(nowMs, this.highWaterMs), ...fact };
+    const entry: JournalEntry = { ...body, hash: hashOf(body) };
+    const line = Buffer.from(`${JSON.stringify(entry)}\n`);
+    writeSync(this.#file, line);
+    fsyncSync(this.#file);
+    this.#bytes += line.length;
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+export const placeOf = (entry: JournalEntry | undefined): JournalPlace | null => (entry ? { seq: entry.seq, hash: entry.hash } : null);
+
+const hashOf = (body: object): string => hash('sha256', JSON.stringify(body), 'hex');
+
+function parseEntry(line: string): JournalEntry {
+  try {
+    return JSON.parse(line) as JournalEntry;
+  } catch {
+    throw new JournalBroken('the journal holds a line that is not an entry');
+  }
+}
+
+function assertChained(entry: JournalEntry, previous: JournalEntry | undefined): void {
+  const { hash: claimed, ...body } = entry;
+  const follows = entry.seq === (previous?.seq ?? 0) + 1 && entry.prev === (previous?.hash ?? '') && entry.atMs >= (previous?.atMs ?? 0);
+  if (!follows || hashOf(body) !== claimed) throw new JournalBroken(`entry ${entry.seq} of the journal does not follow from the one before it`);
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}

@@ -1,0 +1,54 @@
+import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
+import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
+import type { PayoutOrder, PayoutRefusal } from '../ports/payouts.ts';
+import { hash } from 'node:crypto';
+import type { JournalEntry, SignedEntry } from './payout-journal.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const refusal = (kind: PayoutRefusal['kind'], code: string, message: string): PayoutRefusal => ({ ok: false, kind, code, message });
+
+export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => entries.filter((entry): entry is SignedEntry => entry.kind === 'signed');
+
+/** What an approval is for: another amount or payee needs another approval. */
+export const termsOf = (order: PayoutOrder): string =>
+  hash('sha256', JSON.stringify([order.mode, order.network, order.legId, order.coin, order.amount, order.toAddress]), 'hex');
+
+/**
+ * Caps, velocity and four eyes, from the journal alone. `nowMs` must be the journal's own time, which never falls, so
+ * that a clock set back frees nothing. Null when nothing stands in the way.
+ */
+export function limitsRefusal(order: PayoutOrder, entries: readonly JournalEntry[], rules: PayoutRules, nowMs: number): PayoutRefusal | null {
+  const limits = rules.limits[order.coin];
+  if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it is paid out`);
+  const units = amountOf(order.amount);
+  if (units > amountOf(limits.perTransaction)) return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
+  const firsts = signedOf(entries).filter((entry) => entry.takenFrom.length > 0);
+  const since = (ms: number): SignedEntry[] => firsts.filter((entry) => entry.atMs > nowMs - ms);
+  if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
+  return windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ?? windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ?? approvalRefusal(order, units, limits, entries);
+}
+
+function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): PayoutRefusal | null {
+  const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
+  return used + units <= amountOf(cap) ? null : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
+}
+
+function approvalRefusal(order: PayoutOrder, units: bigint, limits: PayoutLimits, entries: readonly JournalEntry[]): PayoutRefusal | null {
+  if (units < amountOf(limits.approvalFrom)) return null;
+  const terms = termsOf(order);
+  const approvers = new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.approver] : [])));
+  return approvers.size >= 2 ? null : refusal('later', 'approval', `${approvers.size} of 2 approvals for ${order.amount} ${order.coin}`);
+}
+
+/** Money of each deposit that payouts have taken and not given back, in 10^-18 units. */
+export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bigint> {
+  const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.legId] : [])));
+  const taken = new Map<string, bigint>();
+  for (const entry of signedOf(entries)) {
+    if (released.has(entry.legId)) continue;
+    for (const { depositKey, units } of entry.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
+  }
+  return taken;
+}

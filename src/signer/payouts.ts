@@ -1,0 +1,205 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
+import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
+import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import { crashPoint } from '../runtime/crash-point.ts';
+import { ViewUnavailable, type ChainView, type FoundDeposit } from './chain-view.ts';
+import { EvmView } from './evm-view.ts';
+import { JournalBroken, PayoutJournal, placeOf, type SignedEntry } from './payout-journal.ts';
+import { limitsRefusal, refusal, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
+import type { Wallet } from './wallet.ts';
+
+interface Desk {
+  readonly wallet: Wallet;
+  readonly journal: PayoutJournal;
+}
+
+type Allocation = { readonly ok: true; readonly takenFrom: SignedEntry['takenFrom'] } | PayoutRefusal;
+
+/**
+ * Decides what is signed. Nothing it is told counts: payer and amounts are read from the chain, limits and what was paid
+ * before from its own journal, and a request whose ledger is not where the journal is gets nothing.
+ */
+export class Payouts {
+  readonly #rules: PayoutRules;
+  readonly #desks: ReadonlyMap<Mode, Desk>;
+  readonly #views: ReadonlyMap<string, ChainView>;
+  readonly #nowMs: () => number;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** Throws `JournalBroken`. The caller holds the lock of the journals. */
+  constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, Wallet>, nowMs: () => number = Date.now) {
+    this.#rules = rules;
+    this.#nowMs = nowMs;
+    this.#desks = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
+    this.#views = new Map(rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network)]));
+  }
+
+  check(order: PayoutOrder): Promise<PayoutVerdict> {
+    return this.#inTurn(order.mode, async (desk) => {
+      const allocation = await this.#judge(order, desk);
+      return allocation.ok ? { ok: true } : allocation;
+    });
+  }
+
+  sign(request: PayoutRequest): Promise<PayoutSignature> {
+    return this.#inTurn(request.order.mode, (desk) => this.#sign(request, desk));
+  }
+
+  release(order: PayoutOrder): Promise<PayoutVerdict> {
+    return this.#inTurn(order.mode, async ({ journal }) => {
+      const entries = signedOf(journal.entries).filter((entry) => entry.legId === order.legId);
+      const known = journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId);
+      if (entries.length === 0 || known) return { ok: true };
+      const view = this.#views.get(`${order.mode}/${order.network}`);
+      if (!view || !(await view.hadNoEffect(entries))) return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
+      journal.append({ kind: 'released', legId: order.legId, reason: 'no_effect' }, this.#nowMs());
+      return { ok: true };
+    });
+  }
+
+  approve(order: PayoutOrder, approver: string, secret: string): Promise<PayoutVerdict> {
+    return this.#inTurn(order.mode, async ({ journal }) => {
+      const known = this.#rules.approvers.find(({ name }) => name === approver);
+      const given = hash('sha256', secret, 'buffer');
+      if (!known || !timingSafeEqual(given, Buffer.from(known.secretHash, 'hex'))) return refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
+      journal.append({ kind: 'approved', legId: order.legId, terms: termsOf(order), approver }, this.#nowMs());
+      return { ok: true };
+    });
+  }
+
+  setStopped(mode: Mode, stopped: boolean, by: string): Promise<SignerPayoutStatus | PayoutRefusal> {
+    return this.#inTurn(mode, async ({ journal }) => {
+      if (isStopped(journal) !== stopped) journal.append({ kind: stopped ? 'stopped' : 'resumed', by }, this.#nowMs());
+      return statusOf(journal);
+    });
+  }
+
+  status(mode: Mode): Promise<SignerPayoutStatus | PayoutRefusal> {
+    return this.#inTurn(mode, async ({ journal }) => statusOf(journal));
+  }
+
+  async #sign(request: PayoutRequest, desk: Desk): Promise<PayoutSignature> {
+    const { order, draft, attempt } = request;
+    const { journal, wallet } = desk;
+    const view = this.#views.get(`${order.mode}/${order.network}`);
+    if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    const ofNetwork = signedOf(journal.entries).filter((entry) => entry.network === order.network);
+    const repeated = ofNetwork.find((entry) => entry.legId === order.legId && entry.attempt === attempt);
+    // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
+    const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
+    if (placeOf(before)?.hash !== request.ledger?.hash) return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
+    if (repeated) return sameRequest(repeated, request) ? signatureOf(repeated) : refusal('stopped', 'second_payload', `${order.legId} was signed with another payload`);
+    if (request.fromAddress !== wallet.treasury[addressFamilyOf(order.network)]) return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
+    const fault = view.faultOf(draft, order);
+    if (fault !== null) return refusal('denied', 'wrong_draft', fault);
+    const ofLeg = ofNetwork.filter((entry) => entry.legId === order.legId);
+    const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, desk) : await this.#replacement(request, ofLeg, view, journal);
+    if (!allocation.ok) return allocation;
+    const signed = await view.sign(draft, order, wallet);
+    crashPoint('signer-before-journal');
+    const { network, legId, coin, toAddress } = order;
+    const fact = { kind: 'signed', network, legId, attempt, coin, units: amountOf(order.amount).toString(), toAddress, draft, takenFrom: allocation.takenFrom, ...signed } as const;
+    const entry = journal.append(fact, this.#nowMs());
+    crashPoint('signer-after-journal');
+    return signatureOf(entry as SignedEntry);
+  }
+
+  async #first(request: PayoutRequest, ofNetwork: readonly SignedEntry[], desk: Desk): Promise<Allocation> {
+    const { draft, attempt, order } = request;
+    if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.legId}`);
+    const taken = draft.kind === 'evm' && ofNetwork.some((entry) => entry.draft.kind === 'evm' && entry.draft.nonce === draft.nonce);
+    if (taken) return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
+    return this.#judge(order, desk);
+  }
+
+  async #replacement({ order, attempt, draft }: PayoutRequest, ofLeg: readonly SignedEntry[], view: ChainView, journal: PayoutJournal): Promise<Allocation> {
+    const last = ofLeg.at(-1)!;
+    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId)) return refusal('denied', 'released', `${order.legId} has ended`);
+    const same = last.attempt === attempt - 1 && last.toAddress === order.toAddress && last.units === amountOf(order.amount).toString() && last.coin === order.coin;
+    if (!same) return refusal('stopped', 'second_payload', `${order.legId} was signed with other terms`);
+    if (!(await view.mayFollow(last, draft))) return refusal('later', 'may_still_land', `the last transaction of ${order.legId} may still land`);
+    return { ok: true, takenFrom: [] };
+  }
+
+  /** Everything that must hold before the first transaction of a leg. */
+  async #judge(order: PayoutOrder, { wallet, journal }: Desk): Promise<Allocation> {
+    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    const view = this.#views.get(`${order.mode}/${order.network}`);
+    if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId)) return refusal('denied', 'released', `${order.legId} has ended`);
+    const limited = limitsRefusal(order, journal.entries, this.#rules, Math.max(this.#nowMs(), journal.highWaterMs));
+    if (limited) return limited;
+    if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
+    return this.#allocate(order, view, wallet, journal);
+  }
+
+  /** Takes the amount from the deposits named, each found on chain at one of our addresses and paid by the payee. */
+  async #allocate(order: PayoutOrder, view: ChainView, wallet: Wallet, journal: PayoutJournal): Promise<Allocation> {
+    const taken = takenByDeposit(journal.entries);
+    const takenFrom: { depositKey: string; units: string }[] = [];
+    let rest = amountOf(order.amount);
+    if (rest <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
+    for (const proof of order.deposits) {
+      if (rest === 0n) break;
+      if (wallet.collectionAddress(addressFamilyOf(order.network), proof.derivationIndex) !== proof.toAddress) return refusal('denied', 'not_our_address', `${proof.depositKey} is said to have come to an address that is not ours`);
+      if (proof.toAddress === order.toAddress) return refusal('denied', 'own_address', 'the payer is one of our own addresses');
+      const found = await view.findDeposit(proof);
+      const fault = depositFault(found, order);
+      if (fault) return fault;
+      if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey)) return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
+      const left = found!.units - (taken.get(found!.depositKey) ?? 0n);
+      const share = left < rest ? left : rest;
+      if (share <= 0n) continue;
+      rest -= share;
+      takenFrom.push({ depositKey: found!.depositKey, units: share.toString() });
+    }
+    return rest === 0n ? { ok: true, takenFrom } : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
+  }
+
+  /** One decision at a time: two requests must never see the same journal. */
+  #inTurn<Result>(mode: Mode, task: (desk: Desk) => Promise<Result>): Promise<Result | PayoutRefusal> {
+    const desk = this.#desks.get(mode);
+    if (!desk) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
+    const run = this.#turn.then(() => task(desk)).catch(asRefusal);
+    this.#turn = run;
+    return run;
+  }
+}
+
+function asRefusal(error: unknown): PayoutRefusal {
+  if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);
+  if (error instanceof JournalBroken) return refusal('stopped', 'journal_broken', error.message);
+  throw error;
+}
+
+function depositFault(found: FoundDeposit | null, order: PayoutOrder): PayoutRefusal | null {
+  if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
+  if (found.coin !== order.coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
+  if (found.payer === null || found.payer !== order.toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
+  return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
+}
+
+function viewOf(network: PayoutNetwork): ChainView {
+  return new EvmView(network);
+}
+
+/** One journal for a wallet, whatever data directory is used with it. */
+function journalPath(rules: PayoutRules, mode: Mode, wallet: Wallet): string {
+  return join(rules.journalDirectory, `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`);
+}
+
+const sameRequest = (entry: SignedEntry, { order, draft }: PayoutRequest): boolean =>
+  JSON.stringify([entry.toAddress, entry.coin, entry.units, entry.draft]) === JSON.stringify([order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);
+
+const signatureOf = (entry: SignedEntry): PayoutSignature => ({ ok: true, txHash: entry.txHash, signedBytes: entry.signedBytes, journal: { seq: entry.seq, hash: entry.hash } });
+
+function isStopped(journal: PayoutJournal): boolean {
+  return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
+}
+
+const statusOf = (journal: PayoutJournal): SignerPayoutStatus => ({ stopped: isStopped(journal), entries: journal.entries.length, place: journal.place });
