@@ -3,6 +3,7 @@ import type { ChangeMerchantBody, MerchantBody } from '../http/schemas/merchant.
 import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
 import type { SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
 import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
+import type { TimelineBody } from '../http/schemas/timeline.schema.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, EventType, ReplayBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
 import { createTransport, type CallOptions, type ClientOptions, type QueryValue, type Send } from './transport.ts';
 
@@ -24,6 +25,7 @@ export { sign } from './signing.ts';
 export type CreateSession = CreateSessionBody;
 export type PaymentSession = PaymentSessionBody;
 export type CancelledPaymentSession = CancelledSessionBody;
+export type Timeline = TimelineBody;
 export type CreateRefund = CreateRefundBody;
 export type Refund = RefundBody;
 export type Transaction = TransactionBody;
@@ -91,6 +93,8 @@ export interface Quittance {
     create(session: CreateSession, options?: CallOptions): Promise<PaymentSession>;
     get(id: string, options?: CallOptions): Promise<PaymentSession>;
     cancel(id: string, options?: CallOptions): Promise<CancelledPaymentSession>;
+    /** Everything that was observed and decided about the session, in order, and why it is or is not paid. */
+    timeline(id: string, options?: CallOptions): Promise<Timeline>;
   };
   readonly refunds: List<Refund, RefundFilters> & {
     create(refund: CreateRefund, options?: CallOptions): Promise<Refund>;
@@ -140,6 +144,7 @@ export function createClient(options: ClientOptions): Quittance {
       create: (session, call) => post('/api/v1/checkout/sessions/create', session, call),
       get: (id, call) => get(sessionPath(id), call),
       cancel: (id, call) => post(`${sessionPath(id)}/cancel`, undefined, call),
+      timeline: (id, call) => get(`/v1/payment/sessions/${encodeURIComponent(id)}/timeline`, call),
     },
     refunds: {
       ...listOf<Refund, RefundFilters>(send, '/v1/refunds'),

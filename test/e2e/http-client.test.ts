@@ -40,7 +40,18 @@ describe('the client against the API', () => {
     expect((await quittance.deliveries.test('refund.failed')).sample).toBe(true);
     expect((await quittance.events.after('', { page_size: 5 })).data).toHaveLength(1);
     const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
+    expect((await quittance.sessions.timeline(session.id)).conclusion).toBe('Not paid yet.');
+    expect((await quittance.refunds.page()).data).toEqual([]);
     expect((await quittance.sandbox.pay(session.id, { network: 'bsc', case: 'two_payers' })).case).toBe('two_payers');
+  });
+
+  it('has a method for every operation of the OpenAPI document', async () => {
+    const { paths } = (await (await fetch(`${service.base}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId: string }>>;
+    };
+    const documented = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+    const called = new Set(service.observed.filter(({ status }) => status === 200).map(({ operation }) => operation));
+    expect(documented.filter((operation) => !called.has(operation))).toEqual([]);
   });
 
   it('rejects with the kind of error that says what to do', async () => {

@@ -191,6 +191,8 @@ describe('every answer keeps the document', () => {
     expectDocumented('testWebhook', await post('/v1/webhooks/test', { event_type: 'refund.failed' }));
     expectDocumented('listEvents', await get('/v1/events?page_size=5'));
     const session = await post('/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'sandbox' });
+    expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));
+    expectDocumented('getSessionTimeline', await get('/v1/payment/sessions/nope/timeline'));
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum' }));
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum', case: 'magic' }));
     expectDocumented('paySandboxSession', await post('/v1/sandbox/sessions/nope/pay', { network: 'ethereum' }));

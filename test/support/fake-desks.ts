@@ -93,4 +93,14 @@ const sandbox: NonNullable<HttpAppOptions['sandbox']> = {
   }),
 };
 
-export const FAKE_DESKS = { webhooks, settings, sandbox } satisfies Partial<HttpAppOptions>;
+const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessionId) => ({
+  sessionId,
+  mode: 'test',
+  entries: [{ atMs: 1_767_225_600_000, type: 'SessionCreated', message: 'Session created.', facts: { due: '10.01', rate: null } }],
+  coverage: [
+    { network: 'ethereum', fromBlock: 1, toBlock: 9, toTimeSec: 1_767_225_600, providers: ['rpc.example'], gaps: [{ fromBlock: 3, toBlock: 4 }] },
+  ],
+  conclusion: 'Not paid yet.',
+});
+
+export const FAKE_DESKS = { webhooks, settings, sandbox, timeline } satisfies Partial<HttpAppOptions>;

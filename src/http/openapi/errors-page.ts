@@ -1,0 +1,30 @@
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+
+/** The error catalogue as Markdown: `node src/http/openapi/errors-page.ts > docs/errors.md`. */
+export function errorsPage(): string {
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const rows = codes.map((code) => `| \`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`);
+  return `# Errors
+
+Made from \`src/domain/errors.ts\`; a test keeps this page current.
+
+Every error has the same form. \`code\` is stable, \`message\` is for people and may change, \`param\` names the field, header or
+query parameter at fault (nested fields with their path, such as \`line_items[0].quantity\`), and \`request_id\` is what support asks for.
+It is also in the \`X-Request-Id\` header of every answer.
+
+\`\`\`json
+{ "error": { "code": "invalid_request", "message": "amount must be a decimal string ...", "param": "amount", "request_id": "req_..." } }
+\`\`\`
+
+- Every authentication failure is the one identical 401, whatever was wrong, so that nobody learns which keys exist.
+- An id that is absent, malformed, another merchant's or of the other mode is the one identical 404.
+- \`429\` and \`503\` carry \`Retry-After\` in seconds; every authenticated answer carries \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`.
+- A retry needs a fresh timestamp, nonce and signature. Creates are safe to repeat by their \`order_id\`, every POST by its \`Idempotency-Key\`.
+
+| Code | Status | Meaning | What to do |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+if (import.meta.main) process.stdout.write(errorsPage());

@@ -1,0 +1,107 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../support/http-api.ts';
+
+const DOCS = join(import.meta.dirname, '../../docs');
+const guide = readFileSync(join(DOCS, 'integration.md'), 'utf8');
+const VECTORS = join(DOCS, 'signature-vectors.json');
+const { vectors } = JSON.parse(readFileSync(VECTORS, 'utf8')) as { vectors: { readonly name: string; readonly signature: string }[] };
+const expected = vectors.map(({ signature }) => signature);
+
+const has = (command: string, argument = '--version'): boolean => spawnSync(command, [argument]).status === 0;
+
+/** The guide's code blocks of a language that hold a text. */
+function block(language: string, holding: string): string {
+  const blocks = [...guide.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter((match) => match[1] === language && match[2]!.includes(holding));
+  if (blocks.length !== 1) throw new Error(`${blocks.length} ${language} blocks hold ${holding}`);
+  return blocks[0]![2]!;
+}
+
+let directory: string;
+let service: TestServer;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'quittance-guide-'));
+  service = await startTestServer();
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await service?.close();
+});
+
+async function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, [...args], { cwd: directory, env: { ...process.env, ...env }, timeout: 60_000 });
+  return stdout;
+}
+const write = (name: string, text: string): string => {
+  writeFileSync(join(directory, name), text);
+  return name;
+};
+
+describe('the guide’s signing example reproduces every published vector', () => {
+  it.skipIf(!has('python3'))('in Python', async () => {
+    const reader = `\nimport json\nfor v in json.load(open(${JSON.stringify(VECTORS)}, encoding="utf-8"))["vectors"]:\n    print(sign(v["secret"], v["timestamp"], v["nonce"], v["body"]))\n`;
+    expect((await run('python3', [write('sign.py', block('python', 'def sign') + reader)])).trim().split('\n')).toEqual(expected);
+  });
+
+  it.skipIf(!has('go', 'version'))('in Go', async () => {
+    write('sign.go', block('go', 'func sign'));
+    write(
+      'main.go',
+      `package main\nimport ("encoding/json"; "fmt"; "os")\nfunc main() {\n  data, _ := os.ReadFile(${JSON.stringify(VECTORS)})\n  var all struct{ Vectors []struct{ Secret, Timestamp, Nonce, Body string } }\n  if err := json.Unmarshal(data, &all); err != nil { panic(err) }\n  for _, v := range all.Vectors { fmt.Println(sign(v.Secret, v.Timestamp, v.Nonce, v.Body)) }\n}\n`,
+    );
+    expect((await run('go', ['run', 'sign.go', 'main.go'])).trim().split('\n')).toEqual(expected);
+  });
+
+  it.skipIf(!has('php'))('in PHP', async () => {
+    const reader = `\nforeach (json_decode(file_get_contents('${VECTORS}'), true)['vectors'] as $v) { echo sign($v['secret'], $v['timestamp'], $v['nonce'], $v['body']), "\\n"; }\n`;
+    expect((await run('php', [write('sign.php', block('php', 'function sign') + reader)])).trim().split('\n')).toEqual(expected);
+  });
+});
+
+describe('the guide’s requests work as printed', () => {
+  it.skipIf(!has('curl') || !has('openssl', 'version'))('with curl and openssl', async () => {
+    const script = block('sh', 'call METHOD')
+      .replace(/^base=.*$/m, `base=${service.base}`)
+      .replace(/^key=.*$/m, `key=${service.key.apiKey}`)
+      .replace(/^secret=.*$/m, `secret=${service.key.secret}`);
+    const output = await run('sh', [write('curl.sh', script)]);
+    expect(output).toContain('"order_id":"order-1042"');
+    expect(output).toContain('"payment_status":"unpaid"');
+    expect(output).toContain('"page_size":20');
+  });
+
+  it.skipIf(!has('python3'))('with Python’s standard library', async () => {
+    const program = `${block('python', 'def sign')}\n${block('python', 'def call')}
+import os
+made = call(os.environ["BASE"], os.environ["KEY"], os.environ["SECRET"], "POST", "/api/v1/checkout/sessions/create", {"amount": "10.00", "currency": "USD", "order_id": "ünïcode"})
+got = call(os.environ["BASE"], os.environ["KEY"], os.environ["SECRET"], "GET", "/api/v1/checkout/sessions/" + made["id"])
+print(got["metadata"]["order_id"])
+`;
+    const env = { BASE: service.base, KEY: service.key.apiKey, SECRET: service.key.secret, PYTHONIOENCODING: 'utf-8' };
+    expect((await run('python3', [write('call.py', program)], env)).trim()).toBe('ünïcode');
+  });
+});
+
+describe('the guide', () => {
+  it('names only what the client has', async () => {
+    const client = await import('../../src/client/client.ts');
+    const webhooks = await import('../../src/client/webhooks.ts');
+    const quittance: object = client.createClient({ baseUrl: service.base, apiKey: 'k', apiSecret: 's' });
+    const called = [...guide.matchAll(/quittance\.(\w+)\.(\w+)/g)].map((match) => [match[1]!, match[2]!] as const);
+    expect(called.length).toBeGreaterThan(8);
+    for (const [part, method] of called) {
+      expect(quittance).toHaveProperty([part, method]);
+    }
+    for (const [, names, entry] of guide.matchAll(/import \{ ([\w, ]+) \} from 'quittance\/(\w+)'/g)) {
+      for (const name of names!.split(', ')) expect(entry === 'client' ? client : webhooks).toHaveProperty(name);
+    }
+  });
+
+  it('links to pages that exist', () => {
+    for (const [, target] of guide.matchAll(/\]\(([^)#]+)\)/g)) expect(() => readFileSync(join(DOCS, target!))).not.toThrow();
+  });
+});
