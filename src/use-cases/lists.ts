@@ -127,6 +127,17 @@ export class Lists {
     return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
   }
 
+  /** The newest transactions of each session, oldest first; at most 100 a session. */
+  async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
+    return Promise.all(
+      sessions.map(async ({ sessionId, transactions }) => {
+        if (transactions === 0) return [];
+        const entries = await this.#list<TransactionRow>(transactionsOfSession(sessionId), TRANSACTIONS_TABLE, {}).before(null, MAX_PAGE_SIZE);
+        return entries.map((entry) => entry.row).reverse();
+      }),
+    );
+  }
+
   /** The session that the filters name; null when it is not the caller's, undefined when they name none. */
   async #sessionNamed(query: ListQuery<{ readonly orderId?: string; readonly sessionId?: SessionId }>): Promise<SessionRow | null | undefined> {
     const { orderId, sessionId } = query.filters;

@@ -11,6 +11,8 @@ import { transactionList, transactionsOfSession } from '../../projections/transa
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/transaction-row.ts';
 import type { JsonValue, Row } from '../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { listedRefund, listedSession } from '../../src/use-cases/list-views.ts';
+import { Lists } from '../../src/use-cases/lists.ts';
 import { refundView, sessionView } from '../../src/use-cases/session-view.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
@@ -96,6 +98,28 @@ describe('the session projection', () => {
         });
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it('shows in lists, from rows alone, what the session and its refunds show', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries, states }) => {
+        await project(entries, 16, async (model) => {
+          const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32) });
+          for (const row of rowsOf<SessionRow>(model, SESSIONS_TABLE)) {
+            const state = [...states].find(([index]) => sessionIdOf(index) === row.sessionId)![1];
+            const { deposits, ...listed } = listedSession(row, null, (await lists.transactionsOf([row]))[0]!);
+            const view = sessionView(state, null);
+            expect(view).toMatchObject(listed);
+            expect(view.deposits).toMatchObject(deposits);
+          }
+          for (const row of rowsOf<RefundRow>(model, REFUNDS_TABLE)) {
+            const { context } = [...states].find(([index]) => sessionIdOf(index) === row.sessionId)![1];
+            expect(listedRefund(row, null)).toEqual(refundView(context, context.refunds[row.refundId]!, null));
+          }
+        });
+      }),
+      { numRuns: 80 },
     );
   });
 
