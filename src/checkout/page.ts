@@ -57,7 +57,7 @@ export function renderPage(input: PageInput): string {
             <div id="status" role="status">${statusHtml(words)}</div>
             ${payable && html`<p class="timer" hidden><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
-            ${isLive(input) && html`<noscript><p class="hint">${speech.text('no_script')}</p></noscript>`} ${nextSteps(input)}
+            ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${nextSteps(input)}
           </div>
           ${status.toSend !== null && paymentHtml(input, status.toSend)}
         </main>
@@ -92,7 +92,7 @@ export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop
 
 function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
   if (!sandbox && !testMode) return null;
-  return html`<p class="band" role="note">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</p>`;
+  return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }
 
 function nextSteps(input: PageInput): Html | null {

@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import jsQR from 'jsqr';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+
+const run = promisify(execFile);
+const repository = resolve(import.meta.dirname, '../..');
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+/** Screenshots of every state, to be looked at. */
+export const ARTIFACTS = join(repository, 'artifacts', 'checkout');
+
+export const PHONE: BrowserContextOptions = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+export const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
+
+export interface Keys {
+  readonly id: string;
+  readonly api_key: string;
+  readonly api_secret: string;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly url: string;
+  readonly status: string;
+  readonly expires_at: number;
+  readonly amount_total: string;
+  readonly payment_options: readonly {
+    readonly network: string;
+    readonly coin: string;
+    readonly amount: string;
+    readonly address: string;
+    readonly decimals: number;
+    readonly chain_id: string;
+    readonly token_address: string;
+    readonly qr_payload: string;
+  }[];
+}
+
+const REPORT_POLICY_VIOLATIONS =
+  "document.addEventListener('securitypolicyviolation', (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))";
+/** Pixels of a base64 PNG, by the browser's own decoder. */
+const PIXELS = (base64: string): string => `(async () => {
+  const bytes = Uint8Array.from(atob('${base64}'), (character) => character.charCodeAt(0));
+  const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+  const drawing = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  drawing.drawImage(image, 0, 0);
+  return { data: [...drawing.getImageData(0, 0, image.width, image.height).data], width: image.width, height: image.height };
+})()`;
+const RUN_AXE = 'axe.run().then(({ violations }) => violations)';
+
+/** A sandbox, a browser and merchants to try the payment page with. */
+export class CheckoutWorld {
+  readonly sandbox: RunningSandbox;
+  readonly browser: Browser;
+
+  constructor(sandbox: RunningSandbox, browser: Browser) {
+    this.sandbox = sandbox;
+    this.browser = browser;
+  }
+
+  static async start(): Promise<CheckoutWorld> {
+    mkdirSync(ARTIFACTS, { recursive: true });
+    const sandbox = await startRunningSandbox();
+    const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    return new CheckoutWorld(sandbox, browser);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.sandbox.stop();
+    rmSync(this.sandbox.dataDir, { recursive: true, force: true });
+  }
+
+  async cli(...args: string[]): Promise<unknown> {
+    const env = { ...process.env, DATA_DIR: this.sandbox.dataDir };
+    const { stdout } = await run(process.execPath, [join(repository, 'bin/quittance.mjs'), ...args, '--json'], { env });
+    return JSON.parse(stdout);
+  }
+
+  /** A merchant of its own; `policy` as arguments of `merchant set-policy`. */
+  async merchant(name: string, ...policy: string[]): Promise<Keys> {
+    const keys = (await this.cli('merchant', 'create', '--name', name, '--mode', 'test')) as Keys;
+    if (policy.length > 0) await this.cli('merchant', 'set-policy', keys.id, ...policy);
+    return keys;
+  }
+
+  async create(keys: Keys, body: object = {}): Promise<Session> {
+    const order = { amount: '12.50', currency: 'EUR', order_id: `order-${crypto.randomUUID()}`, ...body };
+    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', '/api/v1/checkout/sessions/create', order);
+    if (status !== 200) throw new Error(JSON.stringify(json));
+    return json as unknown as Session;
+  }
+
+  async get(keys: Keys, id: string): Promise<Session> {
+    return (await signedCall(this.sandbox.facts.base_url, keys, 'GET', `/api/v1/checkout/sessions/${id}`)).json as unknown as Session;
+  }
+
+  async cancel(keys: Keys, id: string): Promise<void> {
+    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
+    if (status !== 200) throw new Error(JSON.stringify(json));
+  }
+
+  async pay(keys: Keys, id: string, body: { readonly case?: string; readonly network?: string; readonly amount?: string }): Promise<void> {
+    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', `/v1/sandbox/sessions/${id}/pay`, {
+      network: 'ethereum',
+      ...body,
+    });
+    if (status !== 200) throw new Error(JSON.stringify(json));
+  }
+
+  async context(options: BrowserContextOptions = DESKTOP): Promise<BrowserContext> {
+    return this.browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  }
+
+  /** Opens the page and writes down everything that should not happen on it. */
+  async open(url: string, options: BrowserContextOptions = DESKTOP): Promise<{ page: Page; incidents: string[] }> {
+    const context = await this.context(options);
+    const page = await context.newPage();
+    const incidents: string[] = [];
+    page.on('dialog', (dialog) => {
+      incidents.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') incidents.push(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => incidents.push(`script: ${error.message}`));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(this.sandbox.facts.base_url) && !request.url().startsWith('data:'))
+        incidents.push(`foreign request: ${request.url()}`);
+    });
+    await page.addInitScript(REPORT_POLICY_VIOLATIONS);
+    await page.goto(url, { waitUntil: 'load' });
+    return { page, incidents };
+  }
+
+  /** Until the status holds the text, without any help. */
+  async says(page: Page, text: string): Promise<void> {
+    await page.locator('#status', { hasText: text }).waitFor({ timeout: 60_000 });
+  }
+
+  /** Until the page shows the state, without any help. */
+  async shows(page: Page, state: string): Promise<void> {
+    await page.waitForSelector(`html[data-state="${state}"]`, { timeout: 60_000 });
+  }
+
+  /** Pictures of one state on a phone, on a desktop and in the dark. */
+  async picture(name: string, url: string): Promise<void> {
+    const looks: [string, BrowserContextOptions][] = [
+      ['phone', PHONE],
+      ['desktop', DESKTOP],
+      ['dark', { ...PHONE, colorScheme: 'dark' }],
+    ];
+    for (const [look, options] of looks) {
+      const context = await this.context(options);
+      const page = await context.newPage();
+      await page.goto(url, { waitUntil: 'load' });
+      await page.screenshot({ path: join(ARTIFACTS, `${name}-${look}.png`), fullPage: true });
+      await context.close();
+    }
+  }
+}
+
+export interface AxeViolation {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** Accessibility rules of WCAG 2.2 A and AA and best practices that the page breaks. */
+export async function violations(page: Page): Promise<string[]> {
+  // Evaluated over the debugger, which the content security policy does not bind.
+  await page.evaluate(readFileSync(axePath, 'utf8'));
+  const found: AxeViolation[] = await page.evaluate(RUN_AXE);
+  return found.map(({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `${node.html}\n${node.failureSummary}`).join('\n')}`);
+}
+
+/** Reads the QR code that is shown in the element, from its pixels. */
+export async function readCode(page: Page, selector: string): Promise<string | null> {
+  const png = await page.locator(selector).screenshot();
+  const pixels: { data: number[]; width: number; height: number } = await page.evaluate(PIXELS(png.toString('base64')));
+  const decode = jsQR as unknown as (data: Uint8ClampedArray, width: number, height: number) => { data: string } | null;
+  return decode(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height)?.data ?? null;
+}
+
+export { eventually };
