@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   tx: fc.nat({ max: 2 }),
   network: fc.constantFrom('ethereum', 'ethereum', 'ethereum', 'bsc', 'tron'),
   coin: fc.constantFrom('USDT', 'USDT', 'USDC'),
-  cents: fc.constantFrom(1, 400, 601, 1000, 1001, 1202),
+  cents: fc.constantFrom(1, 400, 601, 999, 999, 1000, 1001, 1202),
   late: fc.oneof({ arbitrary: fc.constant(false), weight: 3 }, { arbitrary: fc.constant(true), weight: 1 }),
   secondsLater: fc.integer({ min: -2, max: 3 }),
 });
