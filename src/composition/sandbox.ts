@@ -11,6 +11,7 @@ import type { MerchantId } from '../domain/ids.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
+import type { TreasuryAddresses } from '../ports/payouts.ts';
 import type { Logger } from '../ops/logger.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
@@ -80,7 +81,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     chain.fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)]).catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
   }
   const { merchant, inbox } = await demoShop(service.core, config, log);
-  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains), null, 2)}\n`);
+  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`);
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {
@@ -122,10 +123,10 @@ async function demoMerchant(core: Core, dataDir: string): Promise<DemoMerchant> 
   return merchant;
 }
 
-function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, inbox: WebhookInbox, chains: SandboxChains) {
+function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, inbox: WebhookInbox, chains: SandboxChains, treasury: TreasuryAddresses) {
   const networks = chains.chains.map(({ settings, rpcUrl }) => [
     settings.network,
-    { rpc_url: rpcUrl, chain_id: chainIdOf(settings), simulated: settings.simulated, tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])) },
+    { rpc_url: rpcUrl, chain_id: chainIdOf(settings), simulated: settings.simulated, treasury: treasury[addressFamilyOf(settings.network)], tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])) },
   ]);
   return { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, webhook_inbox: inbox.pageUrl, networks: Object.fromEntries(networks) as object, unavailable: chains.unavailable };
 }
