@@ -8,8 +8,6 @@ interface AccountState {
   baseUnits: bigint;
   /** Transactions above the cursor. */
   recent: Map<string, { readonly slot: number; readonly unitsDelta: bigint }>;
-  /** Looks in a row after which the history still did not add up. */
-  mismatches: number;
 }
 
 /** One reading of an account's history; nothing is remembered before `accept`. */
@@ -43,19 +41,10 @@ export class AccountHistories {
     return state === undefined ? 0n : sumOf(state);
   }
 
-  /** How often the balance was other than explained, this time included. */
-  countMismatch(account: string): number {
-    const state = this.#stateOf(account);
-    state.mismatches += 1;
-    this.#states.set(account, state);
-    return state.mismatches;
-  }
-
   /** Takes a balance as it is: the base absorbs what no transaction explains. */
   absorb(account: string, balanceUnits: bigint): void {
     const state = this.#stateOf(account);
     state.baseUnits += balanceUnits - sumOf(state);
-    state.mismatches = 0;
     this.#states.set(account, state);
   }
 
@@ -86,7 +75,7 @@ export class AccountHistories {
   }
 
   #stateOf(account: string): AccountState {
-    return this.#states.get(account) ?? { cursor: null, baseUnits: 0n, recent: new Map(), mismatches: 0 };
+    return this.#states.get(account) ?? { cursor: null, baseUnits: 0n, recent: new Map() };
   }
 }
 
@@ -100,7 +89,7 @@ function advance(
 ): AccountState {
   // A finalized list is shorter than what is known already, so it can only add.
   const recent: AccountState['recent'] = new Map(commitment === 'finalized' ? state.recent : []);
-  const next: AccountState = { ...state, recent, mismatches: 0 };
+  const next: AccountState = { ...state, recent };
   let mayMove = true;
   for (const { txHash, slot, failed } of entries) {
     const known = state.recent.get(txHash);

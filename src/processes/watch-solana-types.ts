@@ -22,6 +22,8 @@ export interface WatchSolanaOptions {
   readonly oldIntervalMs?: number;
   /** `RangeScanned` is written at most once in this time. Default 60,000. */
   readonly coverageIntervalMs?: number;
+  /** A balance that its whole history does not explain for this long is taken as it is, with an alarm. Default 60,000. */
+  readonly unexplainedAfterMs?: number;
   /**
    * The chain that the ledger knows is gone and this is a new one (sandbox only): what was seen but not final is reverted,
    * what was final is kept, and neither is a reorganisation.

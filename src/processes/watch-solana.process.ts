@@ -7,6 +7,7 @@ import { TrackedDeposits } from './watch-chain-deposits.ts';
 import type { WatchStatus } from './watch-chain-types.ts';
 import { AccountHistories } from './watch-solana-accounts.ts';
 import type { AccountReading } from './watch-solana-accounts.ts';
+import { SolanaCoverage } from './watch-solana-coverage.ts';
 import type { WatchedOwner } from './watch-solana-owners.ts';
 import type { WatchSolanaDeps, WatchSolanaOptions } from './watch-solana-types.ts';
 
@@ -22,8 +23,6 @@ const CONCURRENCY = 8;
 /** Owners of one sweep step at most, and final checks of one poll at most. */
 const MAX_SWEEP = 500;
 const MAX_FINAL_CHECKS = 20;
-/** A balance that its whole history does not explain after so many looks is taken as it is, with an alarm. */
-const MAX_MISMATCHES = 20;
 /** Settled deposits are forgotten this far below finality. */
 const REMEMBERED_SLOTS = 256;
 const OLD_INTERVAL_MS = 6 * 3600 * 1000;
@@ -39,6 +38,7 @@ export class SolanaWatcher {
   readonly #options: Required<WatchSolanaOptions>;
   readonly #histories: AccountHistories;
   readonly #deposits: TrackedDeposits;
+  readonly #coverage: SolanaCoverage;
   readonly #accounts = new Map<string, readonly TokenAccount[]>();
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #stopping = new AbortController();
@@ -47,14 +47,12 @@ export class SolanaWatcher {
   readonly #finalChecks = new Map<string, WatchedOwner>();
   #running: Promise<void> = Promise.resolve();
   #finalized: Block | null = null;
-  #coveredBlock: number | null = null;
   #headSlot: number | null = null;
   #scannedToSec: number | null = null;
-  #transfersSeen = 0;
-  #providers = new Set<string>();
   #waitingAtMs = -Infinity;
-  #coveredAtMs = -Infinity;
   readonly #sweptAtMs = { recent: performance.now(), old: performance.now() };
+  /** When balances were first seen to differ from what is explained: a history must have come that far. */
+  readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
   /** Owners of ended sessions whose balance no history explained yet: looked at with every poll. */
   readonly #unexplained = new Map<string, WatchedOwner>();
   #verified = false;
@@ -68,10 +66,12 @@ export class SolanaWatcher {
       recentIntervalMs: 60_000,
       oldIntervalMs: OLD_INTERVAL_MS,
       coverageIntervalMs: 60_000,
+      unexplainedAfterMs: 60_000,
       isNewChain: false,
       ...options,
     };
     this.#histories = new AccountHistories(deps.chain);
+    this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs);
     const observer = deps.observer ?? {};
     this.#deposits = new TrackedDeposits({
       ...deps,
@@ -118,7 +118,7 @@ export class SolanaWatcher {
       scannedBlock: this.#openReached()?.slot ?? null,
       scannedToSec: this.scannedToSec(),
       finalizedBlock: this.#finalized?.number ?? null,
-      coveredBlock: this.#coveredBlock,
+      coveredBlock: this.#coverage.coveredBlock,
       trackedDeposits: this.#deposits.unsettled,
       consecutiveFailures: this.#failures,
     };
@@ -165,7 +165,7 @@ export class SolanaWatcher {
   async #poll(): Promise<void> {
     await this.#deps.addressesComplete?.();
     if (!this.#begun) await this.#begin();
-    const coverageDue = performance.now() - this.#coveredAtMs >= this.#options.coverageIntervalMs;
+    const coverageDue = this.#coverage.isDue;
     if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
     await this.#lookAtOpen();
     await this.#sweep();
@@ -183,7 +183,7 @@ export class SolanaWatcher {
       }
     } else {
       this.#deposits.restore(pending, false);
-      this.#coveredBlock = (await this.#deps.coverage.lastCovered())?.block ?? null;
+      await this.#coverage.restore();
     }
     await this.#readFinalized();
     this.#begun = true;
@@ -222,10 +222,12 @@ export class SolanaWatcher {
     const accounts = watched.flatMap(({ owner }) => this.#accountsOf(owner));
     const look = await this.#deps.chain.balances(accounts);
     this.#headSlot = Math.max(this.#headSlot ?? 0, look.slot);
-    for (const provider of look.providers) this.#providers.add(provider);
+    this.#coverage.saw(look.providers);
     const changed = accounts.flatMap((account, index) => {
       const units = look.units[index]!;
-      return units === this.#histories.explainedUnits(account.account) ? [] : [{ account, units }];
+      if (units !== this.#histories.explainedUnits(account.account)) return [{ account, units }];
+      this.#changed.delete(account.account);
+      return [];
     });
     let explained = true;
     for (let at = 0; at < changed.length; at += CONCURRENCY) {
@@ -237,17 +239,22 @@ export class SolanaWatcher {
 
   /** Reads what changed a balance. False while the history does not explain it yet. */
   async #follow(account: TokenAccount, units: bigint, look: BalanceLook): Promise<boolean> {
+    const changed = this.#changed.get(account.account) ?? { slot: look.slot, atMs: performance.now() };
+    this.#changed.set(account.account, changed);
     let reading: AccountReading;
     try {
-      reading = await this.#histories.read(account, { commitment: 'confirmed', minSlot: look.slot }, this.#finalized?.number ?? -1);
+      reading = await this.#histories.read(account, { commitment: 'confirmed', minSlot: changed.slot }, this.#finalized?.number ?? -1);
     } catch (error) {
       // The balance is newer than any history that can be had right now.
       if (error instanceof ChainUnavailable) return false;
       throw error;
     }
     await this.#take(reading);
-    if (reading.isComplete && reading.explainedUnits === units) return true;
-    if (this.#histories.countMismatch(account.account) < MAX_MISMATCHES) return false;
+    const isExplained = reading.isComplete && reading.explainedUnits === units;
+    const isHopeless = reading.isComplete && performance.now() - changed.atMs > this.#options.unexplainedAfterMs;
+    if (!isExplained && !isHopeless) return false;
+    this.#changed.delete(account.account);
+    if (isExplained) return true;
     this.#reportUnexplained(account, units, reading.explainedUnits);
     this.#histories.absorb(account.account, units);
     return true;
@@ -256,7 +263,7 @@ export class SolanaWatcher {
   /** What was read is remembered only after every transfer was accepted by its session, or parked. */
   async #take(reading: AccountReading): Promise<void> {
     await this.#deposits.observe(reading.transfers);
-    this.#transfersSeen += reading.transfers.length;
+    this.#coverage.found(reading.transfers.length);
     reading.accept();
   }
 
@@ -267,11 +274,12 @@ export class SolanaWatcher {
 
   /** Moves on through the ended sessions, so that each comes up once in its interval. */
   async #sweep(): Promise<void> {
-    const due = [
+    const next = [
       ...this.#unexplained.values(),
       ...this.#nextOf('recent', this.#options.recentIntervalMs),
       ...this.#nextOf('old', this.#options.oldIntervalMs),
     ];
+    const due = [...new Map(next.map((watched) => [watched.owner, watched])).values()];
     if (due.length === 0) return;
     const isExplained = (await this.#look(due)) !== null;
     for (const watched of due) {
@@ -318,28 +326,11 @@ export class SolanaWatcher {
     return reading.transfers.length;
   }
 
-  /** Writes down what was read: every watched account of an open session, up to a finalized block. */
   async #cover(): Promise<void> {
-    const finalized = this.#finalized;
     const reached = this.#openReached();
-    const from = this.#coveredBlock === null ? finalized?.number : this.#coveredBlock + 1;
-    if (!finalized || !reached || finalized.number > reached.slot || from === undefined || finalized.number < from) return;
-    const { network, mode } = this.#deps.chain;
-    await this.#deps.coverage.record({
-      mode,
-      network,
-      fromBlock: from,
-      toBlock: finalized.number,
-      toBlockHash: finalized.hash,
-      toBlockTimeSec: finalized.timeSec,
-      providers: [...this.#providers],
-      transfersSeen: this.#transfersSeen,
-    });
-    this.#deposits.forgetBelow(finalized.number - REMEMBERED_SLOTS);
-    this.#coveredBlock = finalized.number;
-    this.#coveredAtMs = performance.now();
-    this.#transfersSeen = 0;
-    this.#providers = new Set();
+    if (!this.#finalized || !reached) return;
+    await this.#coverage.write(this.#finalized, reached.slot);
+    this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }
 
   #accountsOf(owner: string): readonly TokenAccount[] {

@@ -18,8 +18,11 @@ interface RpcFault {
   readonly data?: unknown;
 }
 
-/** Sends one request to Surfpool itself. */
-export type Upstream = (request: JsonRpcRequest) => Promise<JsonRpcAnswer>;
+/** Sends one request to Surfpool itself. `genesis` names the chain: Surfpool's own hash repeats when it starts twice in a second. */
+export interface Upstream {
+  (request: JsonRpcRequest): Promise<JsonRpcAnswer>;
+  readonly genesis: string;
+}
 
 type Config = Readonly<Record<string, unknown>>;
 type Commitment = 'processed' | 'confirmed' | 'finalized';
@@ -37,8 +40,10 @@ export async function answerCorrected(request: JsonRpcRequest, upstream: Upstrea
   const id = request.id ?? null;
   try {
     await checkContextSlot(request, upstream);
+    const asked = withoutContextSlot(request);
     const correct = corrections[request.method ?? ''];
-    return correct === undefined ? await upstream(request) : { jsonrpc: '2.0', id, result: await correct(request, upstream) };
+    if (correct !== undefined) return { jsonrpc: '2.0', id, result: await correct(asked, upstream) };
+    return await correctContext(asked, await upstream(asked), upstream);
   } catch (error) {
     if (error instanceof Refusal) return { jsonrpc: '2.0', id, error: error.fault };
     throw error;
@@ -55,6 +60,7 @@ const corrections: Readonly<Record<string, (request: JsonRpcRequest, upstream: U
   getTransaction: correctTransaction,
   getSignaturesForAddress: correctSignatures,
   getBlock: correctBlock,
+  getGenesisHash: async (_, upstream) => upstream.genesis,
   getSlot: (request, upstream) => slotOf(upstream, commitmentOf(configOf(request))),
 };
 
@@ -85,11 +91,22 @@ async function correctBlock(request: JsonRpcRequest, upstream: Upstream): Promis
   const config = configOf(request);
   if (typeof slot === 'number' && slot > (await slotOf(upstream, committed(config))))
     throw new Refusal(-32004, `Block not available for slot ${slot}`);
-  const block = (await ask(upstream, { ...request, params: [slot, { encoding: 'json', ...config, commitment: 'processed' }] })) as Readonly<Record<string, unknown>> | null;
+  const block = (await ask(upstream, { ...request, params: [slot, { encoding: 'json', ...config, commitment: 'processed' }] })) as Readonly<
+    Record<string, unknown>
+  > | null;
   if (block === null || typeof slot !== 'number') return block;
   const transactions = (block['transactions'] ?? []) as readonly { readonly version?: unknown }[];
   for (const { version } of transactions) refuseVersion(version, config);
   return { ...block, blockTime: await blockTimeOf(upstream, slot) };
+}
+
+/** State is always the newest, and says so in its context; nobody may see a slot there that `getSlot` does not show yet. */
+async function correctContext(request: JsonRpcRequest, answer: JsonRpcAnswer, upstream: Upstream): Promise<JsonRpcAnswer> {
+  const result = 'result' in answer ? (answer.result as { readonly context?: { readonly slot?: unknown } } | null) : null;
+  const context = typeof result === 'object' ? result?.context : undefined;
+  if (typeof context?.slot !== 'number') return answer;
+  const slot = Math.min(context.slot, await slotOf(upstream, commitmentOf(configOf(request))));
+  return { jsonrpc: '2.0', id: answer.id, result: { ...result, context: { ...context, slot } } };
 }
 
 /** Any call may ask for a node that has come far enough. */
@@ -107,6 +124,12 @@ function refuseVersion(version: unknown, config: Config): void {
     -32015,
     `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
   );
+}
+
+/** Surfpool takes the slot for a filter and leaves older transactions out. */
+function withoutContextSlot(request: JsonRpcRequest): JsonRpcRequest {
+  const { minContextSlot, ...config } = configOf(request);
+  return minContextSlot === undefined ? request : { ...request, params: [...request.params!.slice(0, -1), config] };
 }
 
 /** Config is the last object among the parameters; some calls take a bare encoding instead. */

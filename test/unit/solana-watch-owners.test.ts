@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
+import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
+
+const NOW = 1_800_000_000;
+const id = (name: string): SessionId => `cs_${name}` as SessionId;
+const watched = (name: string, changes: object = {}) => ({
+  owner: `owner-${name}`,
+  sessionId: id(name),
+  createdAtSec: NOW,
+  expiresAtSec: NOW + 1_800,
+  endedAtSec: null,
+  ...changes,
+});
+const stored = (name: string, event: object, atMs = NOW * 1000) =>
+  ({ stream: `session-cs_${name}`, atMs, event }) as unknown as StoredEvent<DomainEvent>;
+const created = (name: string, mode: 'test' | 'live', networks: string[]) =>
+  stored(name, {
+    type: 'SessionCreated',
+    data: {
+      mode,
+      sessionId: id(name),
+      createdAtSec: NOW,
+      expiresAtSec: NOW + 1_800,
+      paymentOptions: networks.map((network) => ({ network, address: `owner-${name}` })),
+    },
+  });
+const names = (list: readonly { owner: string }[]): string[] => list.map(({ owner }) => owner);
+
+describe('the owners that are watched', () => {
+  it('are those of sessions of the mode that offer Solana', () => {
+    const owners = new WatchedOwners('test');
+    owners.apply(created('a', 'test', ['ethereum', 'solana']));
+    owners.apply(created('b', 'live', ['solana']));
+    owners.apply(created('c', 'test', ['tron']));
+    owners.apply(created('a', 'test', ['ethereum', 'solana']));
+    expect(owners.size).toBe(1);
+    expect(owners.ofSession(id('a'))).toMatchObject({ owner: 'owner-a', endedAtSec: null });
+  });
+
+  it('are looked at often while their session is young or about to expire', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('young'));
+    owners.add(watched('old', { createdAtSec: NOW - 700, expiresAtSec: NOW + 1_100 }));
+    owners.add(watched('expiring', { createdAtSec: NOW - 1_790, expiresAtSec: NOW + 10 }));
+    owners.add(watched('expired', { createdAtSec: NOW - 1_900, expiresAtSec: NOW - 100 }));
+    const { fresh, waiting } = owners.open(NOW);
+    expect(names(fresh)).toEqual(['owner-young', 'owner-expiring', 'owner-expired']);
+    expect(names(waiting)).toEqual(['owner-old']);
+  });
+
+  it.each(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'])('stay on the list after %s, for money that comes late', (type) => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('a'));
+    owners.apply(stored('a', { type, data: {} }));
+    expect(owners.open(NOW).fresh).toEqual([]);
+    expect(owners.find('owner-a')).toMatchObject({ endedAtSec: NOW });
+    expect(names(owners.next('recent', 5, NOW + 60))).toEqual(['owner-a']);
+  });
+
+  it('come round one after the other, each once a sweep', () => {
+    const owners = new WatchedOwners('test');
+    for (const name of ['a', 'b', 'c', 'd', 'e']) owners.add(watched(name, { endedAtSec: NOW }));
+    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-a', 'owner-b']);
+    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-c', 'owner-d']);
+    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-e']);
+    expect(names(owners.next('recent', 9, NOW))).toEqual(['owner-a', 'owner-b', 'owner-c', 'owner-d', 'owner-e']);
+    expect(owners.next('old', 3, NOW)).toEqual([]);
+  });
+
+  it('are looked at ever less often as their session ages', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('a', { endedAtSec: NOW }));
+    owners.next('recent', 1, NOW + 3_600);
+    expect([owners.sizeOf('recent'), owners.sizeOf('old')]).toEqual([1, 0]);
+    owners.next('recent', 1, NOW + 25 * 3_600);
+    expect([owners.sizeOf('recent'), owners.sizeOf('old')]).toEqual([0, 1]);
+    expect(names(owners.next('old', 1, NOW + 26 * 3_600))).toEqual(['owner-a']);
+    expect(owners.size).toBe(1);
+  });
+
+  it('are not waited for without end when nobody ends their session', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('a'));
+    expect(names(owners.open(NOW + 1_800 + 3_600).fresh)).toEqual(['owner-a']);
+    expect(owners.open(NOW + 1_800 + 3_601).fresh).toEqual([]);
+    expect(owners.sizeOf('recent')).toBe(1);
+  });
+});
