@@ -5,11 +5,12 @@ import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 
 /* The thread that commits batches while the main thread goes on serving. */
 
-export type AppendOrder = { readonly parcel: AppendParcel; readonly tail: Tail } | 'close';
+export type AppendOrder = { readonly parcel: AppendParcel; readonly tail: Tail | null } | 'close';
 export type AppendReply = { readonly commit: Commit } | { readonly fault: SqliteFault };
 
 const port = parentPort!;
 const committer = new Committer((workerData as { dataDir: string }).dataDir);
+let failed: SqliteFault | null = null;
 
 port.on('message', (order: AppendOrder) => {
   if (order === 'close') {
@@ -20,10 +21,14 @@ port.on('message', (order: AppendOrder) => {
   }
 });
 
-function answer(parcel: AppendParcel, tail: Tail): AppendReply {
+/** After a failure of which nothing is known, the batches that are on their way fail too. */
+function answer(parcel: AppendParcel, tail: Tail | null): AppendReply {
+  if (failed) return { fault: failed };
   try {
     return { commit: committer.commit(unpackJobs(parcel), tail) };
   } catch (error) {
-    return { fault: faultOf(error) };
+    const fault = faultOf(error);
+    if (fault.kind === 'fatal') failed = fault;
+    return { fault };
   }
 }

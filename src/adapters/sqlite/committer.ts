@@ -61,6 +61,7 @@ export class Committer {
   #personalKeys: PersonalKeysFile | null = null;
   #tail: Tail = { position: 0, chain: '' };
   #headsOfBatch = new Map<string, StreamHead>();
+  #headsBefore = new Map<string, StreamHead>();
   #saltsOfBatch: SubjectSalt[] = [];
   #noncesSinceSweep = NONCE_SWEEP_INTERVAL;
 
@@ -71,18 +72,26 @@ export class Committer {
     this.#statements = prepareStatements(this.database);
   }
 
-  commit(jobs: readonly AppendJob[], tail: Tail): Commit {
-    this.#tail = tail;
+  /**
+   * `tail`: the end of the log when it is handed over, null when this committer wrote the last batch itself. Only then may
+   * jobs have been prepared while that batch was under way, and know the streams as they were before it.
+   */
+  commit(jobs: readonly AppendJob[], tail: Tail | null): Commit {
+    const before = tail ?? this.#tail;
+    this.#tail = before;
+    this.#headsBefore = tail ? new Map<string, StreamHead>() : this.#headsOfBatch;
     this.#headsOfBatch = new Map();
     this.#saltsOfBatch = [];
     const statements = this.#statements;
-    statements.begin.run();
     try {
+      statements.begin.run();
       const outcomes = this.#names.together(() => jobs.map((job) => this.#apply(job)));
       if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
       statements.commit.run();
       return { outcomes, tail: this.#tail };
     } catch (error) {
+      this.#tail = before;
+      this.#headsOfBatch = this.#headsBefore;
       if (this.database.isTransaction) statements.rollback.run();
       throw error;
     }
@@ -97,7 +106,7 @@ export class Committer {
   #apply(job: AppendJob): JobOutcome {
     const fault = faultOfJob(job);
     if (fault) return { kind: 'faulty', message: fault };
-    const head = this.#headsOfBatch.get(job.stream) ?? job.head ?? this.#find(job);
+    const head = this.#headsOfBatch.get(job.stream) ?? this.#headsBefore.get(job.stream) ?? job.head ?? this.#find(job);
     const actual = head?.revision ?? -1;
     if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
     if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };

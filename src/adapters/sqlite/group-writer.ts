@@ -9,6 +9,8 @@ import { StreamHeads } from './stream-heads.ts';
 import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
 
+/** One that is being committed, and one that waits at the worker's door. */
+const MAX_IN_FLIGHT = 2;
 const MAX_QUEUED_APPENDS = 16_384;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 const MAX_BATCH_APPENDS = 512;
@@ -49,8 +51,9 @@ interface Waiting {
 }
 
 /**
- * Groups concurrent appends into commits: one batch in flight, and the next one is what queued meanwhile. Crowds are
- * committed in a worker thread; a lone caller is served in this thread, which saves it the way there and back.
+ * Groups concurrent appends into commits: while one is under way, the next one is what queued meanwhile. Crowds are
+ * committed in a worker thread, with the next batch at its door when that is worth it; a lone caller is served in this
+ * thread, which saves it the way there and back.
  */
 export class GroupWriter {
   readonly #options: GroupWriterOptions;
@@ -58,7 +61,9 @@ export class GroupWriter {
   #tail: Tail;
   #queue: Waiting[] = [];
   #queuedCharacters = 0;
-  #inFlight: Batch | null = null;
+  /** Sent and not yet answered, in order. */
+  #inFlight: Batch[] = [];
+  #workerKnowsTail = false;
   #flushPlanned = false;
   #worker: Worker | null = null;
   #loneBatches = BATCHES_UNTIL_ALONE;
@@ -88,14 +93,14 @@ export class GroupWriter {
       }
       this.#queue.push({ request, characters, resolve, reject });
       this.#queuedCharacters += characters;
-      if (this.#inFlight === null) this.#planFlush();
+      this.#planFlush();
     });
   }
 
   /** Waits for everything that was accepted, then ends the worker. */
   async close(): Promise<void> {
     this.#closing = true;
-    if (this.#inFlight !== null || this.#queue.length > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    if (this.#inFlight.length > 0 || this.#queue.length > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     const worker = this.#worker;
     if (worker === null) return;
     this.#worker = null;
@@ -112,37 +117,46 @@ export class GroupWriter {
     return full ? 'too many appends are waiting' : null;
   }
 
-  /**
-   * The end of the event loop's turn shows who else has something to append. In a crowd the worker need not wait for all of
-   * it: half a crowd is sent at once, so that this thread prepares the second half while the worker commits the first.
-   */
+  /** The end of the event loop's turn shows who else has something to append. */
   #planFlush(): void {
-    if (!this.#isAlone() && this.#queue.length * 2 >= this.#lastBatchLength) {
+    if (this.#inFlight.length === 0 && !this.#isAlone() && this.#isWorthwhile()) {
       this.#flush();
-    } else if (!this.#flushPlanned) {
+    } else if (!this.#flushPlanned && this.#inFlight.length < MAX_IN_FLIGHT) {
       this.#flushPlanned = true;
       setImmediate(() => {
         this.#flushPlanned = false;
-        this.#flush();
+        if (this.#inFlight.length === 0 || this.#isWorthwhile()) this.#flush();
       });
     }
   }
 
+  /**
+   * In a crowd the worker need not wait for all of it: half a crowd is sent at once, so that this thread prepares the other
+   * half while the worker commits the first, and finds the second at its door.
+   */
+  #isWorthwhile(): boolean {
+    return this.#inFlight.length < MAX_IN_FLIGHT && this.#queue.length * 2 >= this.#lastBatchLength;
+  }
+
   #isAlone(): boolean {
-    return this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS;
+    return this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS && this.#inFlight.length === 0;
   }
 
   #flush(): void {
-    if (this.#inFlight !== null || this.#queue.length === 0) return;
+    if (this.#inFlight.length === MAX_IN_FLIGHT || this.#queue.length === 0) return;
     const batch = this.#takeBatch();
-    this.#inFlight = batch;
+    const isLone = batch.waiting.length === 1 && this.#queue.length === 0 && this.#inFlight.length === 0;
+    this.#loneBatches = isLone ? this.#loneBatches + 1 : 0;
     this.#lastBatchLength = batch.waiting.length;
-    this.#loneBatches = batch.waiting.length === 1 && this.#queue.length === 0 ? this.#loneBatches + 1 : 0;
-    if (this.#isAlone()) {
+    const here = this.#isAlone();
+    this.#inFlight.push(batch);
+    if (here) {
+      this.#workerKnowsTail = false;
       this.#settle(this.#commitHere(batch));
     } else {
       this.#worker ??= this.#startWorker();
-      this.#worker.postMessage({ parcel: packJobs(batch.jobs), tail: this.#tail } satisfies AppendOrder);
+      this.#worker.postMessage({ parcel: packJobs(batch.jobs), tail: this.#workerKnowsTail ? null : this.#tail } satisfies AppendOrder);
+      this.#workerKnowsTail = true;
     }
   }
 
@@ -191,21 +205,20 @@ export class GroupWriter {
     if (this.#worker !== worker) return;
     this.#worker = null;
     const fault: SqliteFault = { ...faultOf(error), kind: 'fatal' };
-    if (this.#inFlight !== null) this.#settle({ fault });
-    else this.#end(fault);
+    if (this.#inFlight.length === 0) this.#end(fault);
+    while (this.#inFlight.length > 0) this.#settle({ fault });
   }
 
   #settle(reply: AppendReply): void {
-    const batch = this.#inFlight;
-    if (batch === null) return;
-    this.#inFlight = null;
+    const batch = this.#inFlight.shift();
+    if (batch === undefined) return;
     this.#commitMs += (performance.now() - batch.startedMs - this.#commitMs) / 8;
     if ('fault' in reply) {
       this.#fail(batch, reply.fault);
     } else {
       this.#complete(batch, reply.commit);
     }
-    if (this.#inFlight === null && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    if (this.#inFlight.length === 0 && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #complete(batch: Batch, { outcomes, tail }: Commit): void {
@@ -213,7 +226,7 @@ export class GroupWriter {
     this.#tail = tail;
     this.#remember(batch.jobs, outcomes);
     // The worker goes on with what queued meanwhile before anything else is done here.
-    if (this.#queue.length > 0) this.#flush();
+    if (this.#queue.length > 0 && (this.#inFlight.length === 0 || this.#isWorthwhile())) this.#flush();
     this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
     outcomes.forEach((outcome, index) => answer(batch.waiting[index]!, outcome));
   }

@@ -16,8 +16,11 @@ export interface HousekeepingReply {
   readonly fault: SqliteFault | null;
 }
 
-/** From so many pages the WAL is made to start over, for which appends wait a moment. It starts over by itself in quiet times. */
-const RESTART_FROM_PAGES = 12_288;
+/**
+ * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet times.
+ * A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
+ */
+const RESTART_FROM_PAGES = 2_048;
 /** How long the restart may wait for a writer to pause; it is tried again next time. */
 const RESTART_TIMEOUT_MS = 100;
 

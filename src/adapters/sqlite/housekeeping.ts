@@ -6,7 +6,7 @@ import type { HousekeepingOrder, HousekeepingReply } from './housekeeping-worker
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 
 /** Bytes written to a WAL before its pages are carried over into the database file. */
-const CHECKPOINT_AFTER_BYTES = 8 * 1024 * 1024;
+const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
 
 /** Carries WAL pages over into their database files. Writers report what they wrote; their own connections never checkpoint. */
 export interface Checkpoints {
