@@ -14,7 +14,7 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   /** Absent: the operation takes no body (an empty one, or `{}` on POST). */
   readonly body?: Body;
   readonly bodyRequired?: boolean;

@@ -46,6 +46,7 @@ export function openApiDocument(options: DocumentOptions): object {
         title: 'Quittance API',
         version: options.version,
         description: DESCRIPTION,
+        contact: { name: 'The operator of this installation', url: options.serverUrl },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: options.serverUrl }],
@@ -84,7 +85,7 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? undefined : { description }),
+    description,
     requestParams: {
       ...pathParameters(operation.path),
       ...(query === undefined ? undefined : { query: query as unknown as NonNullable<ZodOpenApiParameters['query']> }),
@@ -169,6 +170,7 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       operationId,
       tags: ['Webhooks'],
       summary,
+      description: 'Sent to your endpoint; verify the signature over the raw body and deduplicate by event id.',
       security: [],
       requestParams: { header: headers },
       requestBody: {

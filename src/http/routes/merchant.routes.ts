@@ -16,6 +16,7 @@ export const getMerchantOperation = {
   path: '/v1/merchant',
   tag: 'Merchant',
   summary: 'Get the settings of the merchant',
+  description: 'Never a secret: those are shown once, when they are issued.',
   response: merchant,
   errors: ['invalid_request', 'not_found'],
   example: { response: MERCHANT_EXAMPLE },

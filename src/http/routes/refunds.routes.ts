@@ -41,6 +41,7 @@ export const getRefundOperation = {
   path: '/v1/refunds/{id}',
   tag: 'Refunds',
   summary: 'Get a refund',
+  description: 'With every payout: one for each payer and network.',
   response: refund,
   errors: ['invalid_request', 'not_found'],
   example: { response: REFUND_EXAMPLE },

@@ -32,6 +32,7 @@ export const getSessionOperation = {
   path: '/api/v1/checkout/sessions/{id}',
   tag: 'Payment sessions',
   summary: 'Get a payment session',
+  description: 'Accepts ids with the prefix `cs_` or `sess_`.',
   response: paymentSession,
   errors: ['invalid_request', 'not_found'],
   example: { response: SESSION_EXAMPLE },
