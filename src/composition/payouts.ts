@@ -1,6 +1,7 @@
 import { dirname, basename, join } from 'node:path';
 import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -81,6 +82,8 @@ export function payoutChain({ settings, urls, headers }: PayoutNetworkAccess, op
         fallbackTip: FALLBACK_TIP[settings.network],
         bumpAfterMs: options.sandbox ? 15_000 : 90_000,
       });
+    case 'tron':
+      return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
     default:
       return null;
   }

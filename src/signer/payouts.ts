@@ -10,6 +10,7 @@ import { ViewUnavailable, type ChainView, type FoundDeposit } from './chain-view
 import { EvmView } from './evm-view.ts';
 import { JournalBroken, PayoutJournal, placeOf, type SignedEntry } from './payout-journal.ts';
 import { limitsRefusal, refusal, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
+import { TronView } from './tron-view.ts';
 import type { Wallet } from './wallet.ts';
 
 interface Desk {
@@ -185,7 +186,7 @@ function depositFault(found: FoundDeposit | null, order: PayoutOrder): PayoutRef
 }
 
 function viewOf(network: PayoutNetwork): ChainView {
-  return new EvmView(network);
+  return network.network === 'tron' ? new TronView(network) : new EvmView(network);
 }
 
 /** One journal for a wallet, whatever data directory is used with it. */

@@ -10,6 +10,7 @@ import { FacadeChain } from './facade-chain.ts';
 import { freezeCall, loadGenesis, pauseCall } from './facade-genesis.ts';
 import { FacadeJournal } from './facade-journal.ts';
 import { serveFacade } from './facade-server.ts';
+import { fundTreasury } from './fund-treasury.ts';
 import { addressHexOf, base58Of, evmAddressOf } from './tron-codec.ts';
 import { TronTestWallet } from './tron-test-wallet.ts';
 
@@ -100,6 +101,7 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
     freeze: (coin, account, frozen) =>
       chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen)),
     pause: (coin, paused) => chain.issue(evmAddressOf(chain.contracts.tokens[coin]), pauseCall(paused)),
+    fundTreasury: (address) => fundTreasury(chain, address, keys[0]),
     close: () => (closing ??= server.close().then(() => chain.close())),
   };
 }

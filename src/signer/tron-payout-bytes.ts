@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { fromBase58 } from '../runtime/base58.ts';
+import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+
+export type TronDraft = Extract<PayoutDraft, { kind: 'tron' }>;
+
+/* Field numbers: protocol/core/Tron.proto and core/contract/smart_contract.proto of java-tron. */
+
+const TRIGGER_SMART_CONTRACT = 31;
+const TYPE_URL = 'type.googleapis.com/protocol.TriggerSmartContract';
+
+export interface TronRaw {
+  /** `raw_data` as it is signed. */
+  readonly rawHex: string;
+  /** The same as the HTTP API wants to read it. */
+  readonly rawData: Readonly<Record<string, unknown>>;
+  /** SHA-256 of the bytes. */
+  readonly txId: string;
+}
+
+/** Builds the `raw_data` of a token transfer offline; nothing a node says goes into it beyond the draft. */
+export function tronPayoutBytes(draft: TronDraft, from: string, to: string): TronRaw {
+  const owner = accountOf(from);
+  const contract = accountOf(draft.tokenAddress);
+  const data = `a9059cbb${accountOf(to).subarray(1).toString('hex').padStart(64, '0')}${BigInt(draft.tokenUnits).toString(16).padStart(64, '0')}`;
+  const call = Buffer.concat([bytesField(1, owner), bytesField(2, contract), bytesField(4, Buffer.from(data, 'hex'))]);
+  const parameter = Buffer.concat([bytesField(1, Buffer.from(TYPE_URL)), bytesField(2, call)]);
+  const raw = Buffer.concat([
+    bytesField(1, Buffer.from(draft.refBlockBytes, 'hex')),
+    bytesField(4, Buffer.from(draft.refBlockHash, 'hex')),
+    varintField(8, draft.expirationMs),
+    bytesField(11, Buffer.concat([varintField(1, TRIGGER_SMART_CONTRACT), bytesField(2, parameter)])),
+    varintField(14, draft.timestampMs),
+    varintField(18, draft.feeLimit),
+  ]);
+  const value = { data, owner_address: owner.toString('hex'), contract_address: contract.toString('hex') };
+  const rawData = {
+    contract: [{ parameter: { value, type_url: TYPE_URL }, type: 'TriggerSmartContract' }],
+    ref_block_bytes: draft.refBlockBytes,
+    ref_block_hash: draft.refBlockHash,
+    expiration: draft.expirationMs,
+    fee_limit: draft.feeLimit,
+    timestamp: draft.timestampMs,
+  };
+  return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
+}
+
+/** 21 bytes: `41` and the account. */
+function accountOf(address: string): Buffer {
+  const bytes = Buffer.from(fromBase58(address) ?? []);
+  const checksum = hash('sha256', hash('sha256', bytes.subarray(0, 21), 'buffer'), 'buffer').subarray(0, 4);
+  if (bytes.length !== 25 || bytes[0] !== 0x41 || !checksum.equals(bytes.subarray(21))) throw new RangeError('not a TRON address');
+  return bytes.subarray(0, 21);
+}
+
+function bytesField(number: number, value: Uint8Array): Buffer {
+  return Buffer.concat([varint((number << 3) | 2), varint(value.length), value]);
+}
+
+function varintField(number: number, value: number): Buffer {
+  return Buffer.concat([varint(number << 3), varint(value)]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = BigInt(value);
+  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return Buffer.from([...bytes, Number(rest)]);
+}
