@@ -61,7 +61,10 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
     case 'DepositDetected': {
       const { kind: _kind, ...facts } = event.data;
       const row: DepositRow = { sessionId, status: 'detected', facts };
-      return [...move(null, facts, row), { op: 'put', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey), row: row as unknown as Row }];
+      return [
+        ...move(null, facts, row),
+        { op: 'put', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey), row: row as unknown as Row },
+      ];
     }
     case 'DepositConfirmed': {
       const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
@@ -69,7 +72,10 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
       if (at === undefined || !row) return [];
       const { blockNumber, blockHash, blockTimeSec } = event.data;
       const facts = { ...row.facts, blockNumber, blockHash, blockTimeSec };
-      return [...move(at, facts, { sessionId, status: 'final', facts }), { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey) }];
+      return [
+        ...move(at, facts, { sessionId, status: 'final', facts }),
+        { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey) },
+      ];
     }
     case 'DepositReverted': {
       const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..');
 
 /** A Mermaid state diagram: every transition that changes the state, labelled with its event and, in brackets, its guard. */
 export function diagramOf(machine: AnyStateMachine): string {
-  const lines = ['stateDiagram-v2', `  [*] --> ${String(machine.config.initial)}`];
+  const lines = ['stateDiagram-v2', `  [*] --> ${machine.config.initial as string}`];
   for (const [value, node] of Object.entries(machine.root.states)) {
     for (const [event, transitions] of node.transitions) {
       for (const transition of transitions) {

@@ -9,8 +9,17 @@ import { NETWORKS } from './domain/networks.ts';
  */
 
 const port = z.coerce.number().int().min(0).max(65_535);
-const seconds = z.coerce.number().int().min(1).max(30 * 86_400);
-const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter(Boolean));
+const seconds = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(30 * 86_400);
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean),
+);
 const flag = z.stringbool();
 const AMOUNT = /^(0|[1-9]\d{0,11})(\.\d{1,6})?$/;
 const url = z.url({ protocol: /^https?$/ });
@@ -108,7 +117,11 @@ const environment = z.object({
   /** Units of a coin; transfers below it never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
   /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
-  SIGNER_JOURNAL_DIR: z.string().min(1).transform((path) => resolve(path)).optional(),
+  SIGNER_JOURNAL_DIR: z
+    .string()
+    .min(1)
+    .transform((path) => resolve(path))
+    .optional(),
   /** JSON by coin: `{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}`. Unset in production: nothing is paid out. */
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** Payouts of one mode within an hour at most. */
@@ -119,7 +132,10 @@ const environment = z.object({
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
-  HEADER_PREFIX: z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-').default('X-Service-'),
+  HEADER_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')
+    .default('X-Service-'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });

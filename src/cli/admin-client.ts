@@ -27,7 +27,9 @@ function post(socketPath: string, path: string, body: string): Promise<{ status:
       response.on('error', failed);
       response.on('end', () => done({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
     });
-    call.on('error', (error: NodeJS.ErrnoException) => failed(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? new NoService(socketPath) : error));
+    call.on('error', (error: NodeJS.ErrnoException) =>
+      failed(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? new NoService(socketPath) : error),
+    );
     call.end(body);
   });
 }

@@ -10,14 +10,21 @@ export function print(value: JsonValue, json: boolean): void {
 const inert = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 
 function lines(value: JsonValue, indent: string): string[] {
-  if (Array.isArray(value)) return value.length === 0 ? [`${indent}(none)`] : (value as readonly JsonValue[]).flatMap((item, index) => [...(index > 0 && isObject(item) ? [''] : []), ...lines(item, indent)]);
-  if (!isObject(value)) return [`${indent}${value === null ? '-' : inert(String(value))}`];
+  if (Array.isArray(value))
+    return value.length === 0
+      ? [`${indent}(none)`]
+      : (value as readonly JsonValue[]).flatMap((item, index) => [...(index > 0 && isObject(item) ? [''] : []), ...lines(item, indent)]);
+  if (!isObject(value)) return [`${indent}${text(value)}`];
   const entries = Object.entries(value);
   const width = Math.max(...entries.map(([key]) => key.length), 0);
   return entries.flatMap(([key, field]) =>
-    isObject(field) || Array.isArray(field) ? [`${indent}${inert(key)}:`, ...lines(field, `${indent}  `)] : [`${indent}${inert(key).padEnd(width)}  ${field === null ? '-' : inert(String(field))}`],
+    isObject(field) || Array.isArray(field)
+      ? [`${indent}${inert(key)}:`, ...lines(field, `${indent}  `)]
+      : [`${indent}${inert(key).padEnd(width)}  ${text(field)}`],
   );
 }
+
+const text = (value: JsonValue): string => (value === null ? '-' : inert(typeof value === 'string' ? value : JSON.stringify(value)));
 
 function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

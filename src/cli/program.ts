@@ -17,7 +17,10 @@ type Options = Record<string, string | boolean | undefined>;
 export function createProgram(host: CliHost): Command {
   const program = new Command('quittance');
   program.description('Self-hosted stablecoin payments: sessions, refunds, webhooks and an immutable ledger.');
-  program.command('serve').description('run the service in production (see docs/operations.md)').action(() => host.serve());
+  program
+    .command('serve')
+    .description('run the service in production (see docs/operations.md)')
+    .action(() => host.serve());
   addSandbox(program, host);
   addMerchants(program, host);
   addWebhooks(program, host);
@@ -26,7 +29,14 @@ export function createProgram(host: CliHost): Command {
 }
 
 /** Declares one admin command: its options become the command's arguments under the same names. */
-function admin(parent: Command, host: CliHost, usage: string, name: string, description: string, options: readonly (readonly [string, string, boolean?])[] = []): void {
+function admin(
+  parent: Command,
+  host: CliHost,
+  usage: string,
+  name: string,
+  description: string,
+  options: readonly (readonly [string, string, boolean?])[] = [],
+): void {
   const command = parent.command(usage).description(description).option('--json', 'print JSON');
   for (const [flags, text, required] of options) {
     if (required) command.requiredOption(flags, text);
@@ -46,10 +56,13 @@ function admin(parent: Command, host: CliHost, usage: string, name: string, desc
 
 function addSandbox(program: Command, host: CliHost): void {
   const sandbox = program.command('sandbox').description('local chains and test payments');
-  sandbox.command('start').description('run everything on this machine, for trying and testing').action(() => host.startSandbox());
+  sandbox
+    .command('start')
+    .description('run everything on this machine, for trying and testing')
+    .action(() => host.startSandbox());
   admin(sandbox, host, 'pay <session_id>', 'sandbox.pay', 'pay a session with the test wallet', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
-    ['--coin <coin>', 'USDT or USDC (default: the session\'s)'],
+    ['--coin <coin>', "USDT or USDC (default: the session's)"],
     ['--amount <amount>', 'decimal amount (default: what is due)'],
     ['--case <case>', 'exact, partial, over, late, wrong_coin, two_payers, reorg or lost'],
   ]);
@@ -89,7 +102,9 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--url <url>', 'https URL', true],
     ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
   ]);
-  admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [['--activate', 'make the issued secret the only one']]);
+  admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [
+    ['--activate', 'make the issued secret the only one'],
+  ]);
   admin(webhook, host, 'deliveries <merchant_id>', 'webhook.deliveries', 'list deliveries, newest first', [
     ['--status <status>', 'pending, delivered, exhausted, rejected or blocked'],
     ['--limit <n>', 'at most this many (default 20)'],

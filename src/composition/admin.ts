@@ -40,7 +40,8 @@ function merchantCommands(merchants: Merchants): AdminCommands {
     },
     'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
     'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')),
-    'merchant.add-domain': async (args) => json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
+    'merchant.add-domain': async (args) =>
+      json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
     'merchant.remove-domain': async (args) => json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id')))),
     'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args)))),
     'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args)))),
@@ -50,8 +51,14 @@ function merchantCommands(merchants: Merchants): AdminCommands {
 
 function webhookCommands(merchants: Merchants): AdminCommands {
   return {
-    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), { url: requiredText(args, 'url'), durableRedelivery: args.durableRedelivery === true }))),
-    'webhook.rotate': async (args) => json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
+    'webhook.set': async (args) =>
+      json(
+        accepted(
+          await merchants.setWebhook(merchantOf(args), { url: requiredText(args, 'url'), durableRedelivery: args.durableRedelivery === true }),
+        ),
+      ),
+    'webhook.rotate': async (args) =>
+      json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
   };
 }
 
@@ -69,7 +76,16 @@ function sessionCommands({ core, store, testWallet }: AdminParts): AdminCommands
     'sandbox.pay': async (args) => {
       if (!testWallet) return refusedWith('payments from a test wallet exist in the sandbox only');
       const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
-      return json({ transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({ network, coin, amount, from_address: fromAddress, to_address: toAddress, tx_hash: txHash })) });
+      return json({
+        transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({
+          network,
+          coin,
+          amount,
+          from_address: fromAddress,
+          to_address: toAddress,
+          tx_hash: txHash,
+        })),
+      });
     },
   };
 }
@@ -101,7 +117,9 @@ function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
   const coin = optionalText(args, 'settlementCoin');
   if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refusedWith('settlement-coin must be USDT or USDC');
-  const networks = optionalText(args, 'networks')?.split(',').map((name) => name.trim());
+  const networks = optionalText(args, 'networks')
+    ?.split(',')
+    .map((name) => name.trim());
   if (networks) policy.networks = networks.every(isNetwork) ? networks : refusedWith('networks must name ethereum, bsc, tron or solana');
   const tolerance = optionalText(args, 'tolerance');
   if (tolerance !== undefined) policy.tolerance = tolerance;
@@ -112,7 +130,8 @@ function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const from = optionalText(args, 'ethereumFinalizedFrom');
   if (from !== undefined) policy.ethereumFinalizedFrom = from;
   const tronUsdc = optionalText(args, 'offerTronUsdc');
-  if (tronUsdc !== undefined) policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
+  if (tronUsdc !== undefined)
+    policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
   return policy;
 }
 

@@ -55,7 +55,14 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
     const settled = (await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, finalFrom)).filter((row) => row.status === 'final');
     const rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
-    return Promise.all(ours.map(async (row) => ({ sessionId: row.sessionId as SessionId, facts: row.facts, status: row.status, rule: await finalityRuleOf(row.sessionId as SessionId) })));
+    return Promise.all(
+      ours.map(async (row) => ({
+        sessionId: row.sessionId as SessionId,
+        facts: row.facts,
+        status: row.status,
+        rule: await finalityRuleOf(row.sessionId as SessionId),
+      })),
+    );
   };
   const watcher = new ChainWatcher(
     {
@@ -67,7 +74,7 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
       finalityRuleOf,
       pendingDeposits,
       oldestSessionSec: () => deps.oldestSessionSec,
-      observer: { ...logging(log, mode, network), ...deps.observerOf?.(mode, network) },
+      observer: both(logging(log, mode, network), deps.observerOf?.(mode, network) ?? {}),
     },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
@@ -81,13 +88,24 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
 
 async function rowsOf(readModel: ReadModel, table: string, network: Network, from: string): Promise<DepositRow[]> {
   const rows: DepositRow[] = [];
-  for (let afterKey = from; ; ) {
+  for (let afterKey = from; ;) {
     const page = await readModel.scan(table, { afterKey, limit: PAGE });
     const own = page.filter(({ key }) => key.startsWith(`${network}/`));
     rows.push(...own.map(({ row }) => row as unknown as DepositRow));
     if (own.length < PAGE) return rows;
     afterKey = page.at(-1)!.key;
   }
+}
+
+/** Tells two observers everything. */
+function both(first: WatchObserver, second: WatchObserver): WatchObserver {
+  return {
+    onReorg: (reorg) => [first, second].forEach((observer) => observer.onReorg?.(reorg)),
+    onReverted: (reverted) => [first, second].forEach((observer) => observer.onReverted?.(reverted)),
+    onAnomaly: (anomaly) => [first, second].forEach((observer) => observer.onAnomaly?.(anomaly)),
+    onTrouble: (trouble) => [first, second].forEach((observer) => observer.onTrouble?.(trouble)),
+    onTick: (status) => [first, second].forEach((observer) => observer.onTick?.(status)),
+  };
 }
 
 function logging(log: Logger, mode: Mode, network: Network): WatchObserver {

@@ -76,7 +76,11 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const handlerDeps = { store, clock, random, notificationIds, soleWriter: ports.soleWriter };
   const sessionHandler = createSessionHandler(handlerDeps);
   const merchantHandler = createMerchantHandler(handlerDeps);
-  const directory = new MerchantDirectory({ store, sealer: ports.sealer, onFault: (merchant, message) => log.error({ merchant, message }, 'a stored secret does not open') });
+  const directory = new MerchantDirectory({
+    store,
+    sealer: ports.sealer,
+    onFault: (merchant, message) => log.error({ merchant, message }, 'a stored secret does not open'),
+  });
   await directory.start();
   const merchants = new Merchants({ handler: merchantHandler, directory, sealer: ports.sealer, random, clock, vetWebhookUrl: ports.vetWebhookUrl });
   const secretDeps = { store, seal: ports.sealer, random, clock };
@@ -85,7 +89,9 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const personal = new PersonalData(ports.personalKeys, ports.personalSealer);
   const changes = new SessionChanges();
   const due = new DueSessions();
-  const addressIndexes = new Map(modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)));
+  const addressIndexes = new Map(
+    modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)),
+  );
   const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
   const sessions = new Sessions({
     sessions: sessionHandler,
@@ -149,7 +155,12 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
     addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
   });
   await scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
-    due.add({ sessionId: row.sessionId as SessionId, mode: row.mode as Mode, networks: row.networks as Network[], expiresAtSec: row.expiresAtSec as number }),
+    due.add({
+      sessionId: row.sessionId as SessionId,
+      mode: row.mode as Mode,
+      networks: row.networks as Network[],
+      expiresAtSec: row.expiresAtSec as number,
+    }),
   );
   const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
     if (stored.event.type !== 'SessionCreated') return;
@@ -171,7 +182,7 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
 const projectionName = ({ name, version }: { name: string; version: number }): string => `${name}@${version}`;
 
 async function scanAll(readModel: ReadModel, table: string, take: (key: string, row: Record<string, unknown>) => void): Promise<void> {
-  for (let afterKey: string | undefined; ; ) {
+  for (let afterKey: string | undefined; ;) {
     const page = await readModel.scan(table, afterKey === undefined ? { limit: SCAN_PAGE } : { afterKey, limit: SCAN_PAGE });
     for (const { key, row } of page) take(key, row);
     if (page.length < SCAN_PAGE) return;
@@ -180,7 +191,12 @@ async function scanAll(readModel: ReadModel, table: string, take: (key: string, 
 }
 
 /** Resolves once everything there is was handed over. */
-function subscribed(store: EventStore, name: string, after: string | null, take: (stored: ReturnType<typeof decodeEvent>) => void): Promise<Subscription> {
+function subscribed(
+  store: EventStore,
+  name: string,
+  after: string | null,
+  take: (stored: ReturnType<typeof decodeEvent>) => void,
+): Promise<Subscription> {
   return new Promise((resolve) => {
     const subscription = store.subscribe({
       name,
@@ -191,4 +207,3 @@ function subscribed(store: EventStore, name: string, after: string | null, take:
     });
   });
 }
-

@@ -20,7 +20,10 @@ export interface EmbeddedStorage {
 }
 
 /** Opens the data directory. Throws `DataDirInUse` when another process owns it. */
-export async function openEmbedded(dataDir: string, deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void }): Promise<EmbeddedStorage> {
+export async function openEmbedded(
+  dataDir: string,
+  deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void },
+): Promise<EmbeddedStorage> {
   const { clock, random, log } = deps;
   const store = await openSqliteEventStore({
     dataDir,

@@ -35,7 +35,7 @@ type Lister = (deps: ListRecordsDeps, reader: Reader, request: ListRequest) => P
 const listers: Readonly<Record<ListedKind, Lister>> = {
   sessions: async ({ lists, api, presenter }, reader, request) => {
     const present = createSessionPresenter(presenter);
-    const listing = await lists.listSessions({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    const listing = await lists.listSessions({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, async (row) => {
       const view = await api.getSession(reader, row.sessionId);
       return view && present.session(view);
@@ -43,14 +43,14 @@ const listers: Readonly<Record<ListedKind, Lister>> = {
   },
   refunds: async ({ lists, api, presenter }, reader, request) => {
     const present = createRefundPresenter(presenter);
-    const listing = await lists.listRefunds({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    const listing = await lists.listRefunds({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, async (row) => {
       const view = await api.getRefund(reader, row.refundId);
       return view && present(view, reader.mode);
     });
   },
   transactions: async (deps, reader, request) => {
-    const listing = await deps.lists.listTransactions({ ...reader, filters: filtersOf(request) as never, paging: pagingOf(request) });
+    const listing = await deps.lists.listTransactions({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, (row) => Promise.resolve(presentTransaction(deps, row)));
   },
 };

@@ -13,12 +13,14 @@ import { knownNetwork } from '../domain/known-networks.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
+import type { Metrics } from '../ops/metrics.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { providerUrls } from './chains.ts';
 import { openEmbedded } from './embedded.ts';
+import { createMetrics } from './observability.ts';
 import { payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
 import { startService } from './service.ts';
 
@@ -30,7 +32,8 @@ export function checkProductionConfig(config: Config): void {
     config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
     config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
-    (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) && 'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
+    (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
+      'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
     config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
     config.EVENTSTORE_URL !== undefined && 'EVENTSTORE_URL is set, but this version runs on the embedded store only',
     config.REDIS_URL !== undefined && 'REDIS_URL is set, but this version runs on the embedded store only',
@@ -45,13 +48,23 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const wallets = takeWalletSources(env);
   const clock = systemClock;
   const random = nodeRandom;
+  const metrics = createMetrics(config, clock, log);
   const masterKeys = parseMasterKeys(config.MASTER_KEY!);
-  const networks = new Map(MODES.map((mode) => [mode, NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => settingsOf(config, mode, network))]));
-  if ([...networks.values()].flat().length === 0) log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
+  const networks = new Map(
+    MODES.map((mode) => [
+      mode,
+      NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => settingsOf(config, mode, network)),
+    ]),
+  );
+  if ([...networks.values()].flat().length === 0)
+    log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
   const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error) });
-  const access = [...networks.values()].flat().map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
+  const access = [...networks.values()]
+    .flat()
+    .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
   const rules = productionPayoutRules(config, access);
-  const signer = Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), log }) : null;
+  const signer =
+    Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), log }) : null;
   const derivation = startHdDerivation();
   const service = await startService({
     config,
@@ -60,8 +73,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     clock,
     random,
     log,
+    metrics,
     derivers: await derivers(config, signer, derivation, networks, wallets, log),
-    chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings) ?? []),
+    chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings, metrics) ?? []),
     networks: (mode) => networks.get(mode) ?? [],
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
@@ -86,16 +100,21 @@ function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettin
 const headersOf = (config: Config, network: Network): Record<string, string> =>
   network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
 
-async function payoutParts(config: Config, signer: SignerProcess, access: readonly PayoutNetworkAccess[], modes: readonly Mode[]): Promise<PayoutParts> {
+async function payoutParts(
+  config: Config,
+  signer: SignerProcess,
+  access: readonly PayoutNetworkAccess[],
+  modes: readonly Mode[],
+): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
   const chains = access.flatMap((network) => payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }) ?? []);
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 
-function chainOf(config: Config, settings: NetworkSettings): Chain | null {
+function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): Chain | null {
   const { mode, network } = settings;
   const headers = headersOf(config, network);
-  const pool = createRpcPool({ network, urls: providerUrls(config, mode, network), headers });
+  const pool = createRpcPool({ network, urls: providerUrls(config, mode, network), headers, observer: metrics.chains.rpcObserver(mode) });
   const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
   const confirmWithSecond = (units: bigint): boolean => from !== null && units >= from;
   if (network === 'solana') return null;
@@ -119,7 +138,11 @@ async function derivers(
     for (const family of families) {
       const deriver = deriverOf(family, { evm: evm ?? exported?.evmXpub, tron: tron ?? exported?.tronXpub });
       if (deriver) found.push(deriver);
-      else log.error({ mode, family }, 'no wallet: set WALLET_MNEMONIC, WALLET_KEYSTORE or a watch-only export (TEST_ in front for test mode); the network is not offered');
+      else
+        log.error(
+          { mode, family },
+          'no wallet: set WALLET_MNEMONIC, WALLET_KEYSTORE or a watch-only export (TEST_ in front for test mode); the network is not offered',
+        );
     }
     function deriverOf(family: AddressFamily, xpubs: { evm: string | undefined; tron: string | undefined }): AddressDeriver | null {
       if (family !== 'solana') return xpubs[family] === undefined ? null : derivation.deriver(mode, family, xpubs[family]);
@@ -141,7 +164,8 @@ function ownExport(config: Config, mode: Mode): [string | undefined, string | un
 function assertApart(config: Config): void {
   const live = ownExport(config, 'live');
   const test = ownExport(config, 'test');
-  if (live.some((value, place) => value !== undefined && value === test[place])) throw new InvalidConfig('live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal');
+  if (live.some((value, place) => value !== undefined && value === test[place]))
+    throw new InvalidConfig('live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal');
 }
 
 function endWith(log: Logger, error: Error): void {

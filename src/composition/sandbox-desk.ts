@@ -52,14 +52,26 @@ export class TestWallet {
     if (!option) return refused('invalid_request', `the session does not offer ${request.network}`, 'network');
     if (request.case === 'late') {
       const waited = await this.#untilLate(session);
-      if (!waited) return refused('invalid_request', `case late waits at most ${LATE_WAIT_SEC} s for the deadline: give the merchant a short session lifetime first`, 'case');
+      if (!waited)
+        return refused(
+          'invalid_request',
+          `case late waits at most ${LATE_WAIT_SEC} s for the deadline: give the merchant a short session lifetime first`,
+          'case',
+        );
     }
     const transfers: SandboxTransfer[] = [];
     for (const { payment, fault } of plansOf(session, request)) {
       if (amountOf(payment.amount) <= 0n) return refused('invalid_request', 'nothing is missing; name an amount', 'amount');
       try {
         const paid = await this.#chains.pay(request.network, { ...payment, to: option.address }, fault);
-        transfers.push({ network: request.network, coin: payment.coin, amount: payment.amount, fromAddress: paid.fromAddress, toAddress: option.address, txHash: paid.txHash });
+        transfers.push({
+          network: request.network,
+          coin: payment.coin,
+          amount: payment.amount,
+          fromAddress: paid.fromAddress,
+          toAddress: option.address,
+          txHash: paid.txHash,
+        });
       } catch (error) {
         if (error instanceof SandboxPaymentFailed) return refused('service_unavailable', error.message);
         throw error;
@@ -80,7 +92,9 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] {
   const due = amountOf(session.dueAmount);
   const missing = due - amountOf(session.received) - amountOf(session.pending);
   const coin = request.coin ?? session.dueCoin;
-  const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({ payment: { coin, amount: request.amount ?? formatAmount(units), ...more } });
+  const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({
+    payment: { coin, amount: request.amount ?? formatAmount(units), ...more },
+  });
   switch (request.case) {
     case 'partial':
       return [of(micros(due / 2n))];
@@ -91,10 +105,7 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] {
     case 'two_payers': {
       const total = request.amount === undefined ? missing : amountOf(request.amount);
       const half = micros(total / 2n);
-      return [
-        { payment: { coin, amount: formatAmount(half) } },
-        { payment: { coin, amount: formatAmount(total - half), payer: 'second' } },
-      ];
+      return [{ payment: { coin, amount: formatAmount(half) } }, { payment: { coin, amount: formatAmount(total - half), payer: 'second' } }];
     }
     case 'reorg':
       return [{ ...of(missing), fault: 'payThenReorg' }];

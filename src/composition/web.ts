@@ -7,6 +7,8 @@ import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
 import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
 import type { Logger } from '../ops/logger.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { observePages } from '../ops/page-observer.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { Lists } from '../use-cases/lists.ts';
@@ -18,6 +20,7 @@ import type { TestWallet } from './sandbox-desk.ts';
 
 export interface WebParts {
   readonly config: Config;
+  readonly metrics: Metrics;
   readonly publicUrl: string;
   readonly core: Core;
   readonly storage: EmbeddedStorage;
@@ -58,15 +61,16 @@ export function createWebApp(parts: WebParts): Express {
     rateLimiter: parts.rateLimiter,
     clock,
     headerPrefix: parts.config.HEADER_PREFIX,
-    observer: { requestEnded: () => undefined, authenticationFailed: () => undefined },
+    observer: parts.metrics.http,
     logger: log,
     publicUrl,
     networks,
     deepLinks,
     settings: core.merchants,
     webhooks: parts.webhooks,
-    timeline: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null),
+    timeline: async (reader, id) =>
+      (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
     ...(testWallet && { sandbox: testWallet.desk }),
-    mounts: [(app) => app.use(checkout)],
+    mounts: [(app) => app.use(observePages(parts.metrics.http)), (app) => app.use(checkout)],
   });
 }

@@ -11,7 +11,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue, ReadModel } from '../ports/read-model.ts';
 import { systemTimers } from '../ports/timers.ts';
-import { DeliverWebhooks } from '../processes/deliver-webhooks.process.ts';
+import { DeliverWebhooks, type DeliveryObserver } from '../processes/deliver-webhooks.process.ts';
 import { Idempotency } from '../use-cases/idempotency.ts';
 import type { Caller, Outcome } from '../use-cases/merchant-api.ts';
 import { MerchantEndpoints } from '../use-cases/merchants-endpoints.ts';
@@ -30,6 +30,7 @@ export interface WebhookParts {
   readonly rules: UrlRules;
   readonly headerPrefix: string;
   readonly caughtUp: () => Promise<unknown>;
+  readonly observer?: DeliveryObserver;
 }
 
 export interface RunningWebhooks {
@@ -45,7 +46,19 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
   const handler = createDeliveryHandler({ store, clock, random, notificationIds: core.notificationIds });
   const directory = new MerchantEndpoints(core.directory, core.merchantHandler);
   const sender = new HttpWebhookSender(parts.rules);
-  const process = new DeliverWebhooks({ store, readModel, handler, directory, sender, answers, timers: systemTimers, random, log, headerPrefix: parts.headerPrefix });
+  const process = new DeliverWebhooks({
+    store,
+    readModel,
+    handler,
+    directory,
+    sender,
+    answers,
+    timers: systemTimers,
+    random,
+    log,
+    headerPrefix: parts.headerPrefix,
+    ...(parts.observer && { observer: parts.observer }),
+  });
   await process.start();
   const desk = new MerchantWebhooks({
     store,

@@ -7,7 +7,9 @@ const BY_MINOR_UNIT: Readonly<Record<number, string>> = {
   3: 'BHD IQD JOD KWD LYD OMR TND',
 };
 
-const MINOR_UNITS = new Map<string, number>(Object.entries(BY_MINOR_UNIT).flatMap(([unit, codes]) => codes.split(' ').map((code) => [code, Number(unit)] as const)));
+const MINOR_UNITS = new Map<string, number>(
+  Object.entries(BY_MINOR_UNIT).flatMap(([unit, codes]) => codes.split(' ').map((code) => [code, Number(unit)] as const)),
+);
 
 /** Decimals a merchant may write for a coin amount. */
 export const COIN_MAX_DECIMALS = 6;

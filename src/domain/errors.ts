@@ -3,26 +3,70 @@
  * `docs/errors.md` are generated from this table.
  */
 export const ERRORS = {
-  invalid_request: { status: 400, meaning: 'The body, a field, a header or a query parameter is malformed. `param` names it.', action: 'Correct the request; do not retry it unchanged.' },
-  unknown_field: { status: 400, meaning: 'The body holds a field that this operation does not know. `param` names it.', action: 'Remove the field; money routes do not guess.' },
+  invalid_request: {
+    status: 400,
+    meaning: 'The body, a field, a header or a query parameter is malformed. `param` names it.',
+    action: 'Correct the request; do not retry it unchanged.',
+  },
+  unknown_field: {
+    status: 400,
+    meaning: 'The body holds a field that this operation does not know. `param` names it.',
+    action: 'Remove the field; money routes do not guess.',
+  },
   session_expired: { status: 400, meaning: 'The session has expired or was cancelled.', action: 'Create a new session with a new `order_id`.' },
   session_already_paid: { status: 400, meaning: 'The session is paid and cannot be cancelled.', action: 'Refund it instead.' },
-  session_not_paid: { status: 400, meaning: 'No final money was received for the session, so there is nothing to refund.', action: 'Wait for `payment.completed`.' },
-  refund_exceeds_paid: { status: 400, meaning: 'The refund is larger than what is left to refund.', action: 'Read the session and ask for at most `refundable`.' },
-  sender_not_acknowledged: { status: 400, meaning: 'The payer is a contract or an exchange, where a refund may be lost.', action: 'Ask the payer, then repeat with `acknowledge_sender: true`.' },
-  authentication_failed: { status: 401, meaning: 'Key, timestamp, nonce or signature is missing or wrong.', action: 'Check the key, the clock (300 s), a fresh nonce, and that the signed bytes are the bytes sent.' },
+  session_not_paid: {
+    status: 400,
+    meaning: 'No final money was received for the session, so there is nothing to refund.',
+    action: 'Wait for `payment.completed`.',
+  },
+  refund_exceeds_paid: {
+    status: 400,
+    meaning: 'The refund is larger than what is left to refund.',
+    action: 'Read the session and ask for at most `refundable`.',
+  },
+  sender_not_acknowledged: {
+    status: 400,
+    meaning: 'The payer is a contract or an exchange, where a refund may be lost.',
+    action: 'Ask the payer, then repeat with `acknowledge_sender: true`.',
+  },
+  authentication_failed: {
+    status: 401,
+    meaning: 'Key, timestamp, nonce or signature is missing or wrong.',
+    action: 'Check the key, the clock (300 s), a fresh nonce, and that the signed bytes are the bytes sent.',
+  },
   not_found: { status: 404, meaning: 'No such resource, or the caller has no access to it.', action: 'Check the id, the key and its mode.' },
   method_not_allowed: { status: 405, meaning: 'The path exists but not with this method.', action: 'Use the method in the documentation.' },
-  request_timeout: { status: 408, meaning: 'The body did not arrive in time. Nothing was stored.', action: 'Send the request again with a fresh timestamp, nonce and signature.' },
-  order_id_conflict: { status: 409, meaning: 'The `order_id` is taken by a session with another body.', action: 'Use a new `order_id`, or repeat the first request exactly.' },
+  request_timeout: {
+    status: 408,
+    meaning: 'The body did not arrive in time. Nothing was stored.',
+    action: 'Send the request again with a fresh timestamp, nonce and signature.',
+  },
+  order_id_conflict: {
+    status: 409,
+    meaning: 'The `order_id` is taken by a session with another body.',
+    action: 'Use a new `order_id`, or repeat the first request exactly.',
+  },
   idempotency_conflict: { status: 409, meaning: 'The `Idempotency-Key` was used with another request.', action: 'Use a new key for a new request.' },
   conflict: { status: 409, meaning: 'Another request changed the same resource at the same time.', action: 'Retry with the same `Idempotency-Key`.' },
   body_too_large: { status: 413, meaning: 'The body is over 256 KiB.', action: 'Send less.' },
-  unsupported_media_type: { status: 415, meaning: 'The body is not plain `application/json` in UTF-8, or it is compressed.', action: 'Send uncompressed JSON.' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'The body is not plain `application/json` in UTF-8, or it is compressed.',
+    action: 'Send uncompressed JSON.',
+  },
   rate_limited: { status: 429, meaning: 'Too many requests with this key.', action: 'Wait for `Retry-After` seconds.' },
-  internal_error: { status: 500, meaning: 'The service failed. Nothing is known about the request.', action: 'Retry with the same `order_id` or `Idempotency-Key`; quote `request_id` when you ask for help.' },
+  internal_error: {
+    status: 500,
+    meaning: 'The service failed. Nothing is known about the request.',
+    action: 'Retry with the same `order_id` or `Idempotency-Key`; quote `request_id` when you ask for help.',
+  },
   rate_unavailable: { status: 503, meaning: 'No usable exchange rate. Nothing was stored.', action: 'Retry after `Retry-After` seconds.' },
-  service_unavailable: { status: 503, meaning: 'The service cannot take the request now. Nothing was stored.', action: 'Retry after `Retry-After` seconds.' },
+  service_unavailable: {
+    status: 503,
+    meaning: 'The service cannot take the request now. Nothing was stored.',
+    action: 'Retry after `Retry-After` seconds.',
+  },
   read_only: { status: 503, meaning: 'The service is read-only while its records are checked.', action: 'Retry later; reads work.' },
 } as const satisfies Record<string, { status: number; meaning: string; action: string }>;
 

@@ -61,7 +61,9 @@ export class ExpireSessions {
 
   async #consider(session: DueSession, nowMs: number): Promise<void> {
     const nowSec = toSec(nowMs);
-    const scanned = Object.fromEntries(session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)])) as Partial<Record<Network, number | null>>;
+    const scanned = Object.fromEntries(session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)])) as Partial<
+      Record<Network, number | null>
+    >;
     const covered = Object.values(scanned).every((time) => time !== null && time > session.expiresAtSec);
     const waitedEnough = nowSec > session.expiresAtSec + this.#deps.maxWaitSec;
     // Whatever is decided, ask again later: the session leaves the list by its own event.

@@ -76,7 +76,12 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
    * Executes the command. `expectNew` skips the read of a stream that most likely does not exist: the append itself
    * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers won.
    */
-  async execute(stream: string, command: Command, context: CommandContext, options: { expectNew?: boolean } = {}): Promise<Executed<Value, Context, Event>> {
+  async execute(
+    stream: string,
+    command: Command,
+    context: CommandContext,
+    options: { expectNew?: boolean } = {},
+  ): Promise<Executed<Value, Context, Event>> {
     return this.#mailboxes.run(stream, async (box) => {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
         const assumedNew = attempt === 1 && options.expectNew === true && box.value === null;
@@ -136,7 +141,14 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     const atMs = this.#clock.nowMs();
     let prev = loaded.lastHash;
     return events.map((event, index) => {
-      const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision: loaded.revision + 1 + index, atMs, event, metadata: this.#metadata(event, prev, context) });
+      const encoded = encodeEvent({
+        id: this.#random.uuid(),
+        stream,
+        revision: loaded.revision + 1 + index,
+        atMs,
+        event,
+        metadata: this.#metadata(event, prev, context),
+      });
       prev = encoded.hash;
       return encoded;
     });
@@ -164,7 +176,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 }
 
-const stateOf = <Value extends string, Context>({ revision, state }: Loaded<Value, Context>): MachineState<Value, Context> | null => (revision < 0 ? null : state);
+const stateOf = <Value extends string, Context>({ revision, state }: Loaded<Value, Context>): MachineState<Value, Context> | null =>
+  revision < 0 ? null : state;
 
 /** Other writers changed the stream each time a command was decided anew. */
 export class ConcurrencyExhausted extends Error {

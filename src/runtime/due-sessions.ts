@@ -76,7 +76,8 @@ export class DueSessions {
       const { mode, paymentOptions, expiresAtSec } = event.data;
       this.add({ sessionId: id, mode, networks: [...new Set(paymentOptions.map((option) => option.network))], expiresAtSec });
     }
-    if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionFailed' || event.type === 'SessionCancelled') this.remove(id);
+    if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionFailed' || event.type === 'SessionCancelled')
+      this.remove(id);
   }
 
   #tidy(nowSec: number): void {

@@ -50,15 +50,34 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
   const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
-  if (coin !== input.currency && !rateLock) return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
+  if (coin !== input.currency && !rateLock)
+    return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
   const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
   const taken = takeAddresses(deps, merchant, coin);
   const paymentOptions = optionsOf(deps, merchant, coin, due, taken);
   if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
   const sealed = await deps.personal.sealNew(id, personalOf(input));
-  const data = sessionData(deps, { caller, input, merchant, id, requestHash, coin, due, rateLock, nowMs, paymentOptions, domain: domain.value, personal: sealed?.sealed ?? null });
+  const data = sessionData(deps, {
+    caller,
+    input,
+    merchant,
+    id,
+    requestHash,
+    coin,
+    due,
+    rateLock,
+    nowMs,
+    paymentOptions,
+    domain: domain.value,
+    personal: sealed?.sealed ?? null,
+  });
   const riders = [caller.nonceRider, sealed?.rider].filter((rider): rider is Rider => rider !== undefined);
-  const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
+  const context = {
+    correlationId: caller.requestId,
+    actor: `merchant:${caller.merchantId}`,
+    riders,
+    ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+  };
   const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
   if (!result.ok || result.events.length === 0) for (const address of taken.values()) deps.addresses.giveBack(caller.mode, address);
   return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
@@ -78,15 +97,26 @@ async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: s
   return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
 }
 
-const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({ ok: false, refusal: { code, message }, retryAfterSec: RETRY_AFTER_SEC });
+const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({
+  ok: false,
+  refusal: { code, message },
+  retryAfterSec: RETRY_AFTER_SEC,
+});
 
-function domainOf(merchant: MerchantSettings, input: CreateSessionInput): { ok: true; value: MerchantDomain | null } | (Outcome<never> & { ok: false }) {
+function domainOf(
+  merchant: MerchantSettings,
+  input: CreateSessionInput,
+): { ok: true; value: MerchantDomain | null } | (Outcome<never> & { ok: false }) {
   if (input.merchantDomainId === undefined) return { ok: true, value: null };
   const domain = merchant.domains.find((candidate) => candidate.domainId === input.merchantDomainId);
   const fault = (param: string, message: string) => ({ ok: false as const, refusal: { code: 'invalid_request' as const, message, param } });
   if (!domain) return fault('merchant_domain_id', 'merchant_domain_id is not a domain registered for this merchant');
-  for (const [param, url] of [['success_url', input.successUrl], ['cancel_url', input.cancelUrl]] as const) {
-    if (url !== undefined && new URL(url).hostname !== domain.host) return fault(param, `${param} must be on ${domain.host}, the domain of merchant_domain_id`);
+  for (const [param, url] of [
+    ['success_url', input.successUrl],
+    ['cancel_url', input.cancelUrl],
+  ] as const) {
+    if (url !== undefined && new URL(url).hostname !== domain.host)
+      return fault(param, `${param} must be on ${domain.host}, the domain of merchant_domain_id`);
   }
   return { ok: true, value: domain };
 }
@@ -110,7 +140,13 @@ function offered(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin
   return usable.sort((one, other) => policy.networks.indexOf(one.network) - policy.networks.indexOf(other.network));
 }
 
-function optionsOf(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin, due: bigint, taken: ReadonlyMap<AddressFamily, CollectionAddress>): PaymentOption[] {
+function optionsOf(
+  deps: CreateSessionDeps,
+  merchant: MerchantSettings,
+  coin: Coin,
+  due: bigint,
+  taken: ReadonlyMap<AddressFamily, CollectionAddress>,
+): PaymentOption[] {
   return offered(deps, merchant, coin).flatMap((settings): PaymentOption[] => {
     const address = taken.get(addressFamilyOf(settings.network));
     const token = tokenOf(settings, coin);

@@ -34,12 +34,19 @@ export class Deposits {
     await this.#send(id, { type: 'ConfirmDeposit', data, nowSec: toSec(nowMs), valuation }, network);
   }
 
-  async revert(id: SessionId, revert: { depositKey: string; reason: DepositReverted['data']['reason']; headNumber: number }, network: string): Promise<void> {
+  async revert(
+    id: SessionId,
+    revert: { depositKey: string; reason: DepositReverted['data']['reason']; headNumber: number },
+    network: string,
+  ): Promise<void> {
     await this.#send(id, { type: 'RevertDeposit', ...revert }, network);
   }
 
   async #send(id: SessionId, command: SessionCommand, network: string): Promise<void> {
-    const result = await this.#deps.sessions.execute(sessionStream(id), command, { correlationId: this.#deps.random.uuid(), actor: `chain:${network}` });
+    const result = await this.#deps.sessions.execute(sessionStream(id), command, {
+      correlationId: this.#deps.random.uuid(),
+      actor: `chain:${network}`,
+    });
     if (!result.ok) throw new Error(`${command.type} was refused for ${id}: ${result.refusal.message}`);
   }
 }

@@ -33,7 +33,10 @@ export class Idempotency {
     const stream = idempotencyStream(caller.mode, caller.merchantId, hash('sha256', caller.idempotencyKey, 'hex'));
     const known = await this.#known(stream);
     if (known) return this.#compare(known, operation, requestHash, stream);
-    const event: RequestAccepted = { type: 'RequestAccepted', data: { requestHash, operation, givenId: newId(), acceptedAtSec: toSec(this.#clock.nowMs()) } };
+    const event: RequestAccepted = {
+      type: 'RequestAccepted',
+      data: { requestHash, operation, givenId: newId(), acceptedAtSec: toSec(this.#clock.nowMs()) },
+    };
     const metadata = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, prev: '' };
     const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision: 0, atMs: this.#clock.nowMs(), event, metadata });
     const result = await this.#store.append({ stream, expected: 'no-stream', events: [encoded] });
@@ -50,6 +53,9 @@ export class Idempotency {
 
   #compare(known: RequestAccepted['data'], operation: string, requestHash: string, stream: string): Admission {
     if (known.operation === operation && known.requestHash === requestHash) return { ok: true, givenId: known.givenId, stream, repeated: true };
-    return { ok: false, refusal: { code: 'idempotency_conflict', message: 'Idempotency-Key was used with another request', param: 'Idempotency-Key' } };
+    return {
+      ok: false,
+      refusal: { code: 'idempotency_conflict', message: 'Idempotency-Key was used with another request', param: 'Idempotency-Key' },
+    };
   }
 }

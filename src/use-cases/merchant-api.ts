@@ -18,7 +18,9 @@ export interface Caller {
 }
 
 /** `repeated`: the command changed nothing (a safe retry), so no event took `Caller.nonceRider` along. */
-export type Outcome<Value> = { readonly ok: true; readonly value: Value; readonly repeated?: boolean } | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number };
+export type Outcome<Value> =
+  | { readonly ok: true; readonly value: Value; readonly repeated?: boolean }
+  | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number };
 
 /** A create request after validation: amounts in normal form, currency upper case, URLs normalised. */
 export interface CreateSessionInput {

@@ -25,7 +25,12 @@ interface RefundDeps {
 const REFUND_DECIMALS = 6;
 
 /** Reserves a refund. The session's own stream decides what fits, so parallel requests can never exceed what was received. */
-export async function requestRefund(deps: RefundDeps, caller: Caller, input: RefundInput, state: SessionState): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
+export async function requestRefund(
+  deps: RefundDeps,
+  caller: Caller,
+  input: RefundInput,
+  state: SessionState,
+): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
   const money = moneyOf(input, state);
   if (!money.ok) return money;
   const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(input)), deps.newRefundId);
@@ -44,7 +49,12 @@ export async function requestRefund(deps: RefundDeps, caller: Caller, input: Ref
     nowSec: toSec(deps.clock.nowMs()),
   };
   const riders = [caller.nonceRider, reason?.rider].filter((rider): rider is Rider => rider !== undefined);
-  const context = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, riders, ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }) };
+  const context = {
+    correlationId: caller.requestId,
+    actor: `merchant:${caller.merchantId}`,
+    riders,
+    ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+  };
   const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
   return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
 }
@@ -61,7 +71,21 @@ function moneyOf(input: RefundInput, { context }: SessionState): Outcome<{ coin:
   } else if (currency === created.currency && created.rateLock) {
     const converted = convertRoundingDown(units, created.rateLock.rate, REFUND_DECIMALS);
     if (converted > 0n) return { ok: true, value: { coin: created.dueCoin, units: converted } };
-    return { ok: false, refusal: { code: 'invalid_request', message: `${value} ${currency} is less than ${formatAmount(1n)} ${created.dueCoin}`, param: 'amount.value' } };
+    return {
+      ok: false,
+      refusal: {
+        code: 'invalid_request',
+        message: `${value} ${currency} is less than ${formatAmount(1n)} ${created.dueCoin}`,
+        param: 'amount.value',
+      },
+    };
   }
-  return { ok: false, refusal: { code: 'invalid_request', message: `amount.currency must be the coin paid (${created.dueCoin}) or the order's currency (${created.currency})`, param: 'amount.currency' } };
+  return {
+    ok: false,
+    refusal: {
+      code: 'invalid_request',
+      message: `amount.currency must be the coin paid (${created.dueCoin}) or the order's currency (${created.currency})`,
+      param: 'amount.currency',
+    },
+  };
 }

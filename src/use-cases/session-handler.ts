@@ -8,12 +8,21 @@ import type { SessionContext } from '../../state-machines/checkout-session.state
 export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
 
 /** Session events that merchants are told about (specification, "Event types"). */
-export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled', 'RefundCompleted', 'RefundFailed']);
+export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
+  'SessionPaid',
+  'SessionExpired',
+  'SessionFailed',
+  'SessionCancelled',
+  'RefundCompleted',
+  'RefundFailed',
+]);
 
 export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;
 
 /** The one place where sessions are changed. */
-export function createSessionHandler(deps: Omit<ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0], 'aggregate'>): SessionHandler {
+export function createSessionHandler(
+  deps: Omit<ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0], 'aggregate'>,
+): SessionHandler {
   return new CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>({
     ...deps,
     aggregate: { table: sessionTable, decide: decideSession, notifies: NOTIFYING_EVENTS },

@@ -2,11 +2,23 @@ import type { SessionPersonalData } from '../domain/events/session-events.ts';
 import type { RefundId } from '../domain/ids.ts';
 import { formatAmount } from '../domain/money.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
-import { isReversed, pending, received, refundable, refunded, type RefundState, type SessionContext } from '../../state-machines/checkout-session.state.ts';
+import {
+  isReversed,
+  pending,
+  received,
+  refundable,
+  refunded,
+  type RefundState,
+  type SessionContext,
+} from '../../state-machines/checkout-session.state.ts';
 import type { DepositView, PayoutView, RefundView, SessionStatus, SessionView } from './views.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
-export function sessionView(state: SessionState, personal: SessionPersonalData | null, reasons: ReadonlyMap<string, string> = NO_REASONS): SessionView {
+export function sessionView(
+  state: SessionState,
+  personal: SessionPersonalData | null,
+  reasons: ReadonlyMap<string, string> = NO_REASONS,
+): SessionView {
   const { context } = state;
   const created = context.created;
   if (!created || state.value === 'absent') throw new Error('a session without SessionCreated has no view');
@@ -55,21 +67,19 @@ function depositViews(context: SessionContext): DepositView[] {
 /** One refund of the session; `reason` is the merchant's own, opened. */
 export function refundView(context: SessionContext, refund: RefundState, reason: string | null): RefundView {
   const { requested } = refund;
-  const payouts = Object.values(refund.legs).map(
-    (leg): PayoutView => ({
-      legId: leg.leg.legId,
-      network: leg.leg.network,
-      coin: leg.leg.coin,
-      toAddress: leg.leg.toAddress,
-      amount: leg.leg.amount,
-      status: leg.status,
-      txHash: leg.landedTxHash ?? leg.txHashes.at(-1) ?? null,
-      networkFee: leg.networkFee,
-      failureReason: leg.failureReason,
-    }),
-  );
+  const payouts = Object.values(refund.legs).map((leg): PayoutView => ({
+    legId: leg.leg.legId,
+    network: leg.leg.network,
+    coin: leg.leg.coin,
+    toAddress: leg.leg.toAddress,
+    amount: leg.leg.amount,
+    status: leg.status,
+    txHash: leg.landedTxHash ?? leg.txHashes.at(-1) ?? null,
+    networkFee: leg.networkFee,
+    failureReason: leg.failureReason,
+  }));
   return {
-    refundId: requested.refundId as RefundId,
+    refundId: requested.refundId,
     sessionId: context.created!.sessionId,
     orderId: context.created!.orderId,
     coin: requested.coin,

@@ -17,7 +17,11 @@ export interface SessionsDeps extends CreateSessionDeps {
   /** Tells what changed a session; see `PayerApi.onChange`. */
   readonly changes: { on(id: SessionId, listener: () => void): () => void };
   /** Called with every address a new session shows, before the caller learns of it. */
-  readonly onAddressesGiven: (mode: Mode, id: SessionId, addresses: readonly { family: ReturnType<typeof addressFamilyOf>; address: string }[]) => void;
+  readonly onAddressesGiven: (
+    mode: Mode,
+    id: SessionId,
+    addresses: readonly { family: ReturnType<typeof addressFamilyOf>; address: string }[],
+  ) => void;
 }
 
 type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
@@ -34,7 +38,9 @@ export class Sessions implements MerchantApi, PayerApi {
     const created = await createSession(this.#deps, caller, input);
     if (!created.ok) return created;
     const facts = created.value.context.created!;
-    const addresses = new Map(facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]));
+    const addresses = new Map(
+      facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]),
+    );
     this.#deps.onAddressesGiven(facts.mode, facts.sessionId, [...addresses.values()]);
     const view = created.repeated ? await this.#view(created.value) : sessionView(created.value, facts.personal === null ? null : personalOf(input));
     return { ok: true, value: view, repeated: created.repeated ?? false };

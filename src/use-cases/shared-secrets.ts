@@ -21,7 +21,10 @@ export interface SharedSecret {
  * The secrets of a purpose, newest first: generated once for all nodes, kept sealed in the log. Two nodes that start at
  * the same moment agree, since only one append to the stream can be the first.
  */
-export async function sharedSecrets(purpose: string, deps: { store: EventStore; seal: SecretSeal; random: Random; clock: Clock }): Promise<SharedSecret[]> {
+export async function sharedSecrets(
+  purpose: string,
+  deps: { store: EventStore; seal: SecretSeal; random: Random; clock: Clock },
+): Promise<SharedSecret[]> {
   const stream = secretsStream(purpose);
   const context = (version: number): string => `secret|${purpose}|${version}`;
   const recorded = await deps.store.readStream(stream);
@@ -29,8 +32,15 @@ export async function sharedSecrets(purpose: string, deps: { store: EventStore; 
     const facts = recorded.map((event) => (decodeEvent(event).event as SecretGenerated).data);
     return facts.map((fact) => ({ version: fact.secretVersion, bytes: deps.seal.open(fact.sealedSecret, context(fact.secretVersion)) })).reverse();
   }
-  const event: SecretGenerated = { type: 'SecretGenerated', data: { purpose, secretVersion: 1, sealedSecret: deps.seal.seal(deps.random.bytes(32), context(1)) } };
+  const event: SecretGenerated = {
+    type: 'SecretGenerated',
+    data: { purpose, secretVersion: 1, sealedSecret: deps.seal.seal(deps.random.bytes(32), context(1)) },
+  };
   const metadata = { correlationId: deps.random.uuid(), actor: 'system', prev: '' };
-  await deps.store.append({ stream, expected: 'no-stream', events: [encodeEvent({ id: deps.random.uuid(), stream, revision: 0, atMs: deps.clock.nowMs(), event, metadata })] });
+  await deps.store.append({
+    stream,
+    expected: 'no-stream',
+    events: [encodeEvent({ id: deps.random.uuid(), stream, revision: 0, atMs: deps.clock.nowMs(), event, metadata })],
+  });
   return sharedSecrets(purpose, deps);
 }

@@ -22,8 +22,14 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
       return `Not paid: a payment that would have sufficed was seen and lost for good. ${evidence(coverage)}`;
     default: {
       const deposits = Object.values(context.deposits);
-      const what = deposits.length === 0 ? nothing(coverage) : `${has} is final. ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
-      const when = value === 'expired' ? 'Not paid: it expired.' : nowSec > context.expiresAtSec ? 'Not paid: the deadline has passed, the networks are being read up to it.' : 'Not paid yet.';
+      const what =
+        deposits.length === 0 ? nothing(coverage) : `${has} is final. ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
+      const when =
+        value === 'expired'
+          ? 'Not paid: it expired.'
+          : nowSec > context.expiresAtSec
+            ? 'Not paid: the deadline has passed, the networks are being read up to it.'
+            : 'Not paid yet.';
       return `${when} ${what}`;
     }
   }

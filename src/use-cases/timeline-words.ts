@@ -17,17 +17,34 @@ export function describeEvent(event: DomainEvent): { message: string; facts: Fac
     case 'SessionCreated': {
       const { dueAmount, dueCoin, expiresAtSec, paymentOptions, rateLock } = event.data;
       const networks = paymentOptions.map(({ network }) => network).join(', ');
-      return { message: `Session created: ${dueAmount} ${dueCoin} due, payable on ${networks}.`, facts: { due: dueAmount, coin: dueCoin, expires_at: expiresAtSec, rate: rateLock?.rate ?? null } };
+      return {
+        message: `Session created: ${dueAmount} ${dueCoin} due, payable on ${networks}.`,
+        facts: { due: dueAmount, coin: dueCoin, expires_at: expiresAtSec, rate: rateLock?.rate ?? null },
+      };
     }
     case 'DepositDetected': {
       const { amount, coin, network, txHash, logIndex, blockNumber, blockTimeSec, fromAddress, toAddress, kind } = event.data;
-      const facts = { network, tx_hash: txHash, log_index: logIndex, block: blockNumber, block_time: blockTimeSec, from_address: fromAddress, to_address: toAddress, amount, coin, judged: kind };
+      const facts = {
+        network,
+        tx_hash: txHash,
+        log_index: logIndex,
+        block: blockNumber,
+        block_time: blockTimeSec,
+        from_address: fromAddress,
+        to_address: toAddress,
+        amount,
+        coin,
+        judged: kind,
+      };
       return { message: `Transfer of ${amount} ${coin} seen on ${network} in block ${blockNumber}: ${KIND_WORDS[kind]}.`, facts };
     }
     case 'DepositConfirmed': {
       const { depositKey, rule, blockNumber, headNumber } = event.data;
       const how = rule.kind === 'finalized' ? 'the chain calls its block final' : `${rule.confirmations} confirmations`;
-      return { message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).`, facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber } };
+      return {
+        message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).`,
+        facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber },
+      };
     }
     case 'DepositReverted': {
       const { depositKey, reason, afterFinal } = event.data;
@@ -35,33 +52,63 @@ export function describeEvent(event: DomainEvent): { message: string; facts: Fac
       return { message: `${what}${afterFinal ? ' after it had been final' : ''}.`, facts: { deposit: depositKey, reason, after_final: afterFinal } };
     }
     case 'SessionPaid':
-      return { message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had been ended' : ''}.`, facts: { received: event.data.received, excess: event.data.excess, after_expiry: event.data.afterExpiry } };
+      return {
+        message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had been ended' : ''}.`,
+        facts: { received: event.data.received, excess: event.data.excess, after_expiry: event.data.afterExpiry },
+      };
     case 'SessionExpired':
-      return { message: `Expired with ${event.data.received} ${event.data.coin} received; every offered network was read past the deadline or could not be reached in time.`, facts: { received: event.data.received, ...scanned(event.data.scannedToSec) } };
+      return {
+        message: `Expired with ${event.data.received} ${event.data.coin} received; every offered network was read past the deadline or could not be reached in time.`,
+        facts: { received: event.data.received, ...scanned(event.data.scannedToSec) },
+      };
     case 'SessionFailed':
       return { message: 'Failed: a payment that would have sufficed was seen and lost for good.', facts: { received: event.data.received } };
     case 'SessionCancelled':
-      return { message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`, facts: { in_flight: event.data.inFlight } };
+      return {
+        message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
+        facts: { in_flight: event.data.inFlight },
+      };
     case 'RefundRequested':
-      return { message: `Refund of ${event.data.amount} ${event.data.coin} requested and reserved.`, facts: { refund: event.data.refundId, amount: event.data.amount, payouts: event.data.legs.length } };
+      return {
+        message: `Refund of ${event.data.amount} ${event.data.coin} requested and reserved.`,
+        facts: { refund: event.data.refundId, amount: event.data.amount, payouts: event.data.legs.length },
+      };
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
-      return { message: 'Refund payout signed and stored, before it is sent.', facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash } };
+      return {
+        message: 'Refund payout signed and stored, before it is sent.',
+        facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash },
+      };
     case 'RefundPayoutLanded':
-      return { message: `Refund payout is in block ${event.data.blockNumber}.`, facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash, network_fee: event.data.networkFee } };
+      return {
+        message: `Refund payout is in block ${event.data.blockNumber}.`,
+        facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash, network_fee: event.data.networkFee },
+      };
     case 'RefundPayoutReverted':
-      return { message: 'Refund payout left the chain; the same transaction is sent again.', facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash } };
+      return {
+        message: 'Refund payout left the chain; the same transaction is sent again.',
+        facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash },
+      };
     case 'RefundPayoutFailed':
-      return { message: `Refund payout failed: ${event.data.reason}.`, facts: { refund: event.data.refundId, payout: event.data.legId, reason: event.data.reason } };
+      return {
+        message: `Refund payout failed: ${event.data.reason}.`,
+        facts: { refund: event.data.refundId, payout: event.data.legId, reason: event.data.reason },
+      };
     case 'RefundCompleted':
       return { message: `Refund of ${event.data.amount} ${event.data.coin} completed.`, facts: { refund: event.data.refundId } };
     case 'RefundFailed':
-      return { message: `Refund failed: ${event.data.reason}; ${event.data.amountReturned} ${event.data.coin} reached the payer.`, facts: { refund: event.data.refundId, reason: event.data.reason } };
+      return {
+        message: `Refund failed: ${event.data.reason}; ${event.data.amountReturned} ${event.data.coin} reached the payer.`,
+        facts: { refund: event.data.refundId, reason: event.data.reason },
+      };
     case 'DeliveryScheduled':
       return { message: `Webhook ${event.data.eventType} scheduled.`, facts: { event: event.data.notificationId } };
     case 'DeliveryAttempted': {
       const { attempt, status, failure, notificationId, durationMs } = event.data;
-      return { message: `Webhook attempt ${attempt}: ${status === null ? (failure ?? 'no answer') : `answered ${status}`}.`, facts: { event: notificationId, status, failure, duration_ms: durationMs } };
+      return {
+        message: `Webhook attempt ${attempt}: ${status === null ? (failure ?? 'no answer') : `answered ${status}`}.`,
+        facts: { event: notificationId, status, failure, duration_ms: durationMs },
+      };
     }
     case 'DeliverySucceeded':
       return { message: 'Webhook delivered.', facts: { event: event.data.notificationId } };

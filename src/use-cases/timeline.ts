@@ -48,7 +48,9 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
   const created = session[0]?.event;
   if (created?.type !== 'SessionCreated') return null;
   const notifications = session.flatMap(({ metadata }) => (metadata.notificationId === undefined ? [] : [metadata.notificationId as NotificationId]));
-  const deliveries = await Promise.all(notifications.map(async (notification) => (await store.readStream(deliveryStream(notification))).map(decodeEvent)));
+  const deliveries = await Promise.all(
+    notifications.map(async (notification) => (await store.readStream(deliveryStream(notification))).map(decodeEvent)),
+  );
   const events = [...session, ...deliveries.flat()].sort(inOrder);
   const coverage = await coverageOf(store, created.data, nowSec);
   return {
@@ -56,16 +58,23 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
     mode: created.data.mode,
     entries: events.map((stored) => ({ atMs: stored.atMs, type: stored.event.type, ...describeEvent(stored.event) })),
     coverage,
-    conclusion: conclusionOf(session.map(({ event }) => event), coverage, nowSec),
+    conclusion: conclusionOf(
+      session.map(({ event }) => event),
+      coverage,
+      nowSec,
+    ),
   };
 }
 
-const inOrder = (one: StoredEvent<DomainEvent>, other: StoredEvent<DomainEvent>): number => one.atMs - other.atMs || one.stream.localeCompare(other.stream) || one.revision - other.revision;
+const inOrder = (one: StoredEvent<DomainEvent>, other: StoredEvent<DomainEvent>): number =>
+  one.atMs - other.atMs || one.stream.localeCompare(other.stream) || one.revision - other.revision;
 
 async function coverageOf(store: EventStore, created: SessionCreated['data'], nowSec: number): Promise<CoveredRange[]> {
   const networks = [...new Set(created.paymentOptions.map((option) => option.network))];
   const untilSec = Math.min(nowSec, created.expiresAtSec);
-  const ranges = await Promise.all(networks.map((network) => rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec)));
+  const ranges = await Promise.all(
+    networks.map((network) => rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec)),
+  );
   return networks.flatMap((network, index) => mergedRange(network, ranges[index]!) ?? []);
 }
 
@@ -83,7 +92,7 @@ async function rangesBetween(store: EventStore, stream: string, fromSec: number,
     else high = middle;
   }
   const found: RangeScanned['data'][] = [];
-  for (let from = low; found.length < MAX_RANGES; ) {
+  for (let from = low; found.length < MAX_RANGES;) {
     const page = await store.readStream(stream, { from, limit: PAGE });
     for (const record of page) {
       const range = rangeOf(record);

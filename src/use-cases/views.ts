@@ -1,4 +1,12 @@
-import type { DepositFacts, DepositKind, FinalityRule, PaymentOption, RateLock, RefundFailureReason, SessionPersonalData } from '../domain/events/session-events.ts';
+import type {
+  DepositFacts,
+  DepositKind,
+  FinalityRule,
+  PaymentOption,
+  RateLock,
+  RefundFailureReason,
+  SessionPersonalData,
+} from '../domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';

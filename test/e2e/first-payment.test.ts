@@ -28,11 +28,14 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
   let merchant: { id: string; api_key: string; api_secret: string; webhook_secret: string };
 
   const cli = async (...args: string[]): Promise<unknown> => {
-    const { stdout } = await run(join(clone, 'node_modules/.bin/node'), [join(clone, 'bin/quittance.mjs'), ...args, '--json'], { env: { ...process.env, DATA_DIR: sandbox.dataDir } });
+    const { stdout } = await run(join(clone, 'node_modules/.bin/node'), [join(clone, 'bin/quittance.mjs'), ...args, '--json'], {
+      env: { ...process.env, DATA_DIR: sandbox.dataDir },
+    });
     return JSON.parse(stdout);
   };
   const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, merchant, method, path, body);
-  const create = async (orderId: string): Promise<Session> => (await call('POST', '/api/v1/checkout/sessions/create', { amount: '12.50', currency: 'EUR', order_id: orderId })).json as unknown as Session;
+  const create = async (orderId: string): Promise<Session> =>
+    (await call('POST', '/api/v1/checkout/sessions/create', { amount: '12.50', currency: 'EUR', order_id: orderId })).json as unknown as Session;
   const paid = async (id: string): Promise<boolean> => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
   const completions = (id: string) => receiver.received.filter(({ body }) => body.type === 'payment.completed' && body.data.object.session_id === id);
 
@@ -58,7 +61,10 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
     expect(session.target_amount_total).toBe('13.50');
     const page = await browser?.newPage();
     await page?.goto(session.url);
-    if (page) expect((await page.textContent('body'))?.replaceAll(/\s/g, '')).toContain(session.payment_options.find(({ network }) => network === 'ethereum')!.address);
+    if (page)
+      expect((await page.textContent('body'))?.replaceAll(/\s/g, '')).toContain(
+        session.payment_options.find(({ network }) => network === 'ethereum')!.address,
+      );
     await cli('sandbox', 'pay', session.id, '--network', 'ethereum');
     await eventually('the payment', () => paid(session.id));
     await page?.waitForSelector('[data-state="paid"]', { timeout: 15_000 });

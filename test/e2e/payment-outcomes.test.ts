@@ -43,30 +43,43 @@ let hasty: Merchant;
 let orders = 0;
 
 const cli = async (...args: string[]): Promise<unknown> => {
-  const { stdout } = await run(process.execPath, [resolve(repository, 'bin/quittance.mjs'), ...args, '--json'], { env: { ...process.env, DATA_DIR: sandbox.dataDir } });
+  const { stdout } = await run(process.execPath, [resolve(repository, 'bin/quittance.mjs'), ...args, '--json'], {
+    env: { ...process.env, DATA_DIR: sandbox.dataDir },
+  });
   return JSON.parse(stdout);
 };
 const call = (merchant: Merchant, method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, merchant, method, path, body);
 const create = async (merchant: Merchant = patient): Promise<Session> => {
   orders += 1;
-  const { status, json } = await call(merchant, 'POST', '/api/v1/checkout/sessions/create', { amount: '10.00', currency: 'USDT', order_id: `outcome-${orders}` });
+  const { status, json } = await call(merchant, 'POST', '/api/v1/checkout/sessions/create', {
+    amount: '10.00',
+    currency: 'USDT',
+    order_id: `outcome-${orders}`,
+  });
   expect(status).toBe(200);
   return json as unknown as Session;
 };
-const read = async (session: Session, merchant: Merchant = patient): Promise<Session> => (await call(merchant, 'GET', `/api/v1/checkout/sessions/${session.id}`)).json as unknown as Session;
+const read = async (session: Session, merchant: Merchant = patient): Promise<Session> =>
+  (await call(merchant, 'GET', `/api/v1/checkout/sessions/${session.id}`)).json as unknown as Session;
 const pay = async (merchant: Merchant, session: Session, body: Record<string, string>) => {
   const { status, json } = await call(merchant, 'POST', `/v1/sandbox/sessions/${session.id}/pay`, body);
   expect(json.error ?? null).toBeNull();
   expect(status).toBe(200);
 };
 const settled = (session: Session, merchant: Merchant, test: (now: Session) => boolean, timeoutMs = 30_000): Promise<Session> =>
-  eventually(`outcome of ${session.id}`, async () => {
-    const now = await read(session, merchant);
-    return test(now) ? now : null;
-  }, timeoutMs);
+  eventually(
+    `outcome of ${session.id}`,
+    async () => {
+      const now = await read(session, merchant);
+      return test(now) ? now : null;
+    },
+    timeoutMs,
+  );
 const allFinal = (now: Session): boolean => now.deposits.length > 0 && now.deposits.every(({ status }) => status === 'final');
-const told = (session: Session, type: string) => receiver.received.filter(({ body }) => body.type === type && body.data.object.session_id === session.id);
-const conclusion = async (merchant: Merchant, session: Session): Promise<string> => (await call(merchant, 'GET', `/v1/payment/sessions/${session.id}/timeline`)).json.conclusion as string;
+const told = (session: Session, type: string) =>
+  receiver.received.filter(({ body }) => body.type === type && body.data.object.session_id === session.id);
+const conclusion = async (merchant: Merchant, session: Session): Promise<string> =>
+  (await call(merchant, 'GET', `/v1/payment/sessions/${session.id}/timeline`)).json.conclusion as string;
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver();
@@ -103,7 +116,7 @@ describe.concurrent('an outcome of a payment', () => {
     const session = await create();
     await pay(patient, session, { network: 'bsc', case: 'two_payers' });
     const paid = await settled(session, patient, (now) => now.payment_status === 'paid');
-    expect(new Set(paid.deposits.map(({ from_address }) => from_address)).size).toBe(2);
+    expect(new Set(paid.deposits.map((deposit) => deposit.from_address)).size).toBe(2);
   });
 
   it('too much: paid, with the excess', async () => {
@@ -118,7 +131,9 @@ describe.concurrent('an outcome of a payment', () => {
     await pay(hasty, session, { network: 'bsc', amount: '4' });
     const expired = await settled(session, hasty, (now) => now.status === 'expired');
     expect([expired.payment_status, expired.received, expired.refundable]).toEqual(['unpaid', '4.00', '4.00']);
-    const [webhook] = await eventually('payment.expired', async () => (told(session, 'payment.expired').length > 0 ? told(session, 'payment.expired') : null));
+    const [webhook] = await eventually('payment.expired', async () =>
+      told(session, 'payment.expired').length > 0 ? told(session, 'payment.expired') : null,
+    );
     expect(webhook!.body.data.object).toMatchObject({ status: 'expired', amount: '4.00', currency: 'USDT' });
     expect(await conclusion(hasty, session)).toMatch(/^Not paid: it expired\. 4\.00 of 10\.00 USDT is final/);
   });
@@ -133,7 +148,9 @@ describe.concurrent('an outcome of a payment', () => {
   it('nothing at the deadline: expired, and the timeline says what was read by whom', async () => {
     const session = await create(hasty);
     await settled(session, hasty, (now) => now.status === 'expired');
-    await eventually('the evidence', async () => /Nothing else arrived on ethereum in blocks \d+ to \d+, per \S+/.test(await conclusion(hasty, session)));
+    await eventually('the evidence', async () =>
+      /Nothing else arrived on ethereum in blocks \d+ to \d+, per \S+/.test(await conclusion(hasty, session)),
+    );
   });
 
   it('after a cancel: recorded and refundable, never paid', async () => {

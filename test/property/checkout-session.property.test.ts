@@ -17,7 +17,14 @@ const deposit = fc.record({
   late: fc.boolean(),
   payer: fc.constantFrom('0xA', '0xB', null),
 });
-const factsOf = (drawn: { tx: number; network: 'ethereum' | 'bsc' | 'tron'; coin: 'USDT' | 'USDC'; cents: number; late: boolean; payer: string | null }) =>
+const factsOf = (drawn: {
+  tx: number;
+  network: 'ethereum' | 'bsc' | 'tron';
+  coin: 'USDT' | 'USDC';
+  cents: number;
+  late: boolean;
+  payer: string | null;
+}) =>
   depositFacts({
     txHash: `0x${drawn.tx}`,
     network: drawn.network,
@@ -33,13 +40,28 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
   deposit.map((drawn): SessionCommand => {
     const facts = factsOf(drawn);
     const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-    return { type: 'ConfirmDeposit', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 300 }, nowSec: EXPIRES_AT - 1, valuation: null };
+    return {
+      type: 'ConfirmDeposit',
+      data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 300 },
+      nowSec: EXPIRES_AT - 1,
+      valuation: null,
+    };
   }),
-  deposit.map((drawn): SessionCommand => ({ type: 'RevertDeposit', depositKey: factsOf(drawn).depositKey, reason: drawn.late ? 'failed' : 'reorg', headNumber: 300 })),
+  deposit.map((drawn): SessionCommand => ({
+    type: 'RevertDeposit',
+    depositKey: factsOf(drawn).depositKey,
+    reason: drawn.late ? 'failed' : 'reorg',
+    headNumber: 300,
+  })),
   fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'CancelSession', nowSec: EXPIRES_AT + offset })),
   fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'ExpireSession', nowSec: EXPIRES_AT + offset, scannedToSec: {} })),
-  fc.record({ id: fc.integer({ min: 1, max: 5 }), cents: fc.option(fc.integer({ min: 0, max: 1500 })), coin: fc.constantFrom('USDT' as const, 'USDC' as const) }).map(
-    ({ id, cents, coin }): SessionCommand => ({
+  fc
+    .record({
+      id: fc.integer({ min: 1, max: 5 }),
+      cents: fc.option(fc.integer({ min: 0, max: 1500 })),
+      coin: fc.constantFrom('USDT' as const, 'USDC' as const),
+    })
+    .map(({ id, cents, coin }): SessionCommand => ({
       type: 'RequestRefund',
       refundId: `re_${id}` as RefundId,
       coin,
@@ -49,14 +71,18 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
       idempotencyStream: null,
       acknowledgedSender: false,
       nowSec: EXPIRES_AT,
-    }),
-  ),
+    })),
 );
 
-const history = fc.array(command, { maxLength: 40 }).map((commands): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...commands]);
+const history = fc
+  .array(command, { maxLength: 40 })
+  .map((commands): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...commands]);
 
 /** Runs the commands, holding the machine to everything the decider proposes. */
-function run(commands: readonly SessionCommand[], step: (before: SessionState, after: SessionState, events: readonly SessionEvent[]) => void = () => undefined) {
+function run(
+  commands: readonly SessionCommand[],
+  step: (before: SessionState, after: SessionState, events: readonly SessionEvent[]) => void = () => undefined,
+) {
   let state: SessionState = sessionTable.initial;
   const events: SessionEvent[] = [];
   for (const one of commands) {
@@ -123,7 +149,10 @@ describe('the checkout session, over random histories', () => {
       fc.property(history, (commands) => {
         const { events } = run(commands);
         let table: SessionState = sessionTable.initial;
-        let snapshot = checkoutSessionMachine.resolveState({ value: 'absent', context: checkoutSessionMachine.config.context as never }) as AnyMachineSnapshot;
+        let snapshot = checkoutSessionMachine.resolveState({
+          value: 'absent',
+          context: checkoutSessionMachine.config.context as never,
+        }) as AnyMachineSnapshot;
         for (const event of events) {
           expect(snapshot.can(event)).toBe(sessionTable.can(table, event));
           [snapshot] = transition(checkoutSessionMachine as never, snapshot as never, event as never) as unknown as [AnyMachineSnapshot];

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { amountOf, convertRoundingDown, convertRoundingUp, decimalsOf, formatAmount, fromTokenUnits, parseAmount, toTokenUnits } from '../../src/domain/money.ts';
+import {
+  amountOf,
+  convertRoundingDown,
+  convertRoundingUp,
+  decimalsOf,
+  formatAmount,
+  fromTokenUnits,
+  parseAmount,
+  toTokenUnits,
+} from '../../src/domain/money.ts';
 
 const units = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n });
 const decimals = fc.constantFrom(6, 18);
@@ -21,14 +30,44 @@ describe('amounts', () => {
   });
 
   it('read only the normal form', () => {
-    for (const bad of ['1e309', 'NaN', 'Infinity', '-0', '-1', '+5', '0x10', '0b1', '1_000', '.5', '5.', '00.1', '01', '1,5', '１２', '١٢', '', ' 1', '1 ', '1\n', '1.', '1'.repeat(13), `0.${'1'.repeat(19)}`, '9'.repeat(1_000_000)]) {
+    for (const bad of [
+      '1e309',
+      'NaN',
+      'Infinity',
+      '-0',
+      '-1',
+      '+5',
+      '0x10',
+      '0b1',
+      '1_000',
+      '.5',
+      '5.',
+      '00.1',
+      '01',
+      '1,5',
+      '１２',
+      '١٢',
+      '',
+      ' 1',
+      '1 ',
+      '1\n',
+      '1.',
+      '1'.repeat(13),
+      `0.${'1'.repeat(19)}`,
+      '9'.repeat(1_000_000),
+    ]) {
       expect(parseAmount(bad), bad.slice(0, 20)).toBeNull();
     }
     for (const good of ['0', '0.0', '10', '10.5', '999999999999.999999999999999999']) expect(parseAmount(good)).not.toBeNull();
   });
 
   it('read only strings whose value a strict grammar admits', () => {
-    fc.assert(fc.property(fc.string(), (text) => void expect(parseAmount(text) !== null).toBe(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/.test(text) && !text.includes('\n'))));
+    fc.assert(
+      fc.property(
+        fc.string(),
+        (text) => void expect(parseAmount(text) !== null).toBe(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/.test(text) && !text.includes('\n')),
+      ),
+    );
   });
 
   it('show at least the asked decimals', () => {

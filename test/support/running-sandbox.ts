@@ -27,7 +27,9 @@ const STOP_MS = 15_000;
 const repository = resolve(import.meta.dirname, '../..');
 
 /** Runs the README's start command as a user would. The same `dataDir` continues where the last run ended. */
-export async function startRunningSandbox(options: { readonly directory?: string; readonly dataDir?: string; readonly env?: Record<string, string> } = {}): Promise<RunningSandbox> {
+export async function startRunningSandbox(
+  options: { readonly directory?: string; readonly dataDir?: string; readonly env?: Record<string, string> } = {},
+): Promise<RunningSandbox> {
   const directory = options.directory ?? repository;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
   const file = join(dataDir, 'sandbox.json');
@@ -89,13 +91,22 @@ export async function freePort(): Promise<number> {
 
 export interface ApiAnswer {
   readonly status: number;
-  readonly json: Record<string, unknown> & { readonly error?: { readonly code: string; readonly message: string; readonly param?: string; readonly request_id: string } };
+  readonly json: Record<string, unknown> & {
+    readonly error?: { readonly code: string; readonly message: string; readonly param?: string; readonly request_id: string };
+  };
 }
 
 type Keys = Pick<SandboxFacts['merchant'], 'api_key' | 'api_secret'>;
 
 /** A merchant's call as the specification describes it, sharing no code with the service. */
-export async function signedCall(base: string, keys: Keys, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiAnswer> {
+export async function signedCall(
+  base: string,
+  keys: Keys,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<ApiAnswer> {
   const raw = body === undefined ? '' : JSON.stringify(body);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const nonce = randomUUID();

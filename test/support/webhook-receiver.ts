@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net';
 export interface ReceivedWebhook {
   readonly headers: IncomingHttpHeaders;
   readonly raw: Buffer;
-  readonly body: { readonly id: string; readonly type: string; readonly created_at: number; readonly data: { readonly object: Record<string, unknown> } };
+  readonly body: {
+    readonly id: string;
+    readonly type: string;
+    readonly created_at: number;
+    readonly data: { readonly object: Record<string, unknown> };
+  };
 }
 
 export interface WebhookReceiver {
@@ -41,5 +46,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
 /** The specification's signature over the raw bytes, computed here from scratch. */
 export function signatureOf(webhook: ReceivedWebhook, secret: string): string {
   const prefix = Buffer.from(`${webhook.headers['x-service-timestamp'] as string}.${webhook.headers['x-service-nonce'] as string}.`);
-  return createHmac('sha256', secret).update(Buffer.concat([prefix, webhook.raw])).digest('hex');
+  return createHmac('sha256', secret)
+    .update(Buffer.concat([prefix, webhook.raw]))
+    .digest('hex');
 }

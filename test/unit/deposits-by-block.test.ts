@@ -18,15 +18,26 @@ function project(...events: SessionEvent[]): Map<string, Row> {
   });
   return rows;
 }
-const keysOf = (rows: Map<string, Row>, table: string): string[] => [...rows.keys()].filter((key) => key.startsWith(`${table} `)).map((key) => key.slice(table.length + 1));
+const keysOf = (rows: Map<string, Row>, table: string): string[] =>
+  [...rows.keys()].filter((key) => key.startsWith(`${table} `)).map((key) => key.slice(table.length + 1));
 
 const facts = depositFacts({ blockNumber: 100 });
 const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } };
 const confirmed: SessionEvent = {
   type: 'DepositConfirmed',
-  data: { depositKey: facts.depositKey, rule: { kind: 'finalized' }, blockNumber: 103, blockHash: '0xother', blockTimeSec: facts.blockTimeSec, headNumber: 120 },
+  data: {
+    depositKey: facts.depositKey,
+    rule: { kind: 'finalized' },
+    blockNumber: 103,
+    blockHash: '0xother',
+    blockTimeSec: facts.blockTimeSec,
+    headNumber: 120,
+  },
 };
-const reverted: SessionEvent = { type: 'DepositReverted', data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: false, headNumber: 120 } };
+const reverted: SessionEvent = {
+  type: 'DepositReverted',
+  data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: false, headNumber: 120 },
+};
 
 describe('deposits by block', () => {
   it('keeps what was seen and is not settled, whatever its height', () => {

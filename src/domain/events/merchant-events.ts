@@ -46,7 +46,13 @@ export interface WebhookEndpointSet {
 /** `issued`: the new secret signs the additional header. `activated`: it signs the main one and the old is gone. */
 export interface WebhookSecretRotated {
   readonly type: 'WebhookSecretRotated';
-  readonly data: { readonly merchantId: MerchantId; readonly endpointId: string; readonly step: 'issued' | 'activated'; readonly sealedSecret: string | null; readonly activatesAtSec: number | null };
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly endpointId: string;
+    readonly step: 'issued' | 'activated';
+    readonly sealedSecret: string | null;
+    readonly activatesAtSec: number | null;
+  };
 }
 
 export interface WebhookEndpointSuspended {

@@ -39,13 +39,25 @@ export interface RequestAccepted {
 /** `audit`: a signed tree head in C2SP checkpoint form. */
 export interface CheckpointSigned {
   readonly type: 'CheckpointSigned';
-  readonly data: { readonly origin: string; readonly size: number; readonly rootHash: string; readonly checkpoint: string; readonly throughPosition: string };
+  readonly data: {
+    readonly origin: string;
+    readonly size: number;
+    readonly rootHash: string;
+    readonly checkpoint: string;
+    readonly throughPosition: string;
+  };
 }
 
 /** `ledger-periods-<mode>`: a closed month, its figures fixed. */
 export interface PeriodClosed {
   readonly type: 'PeriodClosed';
-  readonly data: { readonly mode: Mode; readonly period: string; readonly throughPosition: string; readonly balances: Readonly<Record<string, string>>; readonly actor: string };
+  readonly data: {
+    readonly mode: Mode;
+    readonly period: string;
+    readonly throughPosition: string;
+    readonly balances: Readonly<Record<string, string>>;
+    readonly actor: string;
+  };
 }
 
 /** `secrets-<purpose>`: a secret all nodes share, generated once, sealed under the master key; old versions are kept. */

@@ -275,7 +275,13 @@ export interface RefundPayoutReverted {
 
 export interface RefundPayoutFailed {
   readonly type: 'RefundPayoutFailed';
-  readonly data: { readonly refundId: RefundId; readonly legId: string; readonly reason: RefundFailureReason; readonly networkFee: string | null; readonly failedAtSec: number };
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly legId: string;
+    readonly reason: RefundFailureReason;
+    readonly networkFee: string | null;
+    readonly failedAtSec: number;
+  };
 }
 
 export type RefundFailureReason =
@@ -290,7 +296,13 @@ export type RefundFailureReason =
 
 export interface RefundCompleted {
   readonly type: 'RefundCompleted';
-  readonly data: { readonly refundId: RefundId; readonly coin: Coin; readonly amount: string; readonly completedAtSec: number; readonly valuation: Valuation | null };
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly coin: Coin;
+    readonly amount: string;
+    readonly completedAtSec: number;
+    readonly valuation: Valuation | null;
+  };
 }
 
 export interface RefundFailed {
