@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { startGuarded } from '../guarded-process.ts';
+import type { GuardedProcess } from '../guarded-process.ts';
 
 /** One transaction as the EVM ran it. */
 export interface EvmOutcome {
@@ -25,9 +25,6 @@ export interface EvmCall {
 
 const START_TIMEOUT_MS = 10_000;
 const RPC_TIMEOUT_MS = 20_000;
-/** Keeps the node tied to this process: the pipe on descriptor 3 closes however this process ends, SIGKILL included. */
-const GUARD =
-  'exec 3<&0; "$@" </dev/null & node=$!; (read -r _ <&3; kill "$node" 2>/dev/null) >/dev/null & watch=$!; wait "$node"; kill "$watch" 2>/dev/null';
 /** Free gas and no mining by itself, so that the facade alone decides what is in which block. */
 const NODE_ARGUMENTS = [
   ...['--host', '127.0.0.1', '--port', '0', '--accounts', '0', '--hardfork', 'cancun', '--order', 'fifo', '--no-mining', '--auto-impersonate'],
@@ -41,22 +38,21 @@ export class EvmRefused extends Error {
 
 /** An anvil of the facade's own: a real EVM in which every account may send. */
 export class EvmNode {
-  readonly #guard: ChildProcess;
+  readonly #process: GuardedProcess;
   readonly #url: string;
   #nextId = 1;
 
-  private constructor(guard: ChildProcess, url: string) {
-    this.#guard = guard;
+  private constructor(process: GuardedProcess, url: string) {
+    this.#process = process;
     this.#url = url;
   }
 
   static async start(binary: string, chainId: number): Promise<EvmNode> {
-    const guard = spawn('sh', ['-c', GUARD, 'sh', binary, ...NODE_ARGUMENTS, '--chain-id', String(chainId)], { stdio: ['pipe', 'pipe', 'ignore'] });
-    guard.stdin.on('error', () => {});
+    const node = startGuarded(binary, [...NODE_ARGUMENTS, '--chain-id', String(chainId)]);
     try {
-      return new EvmNode(guard, `http://${await listeningAddress(guard)}`);
+      return new EvmNode(node, `http://${await listeningAddress(node)}`);
     } catch (error) {
-      guard.stdin.end();
+      await node.end();
       throw error;
     }
   }
@@ -118,10 +114,7 @@ export class EvmNode {
 
   /** Ends the node; resolves when it is gone. */
   async close(): Promise<void> {
-    if (this.#guard.exitCode !== null || this.#guard.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => this.#guard.once('exit', () => resolve()));
-    this.#guard.stdin?.end();
-    await gone;
+    await this.#process.end();
   }
 }
 
@@ -142,21 +135,25 @@ export function intrinsicGas(call: Pick<EvmCall, 'to' | 'data'>): bigint {
   return BigInt(21_000 + 4 * zeros + 16 * (bytes.length - zeros) + creation);
 }
 
-async function listeningAddress(guard: ChildProcess): Promise<string> {
-  const lines = createInterface({ input: guard.stdout! });
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('anvil did not start in time')), START_TIMEOUT_MS);
-    lines.on('line', (line) => {
-      const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      lines.close();
-      guard.stdout!.resume();
-      resolve(address);
-    });
-    guard.once('exit', (code) => {
-      clearTimeout(timer);
-      reject(new Error(`anvil ended with code ${code} before it listened`));
-    });
-  });
+async function listeningAddress(node: GuardedProcess): Promise<string> {
+  const lines = createInterface({ input: node.stdout });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await Promise.race([
+      new Promise<string>((resolve) => {
+        lines.on('line', (line) => {
+          const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+          if (address !== undefined) resolve(address);
+        });
+      }),
+      node.ended.then(() => Promise.reject(new Error('anvil ended before it listened'))),
+      new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`anvil did not listen within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+    lines.close();
+    node.stdout.resume();
+  }
 }
