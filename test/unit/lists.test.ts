@@ -6,14 +6,7 @@ import type { TransactionRow } from '../../projections/transaction-row.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
-import {
-  Lists,
-  type Listing,
-  type PagePagination,
-  type Paging,
-  type SessionFilters,
-  type TransactionFilters,
-} from '../../src/use-cases/lists.ts';
+import { Lists, type Listing, type PagePagination, type Paging, type SessionFilters, type TransactionFilters } from '../../src/use-cases/lists.ts';
 import type { Outcome } from '../../src/use-cases/merchant-api.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
