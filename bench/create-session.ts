@@ -1,7 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { helloRequest, load, signedCreate, type BenchKey, type LoadResult } from './create-session/load.ts';
+import { renderSection, type BenchSection } from './section.ts';
 
 /** A server to measure: a module that announces its port over IPC (see `create-session/announce.ts`). */
 export interface CreateSessionCandidate {
@@ -34,6 +36,7 @@ export const BASELINES: readonly CreateSessionCandidate[] = [
   { name: 'express: same signature check and zod parse, stores nothing', module: server('express-signed'), request: 'create' },
   { name: 'express: hello', module: server('express-hello'), request: 'hello' },
 ];
+const WHOLE_SERVICE: CreateSessionCandidate = { name: 'Quittance, whole and durable', module: server('quittance'), request: 'create' };
 const HTTP_LAYER: CreateSessionCandidate = { name: 'Quittance, HTTP layer over memory', module: server('quittance-http'), request: 'create' };
 
 /** Requests per second and p99 of create-session, candidates alternating round by round; the median of each counts. */
@@ -88,15 +91,18 @@ function rowsOf(candidates: readonly CreateSessionCandidate[], results: readonly
   }));
 }
 
-export function createSessionTable(rows: readonly CreateSessionRow[]): string {
-  const lines = rows.map(
-    (row) => `| ${row.name} | ${Math.round(row.requestsPerSec)} | ${row.p50Ms.toFixed(2)} | ${row.p99Ms.toFixed(2)} | ${row.ratio.toFixed(2)} |`,
-  );
-  return ['| create-session | req/s | p50 ms | p99 ms | ratio |', '|---|---|---|---|---|', ...lines].join('\n');
+/** Durable create-session against a plain express app that does the same checks and stores nothing. */
+export async function benchCreateSession(): Promise<BenchSection> {
+  const candidates = [...BASELINES, WHOLE_SERVICE, HTTP_LAYER];
+  const rows = await measureCreateSession(candidates, { ...DEFAULT_SETTINGS, rounds: Number(process.env.BENCH_ROUNDS ?? DEFAULT_SETTINGS.rounds) });
+  return {
+    title: 'Create payment session',
+    intro: `Signed requests over ${DEFAULT_SETTINGS.connections} kept-alive connections, sent by another process, each with its own nonce and order; the servers take turns in one run and the median of the rounds counts. Quittance answers after its event was synced to disk, with rate limit, nonce persistence, projections, webhooks and metrics on.`,
+    columns: ['server', 'req/s', 'ratio', 'p50 ms', 'p99 ms'],
+    rows: rows.map((row) => [row.name, Math.round(row.requestsPerSec), row.ratio.toFixed(2), row.p50Ms.toFixed(2), row.p99Ms.toFixed(2)]),
+    notes: ['The last row is the HTTP layer alone, over a command side in memory: what is between it and the row above is the durable rest.'],
+    sources: BASELINES.map(({ name, module }) => ({ caption: name, code: readFileSync(module, 'utf8') })),
+  };
 }
 
-if (import.meta.main) {
-  const rounds = Number(process.env.BENCH_ROUNDS ?? DEFAULT_SETTINGS.rounds);
-  const rows = await measureCreateSession([...BASELINES, HTTP_LAYER], { ...DEFAULT_SETTINGS, rounds });
-  process.stdout.write(`${createSessionTable(rows)}\n`);
-}
+if (import.meta.main) process.stdout.write(`${renderSection(await benchCreateSession())}\n`);

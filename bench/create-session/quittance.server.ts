@@ -13,6 +13,7 @@ import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { knownNetwork } from '../../src/domain/known-networks.ts';
 import { merchantStream } from '../../src/domain/streams.ts';
 import { createLogger } from '../../src/ops/logger.ts';
+import { createMetrics } from '../../src/composition/observability.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/sealing.ts';
 import { apiSecretContext, hashOfKey } from '../../src/use-cases/merchants-credentials.ts';
@@ -33,6 +34,7 @@ const service = await startService({
   clock: systemClock,
   random: nodeRandom,
   log,
+  metrics: createMetrics(config, systemClock, log),
   derivers: [derivation.deriver('test', 'evm', xpub)],
   chains: [],
   networks: () => networks,
