@@ -1,5 +1,4 @@
 import type { SessionPersonalData } from '../domain/events/session-events.ts';
-import type { RefundId } from '../domain/ids.ts';
 import { formatAmount } from '../domain/money.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import {
