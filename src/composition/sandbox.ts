@@ -13,6 +13,7 @@ import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
 import type { Logger } from '../ops/logger.ts';
+import type { Metrics } from '../ops/metrics.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
@@ -20,6 +21,7 @@ import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
+import { createMetrics } from './observability.ts';
 import { payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './sandbox-desk.ts';
@@ -50,6 +52,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   rmSync(sandboxFile, { force: true });
   const clock = systemClock;
   const random = nodeRandom;
+  const metrics = createMetrics(config, clock, log);
   const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
   const chains = await startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } });
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
@@ -64,8 +67,9 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     clock,
     random,
     log,
+    metrics,
     derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), derivation.deriver('test', 'tron', watchOnly.tronXpub)],
-    chains: chains.chains.map(readerOf),
+    chains: chains.chains.map((chain) => readerOf(chain, metrics)),
     networks: (mode) => (mode === 'test' ? settings : []),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
@@ -92,8 +96,8 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   };
 }
 
-function readerOf(chain: SandboxChain): Chain {
-  const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl] });
+function readerOf(chain: SandboxChain, metrics: Metrics): Chain {
+  const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl], observer: metrics.chains.rpcObserver(chain.settings.mode) });
   return chain.settings.network === 'tron' ? createTronChain({ settings: chain.settings, pool }) : createEvmChain({ settings: chain.settings, pool });
 }
 

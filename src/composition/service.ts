@@ -31,7 +31,7 @@ import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
-import { startObservability } from './observability.ts';
+import { createMetrics, startObservability } from './observability.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startPayouts, type PayoutParts } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
@@ -45,7 +45,8 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly metrics: Metrics;
+  /** Made before the parts that report to it; absent: made at the start. */
+  readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
   readonly chains: readonly Chain[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
@@ -74,7 +75,8 @@ const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaini
 
 /** Starts the whole service on open storage. Resolves when requests are accepted. */
 export async function startService(parts: ServiceParts): Promise<RunningService> {
-  const { config, storage, clock, random, log, metrics } = parts;
+  const { config, storage, clock, random, log } = parts;
+  const metrics = parts.metrics ?? createMetrics(config, clock, log);
   const { readModel } = storage;
   const startedAtMs = clock.nowMs();
   const store = metrics.store.observe(storage.store);

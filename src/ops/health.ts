@@ -27,6 +27,10 @@ export class HealthChecks {
     this.#starting = false;
   }
 
+  get hasStarted(): boolean {
+    return !this.#starting;
+  }
+
   /** Load balancers shall send nothing new. */
   stopping(): void {
     this.#stopping = true;

@@ -2,19 +2,112 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger };
 
+/** Told of every line from `warn` upwards, with its constant message alone. */
+export type LogListener = (line: { readonly level: string; readonly message: string; readonly atMs: number }) => void;
+
+const WARN = 40;
+/** Names that carry a secret or say something of a person, wherever they stand in a line. */
+const SECRET_NAMES = [
+  'authorization',
+  'api_key',
+  'apiKey',
+  'api_secret',
+  'apiSecret',
+  'webhook_secret',
+  'webhookSecret',
+  'secret',
+  'signature',
+  'mnemonic',
+  'master_key',
+  'masterKey',
+  'privateKey',
+  'private_key',
+  'password',
+  'token',
+  'headers',
+  'body',
+  'metadata',
+  'description',
+  'line_items',
+  'lineItems',
+  'email',
+  'success_url',
+  'cancel_url',
+];
+/** Shapes of secrets in free text, such as the message of an error: API keys, secrets, extended private keys, credentials in URLs. */
+const SECRET_SHAPES: readonly [RegExp, string][] = [
+  [/\b((?:sks?|whs)_(?:test|live)_)[A-Za-z0-9_-]{6,}/g, '$1[redacted]'],
+  [/\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20,}/g, '[redacted]'],
+  [/(\bBearer\s+)\S+/gi, '$1[redacted]'],
+  [/(https?:\/\/)[^\s/@"']+@/g, '$1[redacted]@'],
+  [/(https?:\/\/[^\s/"'?]+)[^\s"'),;]*/g, '$1/…'],
+];
+
+const listeners = new WeakMap<object, LogListener[]>();
+
+/** Calls the listener for every line of this logger from `warn` upwards. */
+export function onLogLine(log: object, listener: LogListener): void {
+  listeners.get(log)?.push(listener);
+}
+
 /**
- * JSON logs on standard output. Anything that could carry a secret or a person's data is replaced by its name alone, by
- * construction: whole headers and bodies are never given to the logger.
+ * JSON logs on standard output. Anything that could carry a secret or a person's data is replaced, by construction:
+ * whole headers and bodies are never given to the logger, fields with such names are censored, and the text of errors is
+ * freed of what looks like a secret and of the paths of URLs.
  */
-export function createLogger(level: string): Logger {
-  return pino({
+export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
+  const own: LogListener[] = [];
+  const options = {
     level,
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    redact: {
-      paths: ['authorization', 'api_key', 'api_secret', 'webhook_secret', 'secret', 'mnemonic', 'master_key', 'password', 'token'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
-      censor: '[redacted]',
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    serializers: { err: plainError, error: plainError },
+    hooks: {
+      logMethod(this: Logger, args: Parameters<Logger['info']>, method: (...given: Parameters<Logger['info']>) => void, lineLevel: number) {
+        if (lineLevel >= WARN && own.length > 0) {
+          const line = { level: pino.levels.labels[lineLevel] ?? String(lineLevel), message: messageOf(args), atMs: Date.now() };
+          for (const listener of own) listener(line);
+        }
+        method.apply(this, args);
+      },
     },
-  });
+  };
+  const log = destination ? pino(options, destination) : pino(options);
+  listeners.set(log, own);
+  return log;
+}
+
+const messageOf = (args: readonly unknown[]): string => {
+  const message = typeof args[0] === 'string' ? args[0] : args[1];
+  return typeof message === 'string' ? withoutSecrets(message) : '';
+};
+
+/** The text with everything that looks like a secret replaced, and URLs cut to their host: keys of providers live in paths. */
+export function withoutSecrets(text: string): string {
+  return SECRET_SHAPES.reduce((clean, [shape, instead]) => clean.replace(shape, instead), text);
+}
+
+interface PlainError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string | number;
+  readonly cause?: PlainError | string;
+}
+
+const MAX_CAUSES = 4;
+
+/** Name, message, stack and causes alone: the fields that libraries hang on errors hold requests, and so secrets. */
+export function plainError(error: unknown, depth = 0): PlainError | string {
+  if (!(error instanceof Error)) return withoutSecrets(String(error)).slice(0, 500);
+  const { code } = error as { code?: unknown };
+  return {
+    type: error.name,
+    message: withoutSecrets(error.message),
+    ...(error.stack !== undefined && { stack: withoutSecrets(error.stack) }),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+    ...(error.cause !== undefined && depth < MAX_CAUSES && { cause: plainError(error.cause, depth + 1) }),
+  };
 }

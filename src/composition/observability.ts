@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import type { HealthChecks, HealthFact } from '../ops/health.ts';
+import { onLogLine, type Logger } from '../ops/logger.ts';
+import { Metrics } from '../ops/metrics.ts';
+import { reportAddresses, reportRates, type RateProviderStatus } from '../ops/metrics-parts.ts';
+import type { WebhookStats } from '../ops/metrics-webhooks.ts';
+import { MoneyFollower } from '../ops/money-follower.ts';
+import { chainFacts, projectionFacts, rateFacts, webhookFacts } from '../ops/service-health.ts';
+import { StatusBoard } from '../ops/status-board.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { AddressStock } from '../runtime/address-pool.ts';
+import type { ProjectionStatus } from '../runtime/projection-runner.ts';
+import type { Core } from './core.ts';
+import type { WatchedNetwork } from './chains.ts';
+
+const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
+/** The figures of this process, from its first moment on. */
+export function createMetrics(config: Config, clock: Clock, log: Logger): Metrics {
+  const metrics = new Metrics({ clock, version: PACKAGE.version, dataDir: config.DATA_DIR });
+  onLogLine(log, ({ level }) => metrics.logLines.inc({ level }));
+  return metrics;
+}
+
+export interface ObservedParts {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly health: HealthChecks;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly core: Core;
+  readonly watched: readonly WatchedNetwork[];
+  readonly projections: { status(): readonly ProjectionStatus[] };
+  readonly rates: { status(): readonly RateProviderStatus[] };
+  readonly addresses: { stocks(): readonly AddressStock[] };
+  readonly webhooks: () => WebhookStats;
+  readonly startedAtMs: number;
+}
+
+export interface Observability {
+  readonly board: StatusBoard;
+  close(): Promise<void>;
+}
+
+/** Connects the running parts with the figures, the health checks and the status page. */
+export function startObservability(parts: ObservedParts): Observability {
+  const { config, metrics, health, clock, log, core, watched } = parts;
+  const { registry } = metrics;
+  const merchants = () =>
+    core.directory.merchantIds().flatMap((merchantId) => {
+      const settings = core.directory.settings(merchantId);
+      return settings ? [{ merchantId, mode: settings.mode }] : [];
+    });
+  const follower = new MoneyFollower({
+    store: parts.store,
+    readModel: parts.readModel,
+    money: metrics.money,
+    webhooks: metrics.webhooks,
+    merchants,
+    sinceMs: parts.startedAtMs,
+    onError: (error) => log.warn({ err: error }, 'the money figures missed an event'),
+  });
+  for (const network of watched) {
+    metrics.chains.add(network);
+    metrics.money.addNetwork(network.settings.mode, network.settings.network);
+  }
+  const queue = {
+    pending: () => follower.pendingDeliveries(),
+    oldestPendingAtMs: () => follower.oldestPendingAtMs(),
+    suspendedEndpoints: () => merchants().filter(({ merchantId }) => core.directory.endpointOf(merchantId)?.suspended === true).length,
+  };
+  metrics.projections.add(registry, parts.projections);
+  metrics.money.addUnderWay(registry, follower, clock);
+  metrics.webhooks.add(registry, parts.webhooks, queue, clock);
+  reportRates(registry, () => parts.rates.status(), config.RATE_MAX_AGE_SECONDS);
+  reportAddresses(registry, () => parts.addresses.stocks());
+  health.add(() => chainFacts(watched, clock.nowMs()));
+  health.add(() => projectionFacts(parts.projections.status()));
+  health.add(() => rateFacts(parts.rates.status(), config.RATE_MAX_AGE_SECONDS));
+  health.add(() => webhookFacts(queue, clock.nowMs()));
+  health.add(() => addressFacts(parts.addresses.stocks()));
+  metrics.addHealth(health);
+  const board = new StatusBoard({
+    health,
+    clock,
+    version: PACKAGE.version,
+    startedAtMs: parts.startedAtMs,
+    watched,
+    follower,
+    queue,
+    projections: parts.projections,
+    webhooks: parts.webhooks,
+  });
+  onLogLine(log, (line) => board.logged(line));
+  const started = follower.start().catch((error: unknown) => log.warn({ err: error }, 'the money figures could not be started'));
+  return {
+    board,
+    close: async () => {
+      await follower.close();
+      await started;
+    },
+  };
+}
+
+function addressFacts(stocks: readonly AddressStock[]): HealthFact[] {
+  return stocks.map(({ mode, family, available, target, exhausted }) => {
+    const state = available === 0 || exhausted ? 'degraded' : 'ok';
+    return { name: `addresses:${mode}:${family}`, state, detail: exhausted ? 'the exported pool has run out' : `${available} of ${target} ready` };
+  });
+}

@@ -1,0 +1,52 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { AuthenticationFault } from '../http/authentication.ts';
+import type { HttpObserver } from '../http/endpoint.ts';
+
+const FAULTS: readonly AuthenticationFault[] = ['header_missing', 'header_malformed', 'timestamp', 'unknown_key', 'signature', 'nonce_used'];
+const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Rate, errors and duration of every route, and why callers were not believed. */
+export class HttpMetrics implements HttpObserver {
+  readonly #requests: Counter<'operation' | 'status'>;
+  readonly #duration: Histogram<'operation'>;
+  readonly #failures: Counter<'fault'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#requests = new Counter({
+      name: 'quittance_http_requests_total',
+      help: 'Answers by operation and HTTP status.',
+      labelNames: ['operation', 'status'],
+      registers,
+    });
+    this.#duration = new Histogram({
+      name: 'quittance_http_request_duration_seconds',
+      help: 'From the first byte of the request to the answer, by operation.',
+      labelNames: ['operation'],
+      buckets: BUCKETS_SEC,
+      registers,
+    });
+    this.#failures = new Counter({
+      name: 'quittance_authentication_failures_total',
+      help: 'Requests that were not believed, by the check that failed.',
+      labelNames: ['fault'],
+      registers,
+    });
+    // A counter that appears with its first failure hides that failure from increase().
+    for (const fault of FAULTS) this.#failures.inc({ fault }, 0);
+  }
+
+  requestEnded(operation: string, _method: string, status: number, durationSec: number): void {
+    this.#requests.inc({ operation, status });
+    this.#duration.observe({ operation }, durationSec);
+  }
+
+  /** A response that stays open on purpose: its length says nothing about speed. */
+  streamEnded(operation: string, status: number): void {
+    this.#requests.inc({ operation, status });
+  }
+
+  authenticationFailed(fault: AuthenticationFault): void {
+    this.#failures.inc({ fault });
+  }
+}

@@ -1,0 +1,125 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import type { AddressStock } from '../runtime/address-pool.ts';
+
+/** A provider of rates as it stands. */
+export interface RateProviderStatus {
+  readonly provider: string;
+  /** Null before the first answer. */
+  readonly ageMs: number | null;
+  readonly breaker: 'closed' | 'open';
+}
+
+/** One balance of the operator's own wallet; `gas` pays fees, `coin` pays refunds. */
+export interface TreasuryBalance {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly kind: 'coin' | 'gas';
+  /** Such as USDT or ETH. */
+  readonly coin: string;
+  /** Units of the coin; only for eyes and alarms, so a float will do. */
+  readonly amount: number;
+}
+
+/** What the books say of themselves. */
+export interface LedgerState {
+  /** Debits less credits by mode and coin, in units: anything but zero is an alarm. */
+  imbalances(): readonly { readonly mode: Mode; readonly coin: string; readonly amount: number }[];
+  /** Rows that differ from a replay, by projection, as last compared. */
+  projectionDrift(): readonly { readonly projection: string; readonly rows: number }[];
+  /** Unix seconds of the newest signed checkpoint; null when there is none. */
+  checkpointAtSec(): number | null;
+}
+
+export function reportRates(registry: Registry, status: () => readonly RateProviderStatus[], maxAgeSec: number): void {
+  const registers = [registry];
+  const labelNames = ['provider'] as const;
+  new Gauge({
+    name: 'quittance_rate_quote_age_seconds',
+    help: "Age of a rate provider's newest quotes.",
+    labelNames,
+    registers,
+    collect() {
+      for (const { provider, ageMs } of status()) if (ageMs !== null) this.set({ provider }, ageMs / 1000);
+    },
+  });
+  new Gauge({
+    name: 'quittance_rate_provider_up',
+    help: '1 while a rate provider answers, 0 while it is left alone after failures.',
+    labelNames,
+    registers,
+    collect() {
+      for (const { provider, breaker } of status()) this.set({ provider }, breaker === 'closed' ? 1 : 0);
+    },
+  });
+  new Gauge({ name: 'quittance_rate_quote_max_age_seconds', help: 'Older quotes are not used.', registers }).set(maxAgeSec);
+}
+
+export function reportAddresses(registry: Registry, stocks: () => readonly AddressStock[]): void {
+  const gauge = (name: string, help: string, of: (stock: AddressStock) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['mode', 'family'],
+      registers: [registry],
+      collect() {
+        for (const stock of stocks()) this.set({ mode: stock.mode, family: stock.family }, of(stock));
+      },
+    });
+  };
+  gauge('quittance_address_stock', 'Collection addresses ready to be given out.', ({ available }) => available);
+  gauge('quittance_address_stock_target', 'Collection addresses that are kept ready.', ({ target }) => target);
+  gauge('quittance_address_pool_exhausted', '1 when an exported pool of addresses has run out.', ({ exhausted }) => (exhausted ? 1 : 0));
+}
+
+/** Balances are read elsewhere at their own pace; this only shows what was read last. */
+export function reportTreasury(registry: Registry, balances: () => readonly TreasuryBalance[]): void {
+  const report = (kind: TreasuryBalance['kind'], name: string, help: string): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['mode', 'network', 'coin'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const balance of balances()) {
+          if (balance.kind === kind) this.set({ mode: balance.mode, network: balance.network, coin: balance.coin }, balance.amount);
+        }
+      },
+    });
+  };
+  report('coin', 'quittance_treasury_balance_coins', 'What the treasury holds to pay refunds from, in units of the coin.');
+  report('gas', 'quittance_treasury_gas_coins', "What the treasury holds to pay network fees from, in units of the network's own coin.");
+}
+
+export function reportLedger(registry: Registry, ledger: LedgerState, nowSec: () => number): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'quittance_ledger_imbalance_coins',
+    help: 'Debits less credits: anything but zero is an alarm.',
+    labelNames: ['mode', 'coin'],
+    registers,
+    collect() {
+      for (const { mode, coin, amount } of ledger.imbalances()) this.set({ mode, coin }, amount);
+    },
+  });
+  new Gauge({
+    name: 'quittance_projection_drift_rows',
+    help: 'Rows of a projection that differ from a replay of the ledger, as last compared.',
+    labelNames: ['projection'],
+    registers,
+    collect() {
+      for (const { projection, rows } of ledger.projectionDrift()) this.set({ projection }, rows);
+    },
+  });
+  new Gauge({
+    name: 'quittance_audit_checkpoint_age_seconds',
+    help: 'Age of the newest signed checkpoint of the ledger.',
+    registers,
+    collect() {
+      const atSec = ledger.checkpointAtSec();
+      if (atSec !== null) this.set(Math.max(0, nowSec() - atSec));
+    },
+  });
+}

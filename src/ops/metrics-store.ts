@@ -1,0 +1,113 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Clock } from '../ports/clock.ts';
+import type { AppendRequest, AppendResult, EventStore, SubscribeOptions, Subscription } from '../ports/event-store.ts';
+
+const APPEND_BUCKETS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const EVENT_BUCKETS = [1, 2, 3, 5, 10, 25, 50, 100];
+
+interface Followed {
+  readonly subscription: Subscription;
+  lastAtMs: number;
+}
+
+/** What the ledger is asked and how quickly it answers; who follows it and how far behind. */
+export class StoreMetrics {
+  readonly #append: Histogram;
+  readonly #appendEvents: Histogram;
+  readonly #appends: Counter<'result'>;
+  readonly #subscriptions = new Map<string, Followed>();
+  readonly #clock: Clock;
+
+  constructor(registry: Registry, clock: Clock) {
+    this.#clock = clock;
+    const registers = [registry];
+    this.#append = new Histogram({
+      name: 'quittance_store_append_duration_seconds',
+      help: 'From an append to its durable answer.',
+      buckets: APPEND_BUCKETS_SEC,
+      registers,
+    });
+    this.#appendEvents = new Histogram({ name: 'quittance_store_append_events', help: 'Events of one append.', buckets: EVENT_BUCKETS, registers });
+    this.#appends = new Counter({ name: 'quittance_store_appends_total', help: 'Appends by result.', labelNames: ['result'], registers });
+    for (const result of ['ok', 'conflict', 'error']) this.#appends.inc({ result }, 0);
+    this.#registerLag(registers);
+  }
+
+  /** The same store, seen at work. */
+  observe(store: EventStore): EventStore {
+    return {
+      append: (request) => this.#timed(store, request),
+      readStream: (stream, options) => store.readStream(stream, options),
+      lastOfStream: (stream) => store.lastOfStream(stream),
+      readAll: (options) => store.readAll(options),
+      subscribe: (options) => this.#followed(store, options),
+      head: () => store.head(),
+      close: () => store.close(),
+    };
+  }
+
+  async #timed(store: EventStore, request: AppendRequest): Promise<AppendResult> {
+    const startedMs = performance.now();
+    try {
+      const result = await store.append(request);
+      this.#append.observe((performance.now() - startedMs) / 1000);
+      this.#appendEvents.observe(request.events.length);
+      this.#appends.inc({ result: result.ok ? 'ok' : 'conflict' });
+      return result;
+    } catch (error) {
+      this.#appends.inc({ result: 'error' });
+      throw error;
+    }
+  }
+
+  #followed(store: EventStore, options: SubscribeOptions): Subscription {
+    const subscription = store.subscribe({
+      ...options,
+      onEvents: async (events) => {
+        await options.onEvents(events);
+        const followed = this.#subscriptions.get(options.name);
+        if (followed) followed.lastAtMs = events.at(-1)!.atMs;
+      },
+    });
+    this.#subscriptions.set(options.name, { subscription, lastAtMs: 0 });
+    return {
+      get position() {
+        return subscription.position;
+      },
+      get lag() {
+        return subscription.lag;
+      },
+      reached: (position) => subscription.reached(position),
+      close: () => {
+        if (this.#subscriptions.get(options.name)?.subscription === subscription) this.#subscriptions.delete(options.name);
+        return subscription.close();
+      },
+    };
+  }
+
+  #registerLag(registers: Registry[]): void {
+    const subscriptions = this.#subscriptions;
+    const clock = this.#clock;
+    const gauge = (name: string, help: string, of: (followed: Followed) => number): void => {
+      new Gauge({
+        name,
+        help,
+        labelNames: ['subscription'],
+        registers,
+        collect() {
+          this.reset();
+          // Projections name their subscriptions by number and have lags of their own.
+          for (const [subscription, followed] of subscriptions) if (!subscription.startsWith('projections')) this.set({ subscription }, of(followed));
+        },
+      });
+    };
+    gauge(
+      'quittance_subscription_lag_events',
+      'Committed events that a follower of the ledger has not handled.',
+      ({ subscription }) => subscription.lag,
+    );
+    gauge('quittance_subscription_lag_seconds', 'Age of the last handled event while others wait; 0 when none do.', ({ subscription, lastAtMs }) =>
+      subscription.lag === 0 || lastAtMs === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000,
+    );
+  }
+}

@@ -1,0 +1,288 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { StoredEvent } from '../domain/events/envelope.ts';
+import type { SessionCreated, SessionEvent } from '../domain/events/session-events.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import { sessionOfStream } from '../domain/streams.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { decodeEvent } from '../runtime/codec.ts';
+import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
+import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
+import { deliveryList, DELIVERIES_TABLE, type DeliveryRow } from '../../projections/webhook-deliveries.projection.ts';
+import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
+import type { WebhookMetrics } from './metrics-webhooks.ts';
+
+interface OpenSession {
+  readonly mode: Mode;
+  readonly status: 'open' | 'processing';
+  readonly lastDeposit: { readonly network: Network; readonly blockTimeSec: number } | null;
+}
+
+interface OpenRefund {
+  readonly mode: Mode;
+  readonly status: 'PENDING' | 'PROCESSING';
+  readonly requestedAtSec: number;
+}
+
+/** The newest payment, for people. */
+export interface LastPayment {
+  readonly atSec: number;
+  readonly mode: Mode;
+  readonly network: Network | null;
+  readonly coin: string;
+  readonly amount: string;
+}
+
+export interface MoneyFollowerDeps {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly money: MoneyMetrics;
+  readonly webhooks: WebhookMetrics;
+  readonly merchants: () => readonly { readonly merchantId: MerchantId; readonly mode: Mode }[];
+  /** Events from this moment on are counted; older ones only say what is under way. */
+  readonly sinceMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+const PAGE = 1_000;
+const MAX_ENDED = 50_000;
+/** How many deliveries of one merchant that waited at the start are looked at. */
+const MAX_PENDING = 20_000;
+const SETTLED = { DeliverySucceeded: 'delivered', DeliveryExhausted: 'exhausted', DeliveryRejected: 'rejected', DeliveryBlocked: 'blocked' } as const;
+
+/** Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by that. */
+export class MoneyFollower implements MoneyUnderWay {
+  readonly #deps: MoneyFollowerDeps;
+  readonly #sessions = new Map<SessionId, OpenSession>();
+  readonly #refunds = new Map<string, OpenRefund>();
+  readonly #deliveries = new Map<string, number>();
+  /** Modes of sessions that ended: money may still come, and go. */
+  readonly #ended = new Map<SessionId, Mode>();
+  #subscription: Subscription | null = null;
+  #closed = false;
+  lastPayment: LastPayment | null = null;
+
+  constructor(deps: MoneyFollowerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves once what was under way at the start is known; events are followed from then on. */
+  async start(): Promise<void> {
+    const { store, readModel } = this.#deps;
+    // Checkpoint first: rows that are newer than it are met again as events, which is harmless.
+    const after = await readModel.checkpoint('session-view@1');
+    await this.#restoreSessions();
+    await this.#restoreRefunds();
+    for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
+    if (this.#closed) return;
+    this.#subscription = store.subscribe({
+      name: 'money-figures',
+      after,
+      streamPrefixes: ['session-', 'delivery-'],
+      onEvents: async (events) => {
+        for (const event of events) await this.#take(event);
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#subscription?.close();
+  }
+
+  openSessions(): Iterable<OpenSession> {
+    return this.#sessions.values();
+  }
+
+  openRefunds(): Iterable<OpenRefund> {
+    return this.#refunds.values();
+  }
+
+  pendingDeliveries(): number {
+    return this.#deliveries.size;
+  }
+
+  oldestPendingAtMs(): number | null {
+    let oldest: number | null = null;
+    for (const atMs of this.#deliveries.values()) if (oldest === null || atMs < oldest) oldest = atMs;
+    return oldest;
+  }
+
+  async #restoreSessions(): Promise<void> {
+    const { readModel } = this.#deps;
+    for await (const page of this.#pages(DUE_SESSIONS_TABLE)) {
+      const ids = page.map(({ row }) => row.sessionId as string);
+      for (const row of (await readModel.getMany(SESSIONS_TABLE, ids)) as (SessionRow | null)[]) {
+        if (row?.status === 'open' || row?.status === 'processing')
+          this.#sessions.set(row.sessionId, { mode: row.mode, status: row.status, lastDeposit: null });
+      }
+    }
+  }
+
+  async #restoreRefunds(): Promise<void> {
+    for await (const page of this.#pages(REFUNDS_TABLE)) {
+      for (const { row } of page) {
+        const { refundId, mode, status, createdSec } = row as unknown as RefundRow;
+        if (status === 'PENDING' || status === 'PROCESSING') this.#refunds.set(refundId, { mode, status, requestedAtSec: createdSec });
+      }
+    }
+  }
+
+  async #restoreDeliveries(owner: { readonly merchantId: MerchantId; readonly mode: Mode }): Promise<void> {
+    const { readModel } = this.#deps;
+    const list = deliveryList(owner, { status: 'pending' });
+    for (let before: number | null = null, seen = 0; seen < MAX_PENDING;) {
+      const members = await readModel.before(list, { before, limit: PAGE });
+      const rows = (await readModel.getMany(
+        DELIVERIES_TABLE,
+        members.map(({ member }) => member),
+      )) as (DeliveryRow | null)[];
+      for (const row of rows) if (row?.status === 'pending') this.#deliveries.set(row.notificationId, row.createdSec * 1000);
+      if (members.length < PAGE) return;
+      seen += members.length;
+      before = members.at(-1)!.order;
+    }
+  }
+
+  async *#pages(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>> {
+    for (let afterKey: string | undefined; ;) {
+      const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
+      yield page;
+      if (page.length < PAGE) return;
+      afterKey = page.at(-1)!.key;
+      await breathe();
+    }
+  }
+
+  /** A figure that cannot be kept must not hold up the others. */
+  async #take(recorded: RecordedEvent): Promise<void> {
+    try {
+      const isNew = recorded.atMs >= this.#deps.sinceMs;
+      if (recorded.stream.startsWith('delivery-')) this.#takeDelivery(recorded, isNew);
+      else await this.#takeSession(decodeEvent(recorded), isNew);
+    } catch (error) {
+      this.#deps.money.followFailures.inc();
+      this.#deps.onError(error);
+    }
+  }
+
+  #takeDelivery({ stream, type, atMs }: RecordedEvent, isNew: boolean): void {
+    const id = stream.slice('delivery-'.length);
+    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#deliveries.set(id, atMs);
+    if (!(type in SETTLED)) return;
+    this.#deliveries.delete(id);
+    if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
+  }
+
+  async #takeSession(stored: StoredEvent<DomainEvent>, isNew: boolean): Promise<void> {
+    const id = sessionOfStream(stored.stream);
+    if (id === null) return;
+    const event = stored.event as SessionEvent;
+    if (event.type === 'SessionCreated') return this.#created(event.data, isNew);
+    const mode = this.#sessions.get(id)?.mode ?? this.#ended.get(id) ?? (await this.#modeOf(id));
+    if (mode === null) return;
+    if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
+    else if ('refundId' in event.data) this.#tookRefund(mode, event, stored.atMs, isNew);
+    else this.#sessionEnded(id, mode, event, stored.atMs, isNew);
+  }
+
+  #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
+    if (this.#ended.has(sessionId)) return;
+    this.#sessions.set(sessionId, { mode, status: 'open', lastDeposit: null });
+    if (!isNew) return;
+    const { money } = this.#deps;
+    money.sessions.inc({ mode, outcome: 'created' });
+    const used = (rateLock?.quotes ?? []).flatMap((quote) => (quote.used && quote.rate !== null ? [Number(quote.rate)] : []));
+    const lowest = Math.min(...used);
+    if (used.length > 0 && lowest > 0) money.rateSpread.set({ currency, coin: dueCoin }, Math.max(...used) / lowest - 1);
+  }
+
+  #tookDeposit(id: SessionId, mode: Mode, event: SessionEvent, isNew: boolean): void {
+    const { money } = this.#deps;
+    const session = this.#sessions.get(id);
+    switch (event.type) {
+      case 'DepositDetected': {
+        const { network, kind } = event.data;
+        if (session && kind === 'on_time') this.#sessions.set(id, { ...session, status: 'processing' });
+        if (!isNew) return;
+        money.deposits.inc({ mode, network, outcome: 'detected' });
+        money.depositKinds.inc({ mode, network, kind });
+        return;
+      }
+      case 'DepositConfirmed': {
+        const network = networkOf(event.data.depositKey);
+        if (session) this.#sessions.set(id, { ...session, lastDeposit: { network, blockTimeSec: event.data.blockTimeSec } });
+        if (isNew) money.deposits.inc({ mode, network, outcome: 'final' });
+        return;
+      }
+      case 'DepositReverted':
+        if (session) this.#sessions.set(id, { ...session, status: 'open' });
+        if (isNew)
+          money.deposits.inc({
+            mode,
+            network: networkOf(event.data.depositKey),
+            outcome: event.data.afterFinal ? 'reverted_after_final' : 'reverted',
+          });
+        return;
+      default:
+    }
+  }
+
+  #tookRefund(mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+    const { money } = this.#deps;
+    switch (event.type) {
+      case 'RefundRequested':
+        this.#refunds.set(event.data.refundId, { mode, status: 'PENDING', requestedAtSec: event.data.requestedAtSec });
+        if (isNew) money.refunds.inc({ mode, outcome: 'requested' });
+        return;
+      case 'RefundPayoutSigned': {
+        const refund = this.#refunds.get(event.data.refundId);
+        if (refund) this.#refunds.set(event.data.refundId, { ...refund, status: 'PROCESSING' });
+        return;
+      }
+      case 'RefundCompleted':
+      case 'RefundFailed': {
+        const refund = this.#refunds.get(event.data.refundId);
+        this.#refunds.delete(event.data.refundId);
+        if (!isNew) return;
+        money.refunds.inc({ mode, outcome: event.type === 'RefundCompleted' ? 'completed' : 'failed' });
+        if (refund) money.refundDuration.observe({ mode }, Math.max(0, atMs / 1000 - refund.requestedAtSec));
+        return;
+      }
+      default:
+    }
+  }
+
+  #sessionEnded(id: SessionId, mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+    const { money } = this.#deps;
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    this.#ended.set(id, mode);
+    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.keys().next().value!);
+    if (event.type === 'SessionPaid') {
+      const { coin, received, paidAtSec } = event.data;
+      if (paidAtSec >= (this.lastPayment?.atSec ?? 0)) {
+        this.lastPayment = { atSec: paidAtSec, mode, network: session?.lastDeposit?.network ?? null, coin, amount: received };
+        money.lastPaid.set({ mode }, paidAtSec);
+      }
+      if (!isNew) return;
+      money.sessions.inc({ mode, outcome: 'paid' });
+      money.received.inc({ mode, coin }, Number(received));
+      const deposit = session?.lastDeposit;
+      if (deposit) money.blockToPaid.observe({ mode, network: deposit.network }, Math.max(0, atMs / 1000 - deposit.blockTimeSec));
+    } else if (isNew && event.type === 'SessionExpired') money.sessions.inc({ mode, outcome: 'expired' });
+    else if (isNew && event.type === 'SessionFailed') money.sessions.inc({ mode, outcome: 'failed' });
+    else if (isNew && event.type === 'SessionCancelled') money.sessions.inc({ mode, outcome: 'cancelled' });
+  }
+
+  async #modeOf(id: SessionId): Promise<Mode | null> {
+    const row = (await this.#deps.readModel.get(SESSIONS_TABLE, id)) as SessionRow | null;
+    if (row) this.#ended.set(id, row.mode);
+    return row?.mode ?? null;
+  }
+}
+
+const networkOf = (depositKey: string): Network => depositKey.slice(0, depositKey.indexOf(':')) as Network;
