@@ -4,7 +4,7 @@ import type { BlockClock } from './block-clock.ts';
 import type { EvmNode } from './evm-node.ts';
 import { foundChain, asIssuer } from './facade-genesis.ts';
 import type { FacadeContracts, FacadeGenesis } from './facade-genesis.ts';
-import type { FacadeJournal, JournalEntry, SealedTransaction } from './facade-journal.ts';
+import type { FacadeJournal, FacadeReceipt, JournalEntry, SealedTransaction } from './facade-journal.ts';
 import { bytesOfHex, hexOf, sha256 } from './tron-codec.ts';
 import { refusalOf } from './transaction-rules.ts';
 import type { BroadcastCode } from './transaction-rules.ts';
@@ -29,7 +29,9 @@ export interface Broadcast {
 /** Blocks until a transaction is solid: two thirds of the 27 producers must have built on it. */
 export const SOLIDIFIED_LAG = 19;
 const SNAPSHOT_EVERY = 100;
+/** So many blocks are built on a transaction before a fork replaces them, and so much later the fork includes it. */
 const FORK_SHOWN_BLOCKS = 4;
+const FORK_MOVED_BLOCKS = 2;
 const POLL_MS = 20;
 
 /** The chain behind the facade: blocks by the clock, transactions through a real EVM, one at a time. */
@@ -130,20 +132,21 @@ export class FacadeChain {
 
   /**
    * Executes the bytes, lets some blocks be seen on top, then replaces all of those by others without the transaction.
-   * With `again` it comes back in a later block under the same id.
+   * With `again` the new ones hold it, in a later block under the same id.
    */
   async broadcastAndFork(rawHex: string, signatures: readonly string[], again: boolean): Promise<Broadcast> {
     return this.#inTurn(async () => {
       const before = await this.evm.rpc<string>('evm_snapshot');
       const answer = await this.#broadcastNow(rawHex, signatures);
       if (answer.code !== 'SUCCESS') return answer;
-      const fromNumber = this.#byId.get(answer.txId)!.blockNumber;
+      const sealed = this.#byId.get(answer.txId)!;
+      const fromNumber = sealed.blockNumber;
       await this.reached(fromNumber + FORK_SHOWN_BLOCKS);
       await this.evm.rpc('evm_revert', before);
+      const info = again ? await this.#run(rawHex, signatures) : null;
       this.#record({ kind: 'fork', fromNumber, salt: hexOf(randomBytes(8)) });
-      if (!again) return answer;
-      await this.reached(this.clock.head() + 1);
-      return this.#broadcastNow(rawHex, signatures);
+      if (info !== null) this.#record({ kind: 'transaction', ...sealed, info, blockNumber: fromNumber + FORK_MOVED_BLOCKS });
+      return answer;
     });
   }
 
@@ -170,7 +173,7 @@ export class FacadeChain {
     } catch (error) {
       return { txId, code: 'OTHER_ERROR', message: error instanceof Error ? error.message : 'malformed transaction' };
     }
-    const sizeBytes = bytesOfHex(rawHex).length + signatures.length * 67;
+    const sizeBytes = sizeOf(rawHex, signatures);
     const refusal = await refusalOf({
       raw,
       txId,
@@ -182,7 +185,7 @@ export class FacadeChain {
       evm: this.evm,
     });
     if (refusal !== null) return { txId, ...refusal };
-    const info = await runTransaction(this.evm, raw, txId, sizeBytes);
+    const info = await this.#run(rawHex, signatures);
     this.#record({ kind: 'transaction', blockNumber: this.clock.head() + 1, txId, rawHex, signatures, info });
     return { txId, code: 'SUCCESS', message: '' };
   }
@@ -213,7 +216,11 @@ export class FacadeChain {
     if (entry.kind !== 'transaction') return;
     const living = this.#byId.get(entry.txId);
     if (living?.blockNumber !== entry.blockNumber) return;
-    await runTransaction(this.evm, decodeRaw(entry.rawHex), entry.txId, bytesOfHex(entry.rawHex).length + entry.signatures.length * 67);
+    await this.#run(entry.rawHex, entry.signatures);
+  }
+
+  #run(rawHex: string, signatures: readonly string[]): Promise<FacadeReceipt> {
+    return runTransaction(this.evm, decodeRaw(rawHex), transactionId(rawHex), sizeOf(rawHex, signatures));
   }
 
   async #snapshot(): Promise<void> {
@@ -226,3 +233,6 @@ export class FacadeChain {
     return result;
   }
 }
+
+/** Bytes of the serialised transaction: `raw_data` and signatures with their tags. */
+const sizeOf = (rawHex: string, signatures: readonly string[]): number => bytesOfHex(rawHex).length + signatures.length * 67;

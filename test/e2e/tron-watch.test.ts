@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import { createTronChain } from '../../src/adapters/tron/tron-chain.ts';
+import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
+import type { Anomaly, Reorg } from '../../src/processes/watch-chain-types.ts';
+import { AddressIndex } from '../../src/runtime/address-index.ts';
+import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import type { TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { until } from '../support/watching.ts';
+import { DepositBook, sessionId } from './evm-watch-world.ts';
+
+const OURS = 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6';
+const running: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of running.splice(0).reverse()) await close();
+});
+
+/** A sandbox that makes a block every 50 ms, so that a payment is final within a second. */
+async function start(directory: string): Promise<TronSandbox> {
+  const sandbox = await startTronFacade({ directory, blockIntervalMs: 50 });
+  if ('reason' in sandbox) throw new Error(sandbox.reason);
+  running.push(() => sandbox.close());
+  return sandbox;
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'quittance-tron-'));
+  running.push(async () => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+interface Ledger {
+  readonly book: DepositBook;
+  readonly ranges: RangeScanned['data'][];
+}
+
+const newLedger = (): Ledger => ({ book: new DepositBook(), ranges: [] });
+
+async function watch(sandbox: TronSandbox, { book, ranges }: Ledger) {
+  const chain = createTronChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'tron', urls: [sandbox.rpcUrl] }) });
+  const addresses = new AddressIndex('tron');
+  addresses.add(OURS, sessionId('a'));
+  const reorgs: Reorg[] = [];
+  const anomalies: Anomaly[] = [];
+  const watcher = new ChainWatcher(
+    {
+      chain,
+      addresses,
+      deposits: book,
+      clock: systemClock,
+      coverage: {
+        lastCovered: async () => {
+          const last = ranges.at(-1);
+          return last ? { block: last.toBlock, hash: last.toBlockHash, timeSec: last.toBlockTimeSec } : null;
+        },
+        record: async (range) => void ranges.push(range),
+      },
+      finalityRuleOf: () => ({ kind: 'finalized' }),
+      pendingDeposits: async () =>
+        [...book.deposits.values()].flatMap(({ status, facts, ...deposit }) =>
+          status === 'reverted' ? [] : [{ sessionId: deposit.sessionId, facts, status, rule: { kind: 'finalized' as const } }],
+        ),
+      observer: { onReorg: (reorg) => reorgs.push(reorg), onAnomaly: (anomaly) => anomalies.push(anomaly) },
+    },
+    { pollIntervalMs: 20, secondReadingMs: 200, coverageIntervalMs: 0, sandbox: true },
+  );
+  await watcher.start();
+  const stop = async (): Promise<void> => {
+    await watcher.stop();
+    await chain.close();
+  };
+  running.push(stop);
+  return { watcher, reorgs, anomalies, stop };
+}
+
+const isFinal = ({ book }: Ledger, count: number): boolean => [...book.deposits.values()].filter(({ status }) => status === 'final').length === count;
+
+describe('TRON, watched', () => {
+  it('a payment is seen in its block, its payer found, and it becomes final when the chain says so', async () => {
+    const sandbox = await start(folder());
+    const ledger = newLedger();
+    const { watcher, anomalies } = await watch(sandbox, ledger);
+    const paid = await sandbox.pay({ coin: 'USDT', to: OURS, amount: '12.345678' });
+    await until('seen', () => ledger.book.deposits.size === 1);
+    await until('final', () => isFinal(ledger, 1));
+    const [deposit] = ledger.book.deposits.values();
+    expect(deposit!.facts).toMatchObject({
+      network: 'tron',
+      coin: 'USDT',
+      amount: '12.345678',
+      txHash: paid.txHash,
+      fromAddress: sandbox.addressOf('first'),
+      toAddress: OURS,
+    });
+    expect(deposit!.confirmed).toMatchObject({ blockNumber: deposit!.facts.blockNumber, rule: { kind: 'finalized' } });
+    expect(deposit!.confirmed!.headNumber - deposit!.facts.blockNumber).toBeGreaterThanOrEqual(19);
+    expect(watcher.scannedToSec()).toBeGreaterThanOrEqual(deposit!.facts.blockTimeSec);
+    expect(anomalies).toEqual([]);
+  });
+
+  it('a failed transaction counts for nothing, and one in another coin is told apart', async () => {
+    const sandbox = await start(folder());
+    const ledger = newLedger();
+    await watch(sandbox, ledger);
+    await sandbox.faults!.payAndFail({ coin: 'USDT', to: OURS, amount: '5' });
+    await sandbox.pay({ coin: 'USDC', to: OURS, amount: '7', payer: 'second' });
+    await until('final', () => isFinal(ledger, 1));
+    expect([...ledger.book.deposits.values()].map(({ facts }) => [facts.coin, facts.amount, facts.fromAddress])).toEqual([
+      ['USDC', '7.00', sandbox.addressOf('second')],
+    ]);
+  });
+
+  it('a payment moved by a reorganisation counts once, one that was lost is reverted', async () => {
+    const sandbox = await start(folder());
+    const ledger = newLedger();
+    const { reorgs } = await watch(sandbox, ledger);
+    await sandbox.faults!.payThenReorg({ coin: 'USDT', to: OURS, amount: '3' });
+    await until('final', () => isFinal(ledger, 1));
+    expect(ledger.book.reverts).toEqual([]);
+    await sandbox.faults!.payThenLose({ coin: 'USDT', to: OURS, amount: '4' });
+    await until('reverted', () => ledger.book.reverts.length === 1);
+    expect(ledger.book.log.filter((line) => line.startsWith('reverted'))).toEqual(['reverted 4.00']);
+    expect(reorgs.length).toBeGreaterThanOrEqual(2);
+    expect(reorgs.some(({ beyondFinality }) => beyondFinality)).toBe(false);
+  });
+
+  it('what was paid before a restart becomes final after it, and blocks follow without a gap', async () => {
+    const directory = folder();
+    const ledger = newLedger();
+    const before = await start(directory);
+    const first = await watch(before, ledger);
+    await before.pay({ coin: 'USDT', to: OURS, amount: '1' });
+    await until('seen', () => ledger.book.deposits.size === 1);
+    await first.stop();
+    await before.pay({ coin: 'USDT', to: OURS, amount: '2' });
+    await before.close();
+
+    const after = await start(directory);
+    const second = await watch(after, ledger);
+    await until('both final', () => isFinal(ledger, 2));
+    expect(ledger.book.reverts).toEqual([]);
+    expect(second.reorgs).toEqual([]);
+    for (const [index, range] of ledger.ranges.entries()) if (index > 0) expect(range.fromBlock).toBe(ledger.ranges[index - 1]!.toBlock + 1);
+  });
+});
