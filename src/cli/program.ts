@@ -122,5 +122,4 @@ function addSessions(program: Command, host: CliHost): void {
   admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever');
   const projection = program.command('projection').description('rebuildable look-ups');
   admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
-  admin(projection, host, 'compare', 'projection.compare', 'rebuild into a shadow and compare digests');
 }

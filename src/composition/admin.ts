@@ -11,6 +11,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
+import type { RunningProjections } from '../runtime/projection-runner.ts';
 import type { Core } from './core.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
@@ -21,6 +22,7 @@ export interface AdminParts {
   readonly store: EventStore;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
+  readonly projections: Pick<RunningProjections, 'rebuild' | 'status' | 'ready'>;
   /** Further commands by name. */
   readonly more?: AdminCommands;
 }
@@ -28,7 +30,7 @@ export interface AdminParts {
 /** The operator's commands, by name. */
 export function adminCommands(parts: AdminParts): AdminCommands {
   const { merchants } = parts.core;
-  return { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...parts.more };
+  return { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...projectionCommands(parts), ...parts.more };
 }
 
 function merchantCommands(merchants: Merchants): AdminCommands {
@@ -100,6 +102,20 @@ function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'
   if (amount !== undefined && !parseAmount(amount)) return refusedWith('amount must be a decimal amount above zero, such as 10.00');
   if (kind === undefined) return refusedWith(`case must be one of ${SANDBOX_CASES.join(', ')}`);
   return { network, case: kind, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }) };
+}
+
+function projectionCommands({ projections }: AdminParts): AdminCommands {
+  return {
+    'projection.rebuild': async (args) => {
+      const known = projections.status().map(({ projection }) => projection);
+      const asked = optionalText(args, 'name');
+      const wanted = known.filter((id) => asked === undefined || id === asked || id.startsWith(`${asked}@`));
+      if (wanted.length === 0) return refusedWith(`name must be one of ${known.join(', ')}`);
+      for (const id of wanted) await projections.rebuild(id.slice(0, id.indexOf('@')));
+      await projections.ready();
+      return { rebuilt: wanted };
+    },
+  };
 }
 
 export function sessionIdOf(args: AdminArguments): SessionId {

@@ -2,17 +2,19 @@ import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../adapters/sql
 import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
 import { openSqliteNonces } from '../adapters/sqlite/sqlite-nonces.ts';
-import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
+import { openProjectionThread, type ProjectionThread } from './projection-thread.ts';
 
 /** Everything durable of the embedded profile: files under one data directory, owned by this process. */
 export interface EmbeddedStorage {
   readonly store: SqliteEventStore;
   readonly readModel: ReadModel;
+  /** Not started; stop it before `close`. */
+  readonly projections: ProjectionThread;
   readonly nonces: Nonces;
   readonly personalKeys: SqlitePersonalKeys;
   readonly answers: SqliteDeliveryAnswers;
@@ -30,13 +32,15 @@ export async function openEmbedded(
     onSubscriptionError: (name, error, attempt) => log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
     onFatal: deps.onFatal,
   });
-  const readModel = await openSqliteReadModel({ dataDir });
+  const projections = await openProjectionThread(dataDir);
+  const { readModel } = projections;
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
   return {
     store,
     readModel,
+    projections,
     nonces,
     personalKeys,
     answers,

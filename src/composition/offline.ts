@@ -7,13 +7,11 @@ import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../ops/logger.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { ProjectionRunner } from '../runtime/projection-runner.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/sealing.ts';
 import { adminCommands } from './admin.ts';
 import { startCore } from './core.ts';
 import { openEmbedded } from './embedded.ts';
 import { sandboxMasterKey } from './secrets-files.ts';
-import { PROJECTIONS } from './service.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
@@ -24,8 +22,9 @@ export async function runOffline(config: Config, log: Logger, command: string, a
     throw error;
   };
   const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: fatal });
-  const runner = new ProjectionRunner({ store: storage.store, readModel: storage.readModel, projections: PROJECTIONS, clock });
-  await runner.start();
+  const runner = storage.projections;
+  await runner.start(storage.store);
+  await runner.ready();
   try {
     const insecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
     const core = await startCore(
@@ -46,7 +45,7 @@ export async function runOffline(config: Config, log: Logger, command: string, a
       },
       log,
     );
-    const run = adminCommands({ core, store: storage.store, testWallet: null })[command];
+    const run = adminCommands({ core, store: storage.store, testWallet: null, projections: runner })[command];
     if (!run) throw new CommandRefused('this command needs the running service: start it first');
     const answer = await run(args);
     await core.close();

@@ -14,19 +14,13 @@ import type { AddressDeriver, AddressPool } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
 import { startAddressPool } from '../runtime/address-pool.ts';
-import { ProjectionRunner } from '../runtime/projection-runner.ts';
 import { createPersonalSealer, createSealer, type MasterKeys } from '../runtime/sealing.ts';
 import { sessionStream } from '../domain/streams.ts';
-import { addressIndex } from '../../projections/address-index.projection.ts';
-import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
-import { openPayouts } from '../../projections/open-payouts.projection.ts';
-import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
-import { sessionView } from '../../projections/session-view.projection.ts';
-import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
 import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
@@ -67,9 +61,6 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-/** The projections of the read side; each rebuilds from the ledger alone. */
-export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock, openPayouts, webhookDeliveries] as const;
-
 const BURST_SECONDS = 5;
 const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
 
@@ -83,10 +74,13 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const health = new HealthChecks();
   const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
   const addresses = startAddressPool({ store, derivers: parts.derivers, node: String(config.NODE_NUMBER), clock, random, log });
-  const runner = projectionRunner(parts);
-  await runner.start();
+  const runner = storage.projections;
+  await runner.start(storage.store, {
+    onParked: (event) => log.error({ ...event }, 'a projection parked an event'),
+    onError: (error) => log.error({ err: error }, 'a projection failed'),
+  });
   await addresses.ready();
-  const core = await startCore(config, corePorts(parts, rates, addresses), log);
+  const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
   const testWallet = parts.testWallet?.(core) ?? null;
   const [oldest] = await store.readAll({ after: null, limit: 1, streamPrefixes: ['session-'] });
   const watchDeps = {
@@ -158,7 +152,13 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
   const admin = await serveAdmin(
     config.DATA_DIR,
-    adminCommands({ core, store, testWallet, more: { ...webhookCommands(core, webhooks.desk, random), ...parts.moreAdmin?.(core) } }),
+    adminCommands({
+      core,
+      store,
+      testWallet,
+      projections: runner,
+      more: { ...webhookCommands(core, webhooks.desk, random), ...parts.moreAdmin?.(core) },
+    }),
   );
   health.started();
   return {
@@ -184,9 +184,14 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   };
 }
 
-function corePorts({ storage, clock, random, masterKeys, webhookRules, networks }: ServiceParts, rates: Rates, addresses: AddressPool): CorePorts {
+function corePorts(
+  { storage, clock, random, masterKeys, webhookRules, networks }: ServiceParts,
+  store: EventStore,
+  rates: Rates,
+  addresses: AddressPool,
+): CorePorts {
   return {
-    store: storage.store,
+    store,
     readModel: storage.readModel,
     personalKeys: storage.personalKeys,
     rates,
@@ -199,19 +204,6 @@ function corePorts({ storage, clock, random, masterKeys, webhookRules, networks 
     networks,
     soleWriter: true,
   };
-}
-
-function projectionRunner({ storage, clock, log }: ServiceParts): ProjectionRunner {
-  return new ProjectionRunner({
-    store: storage.store,
-    readModel: storage.readModel,
-    projections: PROJECTIONS,
-    clock,
-    hooks: {
-      onParked: (event) => log.error({ ...event }, 'a projection parked an event'),
-      onError: (error) => log.error({ err: error }, 'a projection failed'),
-    },
-  });
 }
 
 function rateLimiterOf({ RATE_LIMIT_PER_KEY: ratePerSec }: Config): RateLimiter {
