@@ -23,7 +23,12 @@ const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
 const masterKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
 const log = createLogger('error');
 const config = readConfig({ DATA_DIR: dataDir, PORT: '0', OPS_PORT: '0', RATE_LIMIT_PER_KEY: '1000000' });
-const storage = await openEmbedded(dataDir, { clock: systemClock, random: nodeRandom, log, onFatal: (error) => process.stderr.write(`${error.message}\n`) });
+const storage = await openEmbedded(dataDir, {
+  clock: systemClock,
+  random: nodeRandom,
+  log,
+  onFatal: (error) => process.stderr.write(`${error.message}\n`),
+});
 const xpub = HDKey.fromMasterSeed(mnemonicToSeedSync(generateMnemonic(wordlist))).derive("m/44'/60'/0'/0").publicExtendedKey;
 const derivation = startHdDerivation();
 const networks = [knownNetwork('test', 'ethereum'), knownNetwork('test', 'bsc')];

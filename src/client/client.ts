@@ -5,23 +5,10 @@ import type { SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox
 import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { TimelineBody } from '../http/schemas/timeline.schema.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, EventType, ReplayBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
-import { createTransport, type CallOptions, type ClientOptions, type QueryValue, type Send } from './transport.ts';
+import { createTransport, type CallSettings, type QueryValue, type Send, type TransportOptions } from './transport.ts';
 
-export type { CallOptions, ClientOptions } from './transport.ts';
-export {
-  ApiError,
-  AuthenticationError,
-  ConflictError,
-  ConnectionError,
-  InvalidRequestError,
-  NotFoundError,
-  QuittanceError,
-  RateLimitedError,
-  ServiceError,
-} from './errors.ts';
-export type { ApiErrorCode } from './errors.ts';
-export { sign } from './signing.ts';
-
+export type ClientOptions = TransportOptions;
+export type CallOptions = CallSettings;
 export type CreateSession = CreateSessionBody;
 export type PaymentSession = PaymentSessionBody;
 export type CancelledPaymentSession = CancelledSessionBody;

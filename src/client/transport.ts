@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError, errorOf } from './errors.ts';
 import { sign } from './signing.ts';
 
-export interface ClientOptions {
+export interface TransportOptions {
   /** Of the service, such as `https://pay.example`. */
   readonly baseUrl: string;
   /** `sk_test_...` or `sk_live_...`. */
@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-export interface CallOptions {
+export interface CallSettings {
   /** One is made up when it is absent. Give your own to make retries safe over restarts of your program. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
@@ -32,7 +32,7 @@ export interface ApiRequest {
   readonly body?: unknown;
 }
 
-export type Send = <Answer>(request: ApiRequest, options?: CallOptions) => Promise<Answer>;
+export type Send = <Answer>(request: ApiRequest, options?: CallSettings) => Promise<Answer>;
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 3;
@@ -41,7 +41,7 @@ const LONGEST_WAIT_SEC = 60;
 const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency key. */
-export function createTransport(options: ClientOptions): Send {
+export function createTransport(options: TransportOptions): Send {
   const { apiKey, apiSecret, timeoutMs = DEFAULT_TIMEOUT_MS, maxRetries = DEFAULT_RETRIES, headerPrefix = 'X-Service-' } = options;
   const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -63,7 +63,7 @@ export function createTransport(options: ClientOptions): Send {
     return fetchUrl(baseUrl + request.path + queryText(request.query), body === '' ? init : { ...init, body });
   }
 
-  return async function send<Answer>(request: ApiRequest, call: CallOptions = {}): Promise<Answer> {
+  return async function send<Answer>(request: ApiRequest, call: CallSettings = {}): Promise<Answer> {
     const body = request.body === undefined ? '' : JSON.stringify(request.body);
     const idempotencyKey = request.method === 'POST' ? (call.idempotencyKey ?? crypto.randomUUID()) : undefined;
     for (let tries = 0; ; tries += 1) {

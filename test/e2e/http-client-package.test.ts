@@ -11,6 +11,8 @@ const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
 /** As `package.json` must have them. */
 const EXPORTS = {
   './client': { types: './dist/client/client.d.ts', default: './dist/client/client.js' },
+  './errors': { types: './dist/client/errors.d.ts', default: './dist/client/errors.js' },
+  './signing': { types: './dist/client/signing.d.ts', default: './dist/client/signing.js' },
   './webhooks': { types: './dist/client/webhooks.d.ts', default: './dist/client/webhooks.js' },
 };
 
@@ -45,7 +47,8 @@ describe('the client as it is packed', () => {
   it('runs in an empty project without any other package', async () => {
     writeFileSync(
       join(project, 'shop.mjs'),
-      `import { createClient, NotFoundError } from 'quittance/client';
+      `import { createClient } from 'quittance/client';
+import { NotFoundError } from 'quittance/errors';
 import { verifyWebhook } from 'quittance/webhooks';
 const quittance = createClient({ baseUrl: process.env.BASE, apiKey: process.env.KEY, apiSecret: process.env.SECRET });
 const session = await quittance.sessions.create({ amount: '10.00', currency: 'USD', order_id: 'packed' });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AuthenticationError, ConflictError, createClient, InvalidRequestError, NotFoundError, type Quittance } from '../../src/client/client.ts';
+import { createClient, type Quittance } from '../../src/client/client.ts';
+import { AuthenticationError, ConflictError, InvalidRequestError, NotFoundError } from '../../src/client/errors.ts';
 import { FAKE_DESKS } from '../support/fake-desks.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ApiError,
-  createClient,
-  ConnectionError,
-  InvalidRequestError,
-  RateLimitedError,
-  ServiceError,
-  type ClientOptions,
-} from '../../src/client/client.ts';
+import { createClient, type ClientOptions } from '../../src/client/client.ts';
+import { ApiError, ConnectionError, InvalidRequestError, RateLimitedError, ServiceError } from '../../src/client/errors.ts';
 
 interface Sent {
   readonly method: string;
