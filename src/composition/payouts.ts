@@ -1,6 +1,7 @@
 import { dirname, basename, join } from 'node:path';
 import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { SolanaPayouts } from '../adapters/solana/solana-payouts.ts';
 import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
@@ -68,8 +69,11 @@ export interface PayoutNetworkAccess {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The way money leaves on a network; null where this build knows none. */
-export function payoutChain({ settings, urls, headers }: PayoutNetworkAccess, options: { readonly sandbox: boolean; readonly maxGasGwei: number }): PayoutChain | null {
+/** The way money leaves on a network. */
+export function payoutChain(
+  { settings, urls, headers }: PayoutNetworkAccess,
+  options: { readonly sandbox: boolean; readonly maxGasGwei: number },
+): PayoutChain | null {
   const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
   switch (settings.network) {
     case 'ethereum':
@@ -84,28 +88,55 @@ export function payoutChain({ settings, urls, headers }: PayoutNetworkAccess, op
       });
     case 'tron':
       return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
-    default:
-      return null;
+    case 'solana':
+      return new SolanaPayouts({ settings, pool });
   }
 }
 
-const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers }: PayoutNetworkAccess): PayoutNetwork => ({ mode, network, chainId, tokens, urls, ...(headers && { headers }) });
+const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers }: PayoutNetworkAccess): PayoutNetwork => ({
+  mode,
+  network,
+  chainId,
+  tokens,
+  urls,
+  ...(headers && { headers }),
+});
 
 /** No limit that a test would meet by chance. */
-const SANDBOX_LIMITS: PayoutLimits = { perTransaction: '999999999999', perHour: '999999999999', perDay: '999999999999', approvalFrom: '999999999999' };
+const SANDBOX_LIMITS: PayoutLimits = {
+  perTransaction: '999999999999',
+  perHour: '999999999999',
+  perDay: '999999999999',
+  approvalFrom: '999999999999',
+};
 
 /** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
-const journalDirectory = (config: Config): string => config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
+const journalDirectory = (config: Config): string =>
+  config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
 
 export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules {
   const limits = config.PAYOUT_LIMITS ?? { USDT: SANDBOX_LIMITS, USDC: SANDBOX_LIMITS };
-  return { journalDirectory: journalDirectory(config), networks: networks.map(networkOf), limits, payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 1_000_000, approvers: config.PAYOUT_APPROVERS ?? [] };
+  return {
+    journalDirectory: journalDirectory(config),
+    networks: networks.map(networkOf),
+    limits,
+    payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 1_000_000,
+    approvers: config.PAYOUT_APPROVERS ?? [],
+  };
 }
 
 /** Null when payouts are not set up: refunds are accepted and stay pending. Throws `InvalidConfig`. */
 export function productionPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules | null {
   if (config.PAYOUT_LIMITS === undefined) return null;
-  if (config.SIGNER_JOURNAL_DIR === undefined) throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups');
-  if (`${config.SIGNER_JOURNAL_DIR}/`.startsWith(`${config.DATA_DIR}/`)) throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never hold both');
-  return { journalDirectory: config.SIGNER_JOURNAL_DIR, networks: networks.map(networkOf), limits: config.PAYOUT_LIMITS, payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 60, approvers: config.PAYOUT_APPROVERS ?? [] };
+  if (config.SIGNER_JOURNAL_DIR === undefined)
+    throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups');
+  if (`${config.SIGNER_JOURNAL_DIR}/`.startsWith(`${config.DATA_DIR}/`))
+    throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never hold both');
+  return {
+    journalDirectory: config.SIGNER_JOURNAL_DIR,
+    networks: networks.map(networkOf),
+    limits: config.PAYOUT_LIMITS,
+    payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 60,
+    approvers: config.PAYOUT_APPROVERS ?? [],
+  };
 }

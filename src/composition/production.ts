@@ -107,7 +107,7 @@ async function payoutParts(
   modes: readonly Mode[],
 ): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
-  const chains = access.flatMap((network) => payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }) ?? []);
+  const chains = access.map((network) => payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }));
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 

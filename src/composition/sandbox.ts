@@ -35,12 +35,21 @@ interface DemoMerchant {
 }
 
 /** Settings that belong to real money have no place in a sandbox. */
-const FORBIDDEN = ['ETHEREUM_RPC_URLS', 'BSC_RPC_URLS', 'TRON_API_URLS', 'SOLANA_RPC_URLS', 'WALLET_XPUB_EVM', 'WALLET_XPUB_TRON', 'WALLET_SOLANA_POOL'] as const;
+const FORBIDDEN = [
+  'ETHEREUM_RPC_URLS',
+  'BSC_RPC_URLS',
+  'TRON_API_URLS',
+  'SOLANA_RPC_URLS',
+  'WALLET_XPUB_EVM',
+  'WALLET_XPUB_TRON',
+  'WALLET_SOLANA_POOL',
+] as const;
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** Refuses what would let a sandbox be reached from outside or touch a main network. Throws `InvalidConfig`. */
 export function checkSandboxConfig(config: Config, env: Readonly<Record<string, string | undefined>>): void {
-  if (!LOOPBACK.has(config.HOST)) throw new InvalidConfig(`HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`);
+  if (!LOOPBACK.has(config.HOST))
+    throw new InvalidConfig(`HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`);
   const live = FORBIDDEN.filter((name) => env[name] !== undefined && env[name] !== '');
   if (live.length > 0) throw new InvalidConfig(`${live.join(', ')}: the sandbox knows local chains only; use "quittance serve" for main networks`);
 }
@@ -56,7 +65,12 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
   const chains = await startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } });
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
-  const signer = await startSignerProcess({ directory: dataDir, wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } }, payouts: sandboxPayoutRules(config, access), log });
+  const signer = await startSignerProcess({
+    directory: dataDir,
+    wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } },
+    payouts: sandboxPayoutRules(config, access),
+    log,
+  });
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
@@ -75,14 +89,16 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {
       signer,
-      chains: access.flatMap((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }) ?? []),
+      chains: access.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI })),
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
   for (const chain of chains.chains) {
-    chain.fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)]).catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
+    chain
+      .fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)])
+      .catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
   }
   const { merchant, inbox } = await demoShop(service.core, config, log);
   writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`);
@@ -127,12 +143,31 @@ async function demoMerchant(core: Core, dataDir: string): Promise<DemoMerchant> 
   return merchant;
 }
 
-function sandboxFacts(service: { baseUrl: string; opsUrl: string }, merchant: DemoMerchant, inbox: WebhookInbox, chains: SandboxChains, treasury: TreasuryAddresses) {
+function sandboxFacts(
+  service: { baseUrl: string; opsUrl: string },
+  merchant: DemoMerchant,
+  inbox: WebhookInbox,
+  chains: SandboxChains,
+  treasury: TreasuryAddresses,
+) {
   const networks = chains.chains.map(({ settings, rpcUrl }) => [
     settings.network,
-    { rpc_url: rpcUrl, chain_id: chainIdOf(settings), simulated: settings.simulated, treasury: treasury[addressFamilyOf(settings.network)], tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])) },
+    {
+      rpc_url: rpcUrl,
+      chain_id: chainIdOf(settings),
+      simulated: settings.simulated,
+      treasury: treasury[addressFamilyOf(settings.network)],
+      tokens: Object.fromEntries(settings.tokens.map(({ coin, address }) => [coin, address])),
+    },
   ]);
-  return { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, webhook_inbox: inbox.pageUrl, networks: Object.fromEntries(networks) as object, unavailable: chains.unavailable };
+  return {
+    base_url: service.baseUrl,
+    ops_url: service.opsUrl,
+    merchant,
+    webhook_inbox: inbox.pageUrl,
+    networks: Object.fromEntries(networks) as object,
+    unavailable: chains.unavailable,
+  };
 }
 
 const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);

@@ -10,6 +10,7 @@ import { ViewUnavailable, type ChainView, type FoundDeposit } from './chain-view
 import { EvmView } from './evm-view.ts';
 import { JournalBroken, PayoutJournal, placeOf, type SignedEntry } from './payout-journal.ts';
 import { limitsRefusal, refusal, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
+import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -101,6 +102,8 @@ export class Payouts {
     const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, desk) : await this.#replacement(request, ofLeg, view, journal);
     if (!allocation.ok) return allocation;
     const signed = await view.sign(draft, order, wallet);
+    // Two payouts with equal bytes would land as one: the later one takes another moment.
+    if (signedOf(journal.entries).some((entry) => entry.txHash === signed.txHash)) return refusal('later', 'equal_bytes', 'another payout is this very transaction');
     crashPoint('signer-before-journal');
     const { network, legId, coin, toAddress } = order;
     const fact = { kind: 'signed', network, legId, attempt, coin, units: amountOf(order.amount).toString(), toAddress, draft, takenFrom: allocation.takenFrom, ...signed } as const;
@@ -186,7 +189,15 @@ function depositFault(found: FoundDeposit | null, order: PayoutOrder): PayoutRef
 }
 
 function viewOf(network: PayoutNetwork): ChainView {
-  return network.network === 'tron' ? new TronView(network) : new EvmView(network);
+  switch (network.network) {
+    case 'ethereum':
+    case 'bsc':
+      return new EvmView(network);
+    case 'tron':
+      return new TronView(network);
+    case 'solana':
+      return new SolanaView(network);
+  }
 }
 
 /** One journal for a wallet, whatever data directory is used with it. */

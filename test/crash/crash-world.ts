@@ -26,6 +26,8 @@ export type CrashPoint = (typeof CRASH_POINTS)[number];
 export interface Outcome {
   readonly network: PaidNetwork;
   readonly points: readonly string[];
+  /** Those of the points at which the process really ended; a later start may find the work done before. */
+  readonly reached: readonly string[];
   /** Transfers of this refund that the chain shows. */
   readonly transfers: number;
   /** Why it is a violation; null when exactly one transfer reached the payer and everything agrees about it. */
@@ -74,16 +76,16 @@ export class CrashWorld {
     const amount = `1.${String(this.#pieces).padStart(4, '0')}`;
     let refundId: string | null = null;
     const key = `piece-${this.#pieces}-${points.join('-')}`;
+    const reached: string[] = [];
     for (const point of points) {
       const service = await RunningService.start(this.#dataDir, { ...this.#env, CRASH_AT: point });
-      if (!service) continue;
-      if (refundId === null) refundId = await this.#refund(service, amount, key).catch(() => null);
-      await this.#awaitCrash(service, point, refundId);
+      if (service && refundId === null) refundId = await this.#refund(service, amount, key).catch(() => null);
+      if (!service || (await this.#awaitCrash(service, point, refundId))) reached.push(point);
     }
     const service = (await RunningService.start(this.#dataDir, this.#env))!;
     try {
       refundId = await this.#refund(service, amount, key);
-      return await this.#judge(service, refundId, amount, points);
+      return { network: this.#network, points, reached, ...(await this.#judge(service, refundId, amount)) };
     } finally {
       await service.kill();
     }
@@ -110,15 +112,17 @@ export class CrashWorld {
     return refund.id;
   }
 
-  /** Resolves when the process is gone. The signer dies alone; then the rest is killed too. */
-  async #awaitCrash(service: RunningService, point: string, refundId: string | null): Promise<void> {
+  /** Resolves when the process is gone: true when it ended at the point. The signer dies alone; then the rest is killed too. */
+  async #awaitCrash(service: RunningService, point: string, refundId: string | null): Promise<boolean> {
     const signerDied = (): boolean => point.startsWith('signer-') && service.log.split('the sandbox accepts requests').at(-1)!.includes('the signer ended');
     const done = async (): Promise<boolean> => refundId !== null && (await service.client.refunds.get(refundId)).status === 'COMPLETED';
     await until(`the process reaches ${point}`, REACH_MS, async () => service.hasEnded || signerDied() || (await done().catch(() => false)));
+    const reached = service.hasEnded || signerDied();
     await service.kill();
+    return reached;
   }
 
-  async #judge(service: RunningService, refundId: string, amount: string, points: readonly string[]): Promise<Outcome> {
+  async #judge(service: RunningService, refundId: string, amount: string): Promise<Pick<Outcome, 'transfers' | 'violation'>> {
     const refund = await until('the refund completes', SETTLE_MS, async () => {
       const now = await service.client.refunds.get(refundId);
       return now.status === 'COMPLETED' && now;
@@ -133,7 +137,7 @@ export class CrashWorld {
       return events.length > 0 && events;
     });
     const fault = seen.length !== 1 ? `${seen.length} transfers` : refund.tx_hash !== seen[0] ? `the API names ${refund.tx_hash}, the chain ${seen[0]}` : told.length !== 1 ? `${told.length} notifications` : null;
-    return { network: this.#network, points, transfers: seen.length, violation: fault };
+    return { transfers: seen.length, violation: fault };
   }
 }
 

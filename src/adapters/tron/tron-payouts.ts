@@ -116,13 +116,10 @@ export class TronPayouts implements PayoutChain {
     return opinions.find(({ kind }) => kind === 'alarm') ?? { kind: 'pending', inBlock: opinions.some(({ kind }) => kind === 'landed') };
   }
 
-  async hasVanished(txHash: string): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
-    const opinions = await this.#ask(async (provider) => {
-      const head = await newestBlock(provider, 'walletsolidity');
-      return { there: (await transactionInfo(provider, 'walletsolidity', txHash)) !== null, headNumber: head.number };
-    });
-    const there = opinions.some((opinion) => opinion.there);
-    return { vanished: !there, final: there, headNumber: Math.max(...opinions.map(({ headNumber }) => headNumber)) };
+  /** Only a solidified payout counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
+  async hasVanished(): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
+    const [head] = await this.#ask((provider) => newestBlock(provider, 'walletsolidity'));
+    return { vanished: false, final: true, headNumber: head!.number };
   }
 
   close(): Promise<void> {

@@ -36,6 +36,7 @@ export interface SolanaSandbox extends SandboxChain {
   /** Lands with an error and without effect. Reorganisations cannot be had from Surfpool. */
   payAndFail(payment: SandboxPayment): Promise<SandboxPaid>;
   sendNative(to: string, lamports: number): Promise<SandboxPaid>;
+  fundTreasury(address: string): Promise<void>;
   /** Resolves when the node has ended, for whatever reason. */
   readonly ended: Promise<void>;
 }
@@ -101,9 +102,23 @@ async function sandboxOf(child: GuardedProcess, url: string, genesis: SolanaGene
     transfer: (payer, transfers) => wallet.transfer(payer, transfers),
     payAndFail: (payment) => wallet.payAndFail(payment),
     sendNative: (to, lamports) => wallet.sendNative(to, lamports),
+    fundTreasury: (address) => fundTreasury(address, wallet),
     ended: child.ended,
     close: () => child.end(),
   };
+}
+
+const TREASURY_LAMPORTS = 100_000_000_000;
+/** Base units of each coin. */
+const TREASURY_UNITS = 1_000_000n * 10n ** BigInt(TOKEN_DECIMALS);
+
+/** The chain is new after each start, so the treasury always lacks everything. */
+async function fundTreasury(address: string, wallet: SolanaTestWallet): Promise<void> {
+  await wallet.sendNative(address, TREASURY_LAMPORTS);
+  await wallet.transfer('second', [
+    { to: address, coin: 'USDT', units: TREASURY_UNITS },
+    { to: address, coin: 'USDC', units: TREASURY_UNITS },
+  ]);
 }
 
 /** Remembers the chain that runs now and answers the one before. */
