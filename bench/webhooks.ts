@@ -33,7 +33,7 @@ const ENDPOINTS = 16;
 const IN_FLIGHT_PER_ENDPOINT = 5;
 const SECRET = 'whsec_bench';
 
-const merchantOf = (index: number): MerchantId => `mer_${base32(Buffer.from(String(index).padStart(13, '0'))).slice(0, 20)}` as MerchantId;
+const merchantOf = (index: number): MerchantId => `mer_${base32(Buffer.from(String(index).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
 
 interface Receiver {
   readonly url: string;

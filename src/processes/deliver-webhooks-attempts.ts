@@ -39,12 +39,12 @@ const NO_ENDPOINT: WebhookAnswer = {
 const STORE_RETRY_MS = 250;
 const ACTOR = 'process:deliver-webhooks';
 
-/** Makes one attempt of a delivery and records it; resolves with the delivery as it then stands. */
+/** Makes one attempt of a delivery; resolves, when it was answered, with what is to be recorded. */
 export async function attemptDelivery(
   deps: AttemptDeps,
   state: DeliveryState,
   trigger: DeliveryAttempted['data']['trigger'],
-): Promise<DeliveryState> {
+): Promise<RecordAttempt> {
   const { timers, directory } = deps;
   const { scheduled, attempts } = state.context;
   if (!scheduled) throw new Error('an attempt of a delivery that was never scheduled');
@@ -54,7 +54,7 @@ export async function attemptDelivery(
   const answer = endpoint ? await post(deps, state, endpoint, startedAtMs, nonce) : NO_ENDPOINT;
   if (answer.body.length > 0)
     deps.answers.keep({ notificationId: scheduled.notificationId, attempt: attempts + 1, atMs: startedAtMs, body: answer.body });
-  const command: RecordAttempt = {
+  return {
     type: 'RecordAttempt',
     trigger,
     endpointId: endpoint?.endpointId ?? null,
@@ -68,11 +68,10 @@ export async function attemptDelivery(
     answerHash: answer.body.length > 0 ? hash('sha256', answer.body, 'hex') : null,
     answerIncomplete: answer.incomplete,
     retryAfterMs: readRetryAfterMs(answer.retryAfter, timers.nowMs()),
-    jitter: fractionOf(deps.random),
+    jitter: fractionOf(nonce),
     durableRedelivery: endpoint?.durableRedelivery ?? false,
     schedule: deps.schedule,
   };
-  return record(deps, scheduled.notificationId, command);
 }
 
 function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint, nowMs: number, nonce: string): Promise<WebhookAnswer> {
@@ -82,7 +81,7 @@ function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint
 }
 
 /** The attempt was made, so its outcome is recorded however long the store is away; recording it twice changes nothing. */
-async function record(deps: AttemptDeps, id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
+export async function recordAttempt(deps: AttemptDeps, id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
   for (;;) {
     try {
       const result = await deps.handler.execute(deliveryStream(id), command, { correlationId: id, actor: ACTOR });
@@ -95,7 +94,5 @@ async function record(deps: AttemptDeps, id: NotificationId, command: RecordAtte
   }
 }
 
-function fractionOf(random: Random): number {
-  const [high = 0, low = 0] = random.bytes(2);
-  return (high * 256 + low) / 65_535;
-}
+/** The nonce is random already: its last digits spread the attempts. */
+const fractionOf = (nonce: string): number => Number.parseInt(nonce.slice(-4), 16) / 0xffff || 0;

@@ -4,7 +4,7 @@ import type { EndpointDirectory } from '../ports/endpoint-directory.ts';
 import type { Log } from '../ports/log.ts';
 import type { Timers } from '../ports/timers.ts';
 import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
-import { dueAttempt, type DeliveryState } from '../../state-machines/webhook-delivery.decider.ts';
+import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../state-machines/webhook-delivery.decider.ts';
 import type { Backlog, BacklogEntry } from './deliver-webhooks-backlog.ts';
 import { Lanes, type Job, type LaneLimits } from './deliver-webhooks-lanes.ts';
 
@@ -19,6 +19,7 @@ export interface DispatchLimits extends LaneLimits {
 export const DISPATCH_LIMITS: DispatchLimits = {
   inFlightPerMerchant: 5,
   inFlight: 1_024,
+  unrecordedPerMerchant: 40,
   pacePerSec: 10,
   windowPerMerchant: 1_000,
   jobs: 50_000,
@@ -32,7 +33,8 @@ export interface DispatcherDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly limits: DispatchLimits;
-  readonly attempt: (state: DeliveryState, trigger: 'automatic' | 'durable' | 'manual') => Promise<DeliveryState>;
+  readonly attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => Promise<RecordAttempt>;
+  readonly record: (before: DeliveryState, attempt: RecordAttempt) => Promise<DeliveryState>;
   /** Position up to which the log was handled. */
   readonly handled: () => string | null;
 }
@@ -50,6 +52,18 @@ interface Overflow {
   loading: boolean;
 }
 
+export interface DispatchStats {
+  /** Attempts that wait for an answer. */
+  readonly inFlight: number;
+  /** Attempts that are being read, made or recorded, and reads of the backlog. */
+  readonly working: number;
+  readonly inMemory: number;
+  /** Deliveries whose next attempt is due soon. */
+  readonly retrying: number;
+  /** Merchants with more deliveries than memory holds. */
+  readonly overflowing: number;
+}
+
 /** Runs the attempts that deliveries need, when they are due, within every bound. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
@@ -61,7 +75,8 @@ export class Dispatcher {
   readonly #pacedThrough = new Map<MerchantId, number>();
   readonly #running = new Set<Promise<void>>();
   #laterTimer: { atMs: number; cancel: () => void } | null = null;
-  #live = false;
+  #reads = 0;
+  #started = false;
   #stopped = false;
 
   constructor(deps: DispatcherDeps) {
@@ -70,8 +85,14 @@ export class Dispatcher {
     this.#lanes = new Lanes(deps.limits, isOpen, (merchantId, atMs) => this.#wakeAt(merchantId, atMs));
   }
 
-  get stats(): { readonly inFlight: number; readonly inMemory: number; readonly retrying: number; readonly overflowing: number } {
-    return { inFlight: this.#lanes.inFlight, inMemory: this.#jobs.size, retrying: this.#retryTimers.size, overflowing: this.#overflow.size };
+  get stats(): DispatchStats {
+    return {
+      inFlight: this.#lanes.inFlight,
+      working: this.#running.size + this.#reads,
+      inMemory: this.#jobs.size,
+      retrying: this.#retryTimers.size,
+      overflowing: this.#overflow.size,
+    };
   }
 
   /** Takes up what the backlog held at the last checkpoint, before newer events arrive. */
@@ -82,9 +103,9 @@ export class Dispatcher {
     }
   }
 
-  /** Starts attempting: everything in the log so far was taken in. */
-  goLive(): void {
-    this.#live = true;
+  /** Starts attempting. */
+  start(): void {
+    this.#started = true;
     this.#armLater(0);
     this.pump();
   }
@@ -127,7 +148,7 @@ export class Dispatcher {
   }
 
   pump(): void {
-    if (!this.#live || this.#stopped) return;
+    if (!this.#started || this.#stopped) return;
     for (let job = this.#lanes.take(this.#deps.timers.nowMs()); job; job = this.#lanes.take(this.#deps.timers.nowMs())) {
       const running = this.#run(job);
       this.#running.add(running);
@@ -145,21 +166,31 @@ export class Dispatcher {
 
   async #run(job: Job): Promise<void> {
     const { handler, timers, log } = this.#deps;
-    let state = job.state;
-    let again: number | null;
+    let dueAtMs: number | null;
+    let isAnswered = false;
+    const answered = (): void => {
+      if (!isAnswered) this.#lanes.answered(job);
+      isAnswered = true;
+    };
     try {
-      state ??= await handler.read(deliveryStream(job.id));
+      let state = job.state ?? (await handler.read(deliveryStream(job.id)));
       const due = state && dueAttempt(state);
-      if (state && due && due.dueAtMs <= timers.nowMs()) state = await this.#deps.attempt(state, due.trigger);
-      again = state ? (dueAttempt(state)?.dueAtMs ?? null) : null;
+      if (state && due && due.dueAtMs <= timers.nowMs()) {
+        const attempt = await this.#deps.attempt(state, due.trigger);
+        answered();
+        this.pump();
+        state = await this.#deps.record(state, attempt);
+      }
+      job.state = state;
+      dueAtMs = state ? (dueAttempt(state)?.dueAtMs ?? null) : null;
     } catch (error) {
       log.error({ err: error, notificationId: job.id }, 'a webhook attempt could not be made or recorded');
-      state = null;
-      again = timers.nowMs() + AFTER_ERROR_MS;
+      job.state = null;
+      dueAtMs = timers.nowMs() + AFTER_ERROR_MS;
     }
-    job.state = state;
-    this.#lanes.done(job);
-    if (!this.#stopped) this.#plan(job, again);
+    answered();
+    this.#lanes.recorded(job);
+    if (!this.#stopped) this.#plan(job, dueAtMs);
     this.#refillIfLow(job.merchantId);
     this.pump();
   }
@@ -167,7 +198,12 @@ export class Dispatcher {
   #plan(job: Job, dueAtMs: number | null): void {
     const { backlog, timers } = this.#deps;
     const nowMs = timers.nowMs();
-    if (dueAtMs === null) {
+    if (job.recheck) {
+      job.recheck = false;
+      job.state = null;
+      job.ordered = true;
+      this.#lanes.add(job);
+    } else if (dueAtMs === null) {
       this.#jobs.delete(job.id);
       backlog.remove(job.row);
     } else if (dueAtMs <= nowMs) {
@@ -192,7 +228,8 @@ export class Dispatcher {
 
   /** A redelivery was asked for: a waiting retry need not wait any longer, and what runs or queues is looked at again afterwards. */
   #hasten(job: Job, paced: boolean): void {
-    if (!job.running) job.state = null;
+    if (job.running) job.recheck = true;
+    else job.state = null;
     const cancel = this.#retryTimers.get(job.id);
     if (!cancel) return;
     cancel();
@@ -206,7 +243,18 @@ export class Dispatcher {
   #add(entry: BacklogEntry, options: { ordered: boolean; paced: boolean; state: DeliveryState | null }): void {
     const { id, merchantId, sessionId, seq, ref } = entry;
     const paced = options.paced || seq <= (this.#pacedThrough.get(merchantId) ?? 0);
-    const job: Job = { id, merchantId, sessionId, seq, ordered: options.ordered, paced, state: options.state, row: ref, running: false };
+    const job: Job = {
+      id,
+      merchantId,
+      sessionId,
+      seq,
+      ordered: options.ordered,
+      paced,
+      state: options.state,
+      row: ref,
+      running: false,
+      recheck: false,
+    };
     this.#jobs.set(id, job);
     this.#lanes.add(job);
   }
@@ -234,6 +282,7 @@ export class Dispatcher {
     const overflow = this.#overflow.get(merchantId);
     if (!overflow) return;
     overflow.loading = true;
+    this.#reads += 1;
     try {
       const until = overflow.lastSeq;
       await this.#deps.backlog.flush(this.#deps.handled());
@@ -245,6 +294,7 @@ export class Dispatcher {
       if (overflow.afterSeq >= overflow.lastSeq) this.#overflow.delete(merchantId);
     } finally {
       overflow.loading = false;
+      this.#reads -= 1;
     }
     this.pump();
   }
@@ -268,10 +318,15 @@ export class Dispatcher {
     this.#laterTimer?.cancel();
     const cancel = this.#deps.timers.at(atMs, () => {
       this.#laterTimer = null;
-      this.#takeUpLater().catch((error: unknown) => {
-        this.#deps.log.error({ err: error }, 'postponed webhook deliveries could not be read');
-        this.#armLater(this.#deps.timers.nowMs() + AFTER_ERROR_MS);
-      });
+      this.#reads += 1;
+      this.#takeUpLater()
+        .catch((error: unknown) => {
+          this.#deps.log.error({ err: error }, 'postponed webhook deliveries could not be read');
+          this.#armLater(this.#deps.timers.nowMs() + AFTER_ERROR_MS);
+        })
+        .finally(() => {
+          this.#reads -= 1;
+        });
     });
     this.#laterTimer = { atMs, cancel };
   }

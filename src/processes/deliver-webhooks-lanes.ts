@@ -16,12 +16,17 @@ export interface Job {
   state: DeliveryState | null;
   /** Row of the backlog that brings the job back after a crash. */
   row: { readonly table: string; readonly key: string };
+  /** From the start of an attempt until its outcome is recorded. */
   running: boolean;
+  /** Somebody asked for the delivery while it ran: its stream is read once more afterwards. */
+  recheck: boolean;
 }
 
 export interface LaneLimits {
   readonly inFlightPerMerchant: number;
   readonly inFlight: number;
+  /** Attempts of one merchant that were answered and are not recorded yet: what a crash may repeat. */
+  readonly unrecordedPerMerchant: number;
   /** Attempts per second of work that queued while an endpoint was away. */
   readonly pacePerSec: number;
 }
@@ -61,6 +66,7 @@ interface Lane {
   /** Jobs that wait for a slot or for their session. */
   waiting: number;
   inFlight: number;
+  unrecorded: number;
   inRing: boolean;
   turn: number;
   nextPacedAtMs: number;
@@ -126,12 +132,12 @@ export class Lanes {
     return null;
   }
 
-  /** The job's attempt is over: frees its slot, and its session for the next ordered job. */
-  done(job: Job): void {
+  /** The job's attempt was answered: frees its slot, and its session for the next ordered job. */
+  answered(job: Job): void {
     const lane = this.#lane(job.merchantId);
     lane.inFlight -= 1;
+    lane.unrecorded += 1;
     this.#inFlight -= 1;
-    job.running = false;
     if (job.ordered) {
       job.ordered = false;
       const next = lane.sessions.get(job.sessionId)?.shift();
@@ -139,8 +145,16 @@ export class Lanes {
       else lane.sessions.delete(job.sessionId);
     }
     this.#enter(lane);
+  }
+
+  /** The outcome of the job's attempt is recorded. */
+  recorded(job: Job): void {
+    const lane = this.#lane(job.merchantId);
+    lane.unrecorded -= 1;
+    job.running = false;
+    this.#enter(lane);
     // A lane that was paced is kept, so that its pace outlasts a moment without work.
-    if (lane.waiting === 0 && lane.inFlight === 0 && lane.nextPacedAtMs === 0) this.#lanes.delete(lane.merchantId);
+    if (lane.waiting + lane.inFlight + lane.unrecorded === 0 && lane.nextPacedAtMs === 0) this.#lanes.delete(lane.merchantId);
   }
 
   /** Looks at the merchant's lane again: it was resumed, or its next paced job may go. */
@@ -173,6 +187,7 @@ export class Lanes {
       sessions: new Map(),
       waiting: 0,
       inFlight: 0,
+      unrecorded: 0,
       inRing: false,
       turn: 0,
       nextPacedAtMs: 0,
@@ -188,7 +203,8 @@ export class Lanes {
 
   #enter(lane: Lane): void {
     const hasWork = lane.fresh.length + lane.retries.length + lane.paced.length > 0;
-    if (lane.inRing || !hasWork || lane.inFlight >= this.#limits.inFlightPerMerchant || !this.#isOpen(lane.merchantId)) return;
+    const isFull = lane.inFlight >= this.#limits.inFlightPerMerchant || lane.unrecorded >= this.#limits.unrecordedPerMerchant;
+    if (lane.inRing || !hasWork || isFull || !this.#isOpen(lane.merchantId)) return;
     lane.inRing = true;
     this.#ring.push(lane);
   }

@@ -13,9 +13,13 @@ type HandlerDeps = Omit<
   'aggregate' | 'soleWriter'
 >;
 
+/** A delivery is rarely touched again once it is settled. */
+const CAPACITY = 4_096;
+
 /** The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be behind. */
 export function createDeliveryHandler(deps: HandlerDeps): DeliveryHandler {
   return new CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>({
+    capacity: CAPACITY,
     ...deps,
     soleWriter: false,
     aggregate: { table: deliveryTable, decide: decideDelivery, notifies: new Set() },

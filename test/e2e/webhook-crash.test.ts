@@ -112,9 +112,9 @@ describe('after kill -9', () => {
     });
     await ended(second);
     const times = await expectAllTold(dataDir, hook, ids);
-    // Only attempts that were under way when it died may repeat: at most the five that one endpoint allows.
-    expect([...times.values()].filter((arrivals) => arrivals > 1).length).toBeLessThanOrEqual(5);
-    expect(hook.received.length).toBeLessThanOrEqual(EVENTS + 5);
+    // Only attempts that were under way or not yet recorded when it died may repeat: at most the ten that the child allows.
+    expect([...times.values()].filter((arrivals) => arrivals > 1).length).toBeLessThanOrEqual(10);
+    expect(hook.received.length).toBeLessThanOrEqual(EVENTS + 10);
     expect(beforeRestart).toBeLessThanOrEqual(hook.received.length);
   });
 

@@ -33,7 +33,7 @@ async function setting(options: WorldOptions = {}): Promise<Setting> {
   cleanups.push(() => world.dispose());
   world.directory.set(merchantId(1), 'https://one.example.org/');
   await world.process.start();
-  const isQuiet = (): boolean => world.process.stats.inFlight === stuck(sender) && world.process.stats.lag === 0;
+  const isQuiet = (): boolean => world.process.stats.working === stuck(sender) && world.process.stats.lag === 0;
   return { world, timers, sender, pass: (ms) => timers.pass(ms, isQuiet) };
 }
 
@@ -106,7 +106,7 @@ describe('the quick retries', () => {
     expect(sender.sent).toHaveLength(3);
     await world.reopen();
     await world.process.start();
-    await timers.pass(HOUR, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);
+    await timers.pass(HOUR, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     expect(sender.sent).toHaveLength(6);
     const gaps = gapsSec(sender.sent.map((sent) => sent.atMs));
     gaps.forEach((gap, index) => expect(gap).toBeGreaterThanOrEqual(2 ** index));
@@ -292,7 +292,7 @@ describe('an endpoint', () => {
     }
     await world.reopen();
     await world.process.start();
-    const go = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);
+    const go = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     await go(2 * DAY);
     await world.cancelled(4);
     await go(MINUTE);
@@ -356,7 +356,7 @@ describe('durable redelivery', () => {
     for (let round = 0; round < 4; round++) {
       await world.reopen();
       await world.process.start();
-      await timers.pass(DAY, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);
+      await timers.pass(DAY, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     }
     const hours = sender.sent.slice(6).map((sent) => (sent.atMs - started) / HOUR);
     expect(hours.length).toBeGreaterThanOrEqual(9);
@@ -422,7 +422,7 @@ describe('W25: redeliveries', () => {
     await world.reopen();
     await world.redeliver(id);
     await world.process.start();
-    await timers.pass(MINUTE, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);
+    await timers.pass(MINUTE, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     expect(sender.of(id)).toHaveLength(2);
   });
 });

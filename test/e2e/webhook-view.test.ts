@@ -62,7 +62,7 @@ async function setting() {
     cursorKey: createSecretKey(Buffer.from('key')),
     caughtUp,
   });
-  const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.inFlight === 0 && world.process.stats.lag === 0);
+  const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
   return { world, timers, sender, webhooks, pass };
 }
 

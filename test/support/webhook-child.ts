@@ -51,7 +51,7 @@ const sender: WebhookSender = {
 
 const directory = new TestDirectory();
 directory.set(merchantId(1), url, { suspended: crash === 'during-drain' });
-const limits = { windowPerMerchant: 10, pacePerSec: 200 };
+const limits = { windowPerMerchant: 10, pacePerSec: 200, unrecordedPerMerchant: 5 };
 const world = await WebhookWorld.open({ dataDir, directory, sender, store: mortal, process: { limits } });
 await world.process.start();
 process.stdout.write('ready\n');
