@@ -5,7 +5,7 @@ import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerApi } from '../use-cases/merchant-api.ts';
 import type { SessionView } from '../use-cases/views.ts';
-import { loadAssets, sendCompressed, sendEncoded } from './assets.ts';
+import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
@@ -16,6 +16,7 @@ import { pageStatus, type ConfirmationsOf } from './page-model.ts';
 import { paymentLink } from './page-payment.ts';
 import { statusWords } from './page-status.ts';
 import { qrSvg } from './qr.ts';
+import { renderReceipt } from './receipt.ts';
 import { Speech } from './speech.ts';
 
 export interface CheckoutDeps {
@@ -24,50 +25,123 @@ export interface CheckoutDeps {
   readonly publicUrl: string;
   readonly settingsOf: (session: SessionView, network: Network) => NetworkSettings | undefined;
   readonly confirmationsOf: (session: SessionView) => ConfirmationsOf;
+  /** Hosts that the merchant registered: only their pages may show the payment page in a frame. */
+  readonly hostsOf: (session: SessionView) => readonly string[];
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
 }
 
-const SCRIPTS = ['checkout.js', 'wallets.js'] as const;
+const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
+const SCRIPT_TYPE = { 'Content-Type': 'text/javascript; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
+
+/** What the routes share. */
+interface Desk {
+  readonly deps: CheckoutDeps;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly version: string;
+  readonly languageOf: (request: Request) => Language;
+  readonly notFound: (request: Request, response: Response) => void;
+  /** The session of the path; without one the answer is given already. */
+  readonly found: Finder;
+  readonly inputOf: (session: SessionView, request: Request) => PageInput;
+}
+
+type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
 
 /** The payer's page under `/pay`. */
 export function checkoutRoutes(deps: CheckoutDeps): Router {
   const router = express.Router();
   const assets = loadAssets(SCRIPTS);
-  const headers = pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [] });
-  const live = new LivePages(() => deps.clock.nowMs());
+  const desk = createDesk(deps, assets.version);
+  scriptRoutes(router, assets.files, desk);
+  pageRoutes(router, desk);
+  liveRoutes(router, desk);
+  if (deps.sandboxPay) {
+    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(desk.found, deps.sandboxPay));
+  }
+  return router;
+}
 
+function createDesk(deps: CheckoutDeps, version: string): Desk {
+  const headers = pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [] });
   const languageOf = (request: Request): Language => chooseLanguage(request.query.lang, request.headers['accept-language']);
   const notFound = (request: Request, response: Response): void => {
     response.status(404).set(headers).type('html').vary('Accept-Language');
     sendCompressed(request, response, notFoundPage(new Speech(languageOf(request))));
   };
-  const found = async (request: Request, response: Response): Promise<SessionView | null> => {
+  const found: Finder = async (request, response) => {
     const id = parseSessionId(String(request.params.id));
     const session = id && (await deps.api.viewSession(id));
     if (!session) notFound(request, response);
     return session;
   };
-  const inputOf = (session: SessionView, request: Request): PageInput => pageInput(deps, session, languageOf(request), assets.version);
+  return {
+    deps,
+    headers,
+    version,
+    languageOf,
+    notFound,
+    found,
+    inputOf: (session, request) => pageInput(deps, session, languageOf(request), version),
+  };
+}
 
+function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { notFound }: Desk): void {
   router.get('/pay/assets/:name', (request, response) => {
-    const file = assets.files.get(String(request.params.name));
+    const file = files.get(String(request.params.name));
     if (!file) return notFound(request, response);
-    response.set({ 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=31536000, immutable' });
-    response.set('X-Content-Type-Options', 'nosniff');
+    response.set({ ...SCRIPT_TYPE, 'Cache-Control': 'public, max-age=31536000, immutable' });
     sendEncoded(request, response, file);
   });
+
+  router.get('/pay/embed.js', (request, response) => {
+    response.set({ ...SCRIPT_TYPE, 'Cache-Control': 'public, max-age=3600', 'Cross-Origin-Resource-Policy': 'cross-origin' });
+    sendEncoded(request, response, files.get('embed.js')!);
+  });
+}
+
+function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }: Desk): void {
+  const send = (request: Request, response: Response, input: PageInput, html: string): void => {
+    response.set('Content-Language', input.speech.language.code).type('html').vary('Accept-Language');
+    sendCompressed(request, response, html);
+  };
 
   router.get('/pay/:id', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
     const input = inputOf(session, request);
-    response
-      .set({ ...headers, 'Content-Language': input.speech.language.code })
-      .type('html')
-      .vary('Accept-Language');
-    sendCompressed(request, response, renderPage(input));
+    send(request, response.set(headers), input, renderPage(input));
   });
+
+  router.get('/pay/:id/receipt', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const input = inputOf(session, request);
+    send(request, response.set(headers), input, renderReceipt(input));
+  });
+
+  router.get('/pay/:id/embed', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const origin = registeredOrigin(request.query.origin, deps.hostsOf(session), session.mode === 'test');
+    if (origin === null) return notFound(request, response);
+    const input = { ...inputOf(session, request), embeddedBy: origin };
+    response.set(pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [origin] }));
+    send(request, response, input, renderPage(input));
+  });
+
+  router.get('/pay/:id/qr/:file', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const text = codeText(inputOf(session, request), String(request.params.file));
+    if (text === null) return notFound(request, response);
+    response.set({ ...headers, 'Content-Type': 'image/svg+xml; charset=utf-8' });
+    sendCompressed(request, response, qrSvg(text));
+  });
+}
+
+function liveRoutes(router: Router, { deps, headers, version, found, languageOf, inputOf }: Desk): void {
+  const live = new LivePages(() => deps.clock.nowMs());
 
   router.get('/pay/:id/status', async (request, response) => {
     const session = await found(request, response);
@@ -82,27 +156,20 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
     const language = languageOf(request);
     const update = async (): Promise<LiveUpdate | null> => {
       const view = await deps.api.viewSession(id);
-      return view && liveUpdate(pageInput(deps, view, language, assets.version));
+      return view && liveUpdate(pageInput(deps, view, language, version));
     };
     live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => deps.api.onChange(id, listener));
   });
-
-  router.get('/pay/:id/qr/:file', async (request, response) => {
-    const session = await found(request, response);
-    if (!session) return;
-    const text = codeText(inputOf(session, request), String(request.params.file));
-    if (text === null) return notFound(request, response);
-    response.set({ ...headers, 'Content-Type': 'image/svg+xml; charset=utf-8' });
-    sendCompressed(request, response, qrSvg(text));
-  });
-
-  if (deps.sandboxPay) {
-    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(found, deps.sandboxPay));
-  }
-  return router;
 }
 
-type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
+/** The asking shop's origin when its merchant registered it (https; plain http for localhost in test mode), else null. */
+function registeredOrigin(asked: unknown, hosts: readonly string[], testMode: boolean): string | null {
+  if (typeof asked !== 'string' || !URL.canParse(asked)) return null;
+  const { origin, protocol, host, hostname } = new URL(asked);
+  const local = testMode && protocol === 'http:' && (hostname === 'localhost' || hostname === '127.0.0.1');
+  const known = hosts.includes(host) || (local && hosts.includes(hostname));
+  return origin === asked && known && (protocol === 'https:' || local) ? origin : null;
+}
 
 /** The button of the sandbox: answers the script without a body, and a browser without script with the page again. */
 function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>) {
@@ -132,6 +199,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
     sandbox: deps.sandboxPay !== null && session.mode === 'test',
     testMode: session.mode === 'test',
     nowMs,
+    embeddedBy: null,
     asset: (name) => `/pay/assets/${name}?${version}`,
     explorerUrl: (network, txHash) => settings.get(network)?.explorerTransactionUrl?.replace('{hash}', txHash) ?? null,
   };

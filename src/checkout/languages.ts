@@ -1,4 +1,12 @@
+import { arabic } from './texts/ar.ts';
 import { english, type Texts } from './texts/en.ts';
+import { spanish } from './texts/es.ts';
+import { french } from './texts/fr.ts';
+import { portuguese } from './texts/pt.ts';
+import { russian } from './texts/ru.ts';
+import { turkish } from './texts/tr.ts';
+import { vietnamese } from './texts/vi.ts';
+import { chinese } from './texts/zh.ts';
 
 /** One language of the page. `locale` forms numbers and times; Latin digits everywhere, as wallets show them. */
 export interface Language {
@@ -12,7 +20,17 @@ export interface Language {
 
 const ENGLISH: Language = { code: 'en', name: 'English', locale: 'en', direction: 'ltr', texts: english };
 
-export const LANGUAGES: readonly Language[] = [ENGLISH];
+export const LANGUAGES: readonly Language[] = [
+  ENGLISH,
+  { code: 'zh', name: '中文', locale: 'zh', direction: 'ltr', texts: chinese },
+  { code: 'es', name: 'Español', locale: 'es', direction: 'ltr', texts: spanish },
+  { code: 'pt', name: 'Português', locale: 'pt', direction: 'ltr', texts: portuguese },
+  { code: 'ar', name: 'العربية', locale: 'ar-u-nu-latn', direction: 'rtl', texts: arabic },
+  { code: 'fr', name: 'Français', locale: 'fr', direction: 'ltr', texts: french },
+  { code: 'tr', name: 'Türkçe', locale: 'tr', direction: 'ltr', texts: turkish },
+  { code: 'vi', name: 'Tiếng Việt', locale: 'vi', direction: 'ltr', texts: vietnamese },
+  { code: 'ru', name: 'Русский', locale: 'ru', direction: 'ltr', texts: russian },
+];
 
 /** Longer headers are cut: a browser sends a dozen languages at most. */
 const MAX_HEADER_LENGTH = 500;

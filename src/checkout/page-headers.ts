@@ -27,6 +27,6 @@ export function pageHeaders({ forms, frameAncestors }: PageHeaderOptions): Reado
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-store',
     'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
-    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': frameAncestors.length === 0 ? 'same-origin' : 'cross-origin',
   };
 }

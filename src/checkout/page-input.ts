@@ -18,6 +18,8 @@ export interface PageInput {
   readonly sandbox: boolean;
   readonly testMode: boolean;
   readonly nowMs: number;
+  /** The shop's origin that shows the page in a frame or a popup of its own; null for the page by itself. */
+  readonly embeddedBy: string | null;
   /** Address of an asset, its version included. */
   readonly asset: (name: 'checkout.js' | 'wallets.js') => string;
   readonly explorerUrl: (network: Network, txHash: string) => string | null;

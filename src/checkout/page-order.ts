@@ -1,3 +1,4 @@
+import { decimalsOf, formatAmount, parseAmount, SCALE } from '../domain/money.ts';
 import { html, when, type Html } from './html.ts';
 import type { PageInput } from './page-input.ts';
 import { sentenceHtml } from './speech.ts';
@@ -11,9 +12,6 @@ interface ShownItem {
   };
   readonly quantity?: number;
 }
-
-/** Longer orders start closed, so that the address stays on the first screen. */
-const OPEN_ITEMS = 3;
 
 /** What is bought and what it costs. */
 export function orderHtml(input: PageInput): Html {
@@ -34,10 +32,11 @@ function rateHtml({ session, status, speech }: PageInput, rate: string): Html {
   return html`<p class="rate">${sentenceHtml(sentence)}</p>`;
 }
 
-function itemsHtml({ session, speech }: PageInput): Html | null {
+/** Closed while the payer is to pay, so that the address stays near the top. */
+function itemsHtml({ session, status, speech }: PageInput): Html | null {
   const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
   if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
-  return html`<details class="order" ${when(items.length <= OPEN_ITEMS, 'open')}>
+  return html`<details class="order" ${when(status.toSend === null, 'open')}>
     <summary>${speech.text('order')}</summary>
     ${itemsTable({ session, speech })}
   </details>`;
@@ -66,11 +65,19 @@ export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'spe
 
 function itemRow({ price_data: price, quantity = 1 }: ShownItem, speech: PageInput['speech']): Html {
   const { name, description } = price.product_data;
+  const each = speech.money(price.unit_amount, price.currency);
+  const sum = timesQuantity(price.unit_amount, quantity);
+  const count = quantity !== 1 && html`<small><bdi>${speech.number(String(quantity))} × ${each}</bdi></small>`;
   return html`<tr>
-    <th scope="row">
-      <span class="count">${speech.number(String(quantity))} ×</span>
-      <bdi>${name}</bdi>${description && html`<small><bdi>${description}</bdi></small>`}
-    </th>
-    <td><bdi>${speech.money(price.unit_amount, price.currency)}</bdi></td>
+    <th scope="row"><bdi>${name}</bdi>${description && html`<small><bdi>${description}</bdi></small>`}${count}</th>
+    <td><bdi>${sum === null ? '' : speech.money(sum, price.currency)}</bdi></td>
   </tr>`;
+}
+
+/** Exact, with the decimals of the unit price or more; null for quantities that have no exact decimal form (such as 1e-7). */
+function timesQuantity(unitAmount: string, quantity: number): string | null {
+  const units = parseAmount(unitAmount);
+  const count = parseAmount(String(quantity));
+  if (units === null || count === null) return null;
+  return formatAmount((units * count) / 10n ** BigInt(SCALE), decimalsOf(unitAmount));
 }

@@ -29,21 +29,23 @@ const GROUP = /.{1,4}/g;
 export const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
   [...options].sort((left, right) => CHEAPEST_FIRST.indexOf(left.network) - CHEAPEST_FIRST.indexOf(right.network));
 
-/** How to pay what is still to be sent: one choice and one panel a network, switched by style alone. */
+/** How to pay what is still to be sent, by default on the network that the payer has used already: one choice and one panel a network, switched by style alone. */
 export function paymentHtml(input: PageInput, amount: string): Html {
   const { session, speech } = input;
   const options = cheapestFirst(session.paymentOptions);
+  const known = input.status.transfers.at(-1)?.network;
+  const chosen = options.find(({ network }) => network === known) ?? options[0];
   return html`<section class="pay" aria-label="${speech.text('how_to_pay')}">
     <fieldset>
       <legend>${speech.text('network')}</legend>
-      ${options.map((option, index) => choice(input, option, index === 0))} ${options.map((option) => panel(input, option, amount))}
+      ${options.map((option) => choice(input, option, option === chosen))} ${options.map((option) => panel(input, option, amount))}
     </fieldset>
   </section>`;
 }
 
-function choice({ speech, simulated }: PageInput, { network }: PaymentOption, first: boolean): Html {
+function choice({ speech, simulated }: PageInput, { network }: PaymentOption, chosen: boolean): Html {
   const stand = simulated.has(network) ? html` · ${speech.text('simulated')}` : null;
-  return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(first, 'checked')} /><label
+  return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(chosen, 'checked')} /><label
       for="network-${network}"
       ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]}${stand}</small><small>${speech.text(`hint_${network}`)}</small></label
     >`;

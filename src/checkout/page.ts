@@ -29,6 +29,7 @@ export function renderPage(input: PageInput): string {
   const { session, status, speech } = input;
   const words = statusWords(input);
   const here = `/pay/${session.sessionId}`;
+  const page = pagePath(input);
   const language = `lang=${speech.language.code}`;
   const payable = status.toSend !== null;
   return html`<!doctype html>
@@ -40,7 +41,7 @@ export function renderPage(input: PageInput): string {
       </head>
       <body
         data-version="${pageVersion(input)}"
-        data-page="${here}?${language}"
+        data-page="${page}${language}"
         data-events="${here}/events?${language}"
         data-status="${here}/status?${language}"
         data-expires="${status.expiresAtSec}"
@@ -68,6 +69,12 @@ export function renderPage(input: PageInput): string {
         </footer>
       </body>
     </html>`.text;
+}
+
+/** Where the page lives, up to its language. */
+function pagePath({ session, embeddedBy }: PageInput): string {
+  const here = `/pay/${session.sessionId}`;
+  return embeddedBy === null ? `${here}?` : `${here}/embed?origin=${encodeURIComponent(embeddedBy)}&`;
 }
 
 /** Changes whenever more than the status block of the page does. */
@@ -98,12 +105,14 @@ function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
 function nextSteps(input: PageInput): Html | null {
   const { session, speech } = input;
   const paid = !isLive(input);
-  const link = returnUrl(session, paid);
+  // Leaving by the shop's "cancel" address would mislead while everything is on its way.
+  const link = input.status.state === 'seen' ? null : returnUrl(session, paid);
   if (!paid && link === null) return null;
-  const receipt = paid && html`<a href="/pay/${session.sessionId}/receipt?lang=${speech.language.code}">${speech.text('receipt')}</a>`;
+  const leaving = input.embeddedBy !== null && html` target="_top"`;
+  const receipt = paid && html`<a href="/pay/${session.sessionId}/receipt?lang=${speech.language.code}" ${leaving}>${speech.text('receipt')}</a>`;
   const look = input.status.toSend === null ? 'button' : 'quiet';
   return html`<p class="next">
-    ${link !== null && html`<a class="${look}" href="${link}" rel="noopener noreferrer">${speech.text('back_to_shop')}</a>`}${receipt}
+    ${link !== null && html`<a class="${look}" href="${link}" rel="noopener noreferrer" ${leaving}>${speech.text('back_to_shop')}</a>`}${receipt}
   </p>`;
 }
 
@@ -113,14 +122,14 @@ export function returnUrl(session: SessionView, paid: boolean): string | null {
   return url !== null && /^https?:\/\//.test(url) ? url : null;
 }
 
-/** Links, so that it works without script. */
-export function languageSwitch(path: string, speech: Speech): Html | null {
+/** Links, so that it works without script. `address` ends where the language is to be added. */
+export function languageSwitch(address: string, speech: Speech): Html | null {
   if (LANGUAGES.length < 2) return null;
   return html`<nav aria-label="${speech.text('language')}">
     <ul>
       ${LANGUAGES.map(({ code, name }) => {
         if (code === speech.language.code) return html`<li><b lang="${code}" aria-current="true">${name}</b></li>`;
-        return html`<li><a href="${path}?lang=${code}" lang="${code}" hreflang="${code}">${name}</a></li>`;
+        return html`<li><a href="${address}lang=${code}" lang="${code}" hreflang="${code}">${name}</a></li>`;
       })}
     </ul>
   </nav>`;

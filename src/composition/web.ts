@@ -44,6 +44,7 @@ export function createWebApp(parts: WebParts): Express {
     publicUrl,
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
+    hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
     sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
   });
   return createHttpApp({

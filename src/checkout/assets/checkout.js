@@ -91,12 +91,26 @@
     if (chosen) choose(chosen);
     document.dispatchEvent(new CustomEvent('page-renewed'));
   };
+  // Inside a shop's own page: only the origin that the merchant registered hears anything.
+  const { embeddedBy, session } = document.body.dataset;
+  const host = embeddedBy && (parent !== window ? parent : opener);
+  const tell = (type, facts) => host?.postMessage({ type: `quittance.${type}`, version: 1, session_id: session, ...facts }, embeddedBy);
+  let told = '';
+  const tellStatus = () => {
+    if (told !== root.dataset.state) tell('status', { status: (told = root.dataset.state) });
+  };
+  if (host) {
+    tellStatus();
+    new ResizeObserver(() => tell('size', { height: Math.ceil(document.body.getBoundingClientRect().height) })).observe(document.body);
+  }
+
   const apply = async ({ now, page: shown }) => {
     serverNowMs = now;
     heardAtMs = performance.now();
     expiresSec = shown.expires_at;
     showStatus(shown.status);
     if (shown.version !== version) await renew(shown.version);
+    tellStatus();
     localTimes();
     countdown();
     if (shown.state === 'paid' || shown.state === 'overpaid') stop();

@@ -1,0 +1,80 @@
+import type { DepositView } from '../use-cases/views.ts';
+import { html, type Html } from './html.ts';
+import { NETWORK_NAMES, type PageInput } from './page-input.ts';
+import { itemsTable } from './page-order.ts';
+import { headHtml, languageSwitch, shopName } from './page.ts';
+
+/** The receipt of a paid session, to be printed or kept; before that a page that says so. */
+export function renderReceipt(input: PageInput): string {
+  const { session, speech } = input;
+  const here = `/pay/${session.sessionId}`;
+  const { code, direction } = speech.language;
+  return html`<!doctype html>
+    <html lang="${code}" dir="${direction}">
+      <head>
+        ${headHtml(`${speech.text('receipt')} · ${shopName(input)}`)}
+        <script src="${input.asset('checkout.js')}" defer></script>
+      </head>
+      <body>
+        <main class="receipt">
+          <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
+          <p class="due">${speech.text('receipt')}</p>
+          ${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : facts(input, session.paidAtSec)}
+          <p class="next no-print">
+            <button type="button" id="print" class="scripted">${speech.text('print')}</button
+            ><a href="${here}?lang=${code}">${speech.text('back_to_payment')}</a>
+          </p>
+        </main>
+        <footer>${languageSwitch(`${here}/receipt?`, speech)}</footer>
+      </body>
+    </html>`.text;
+}
+
+function facts({ session, status, speech, explorerUrl }: PageInput, paidAtSec: number): Html {
+  const counted = session.deposits.filter(({ kind, status: state }) => kind === 'on_time' && state === 'final');
+  return html`<p>${speech.text('receipt_paid', { time: speech.dateTime(paidAtSec) })}</p>
+    <dl>
+      <div>
+        <dt>${speech.text('receipt_received')}</dt>
+        <dd><bdi>${status.received} ${status.coin}</bdi></dd>
+      </div>
+      <div>
+        <dt>${speech.text('receipt_order')}</dt>
+        <dd><bdi>${session.orderId}</bdi></dd>
+      </div>
+      <div>
+        <dt>${speech.text('receipt_payment')}</dt>
+        <dd><bdi>${session.sessionId}</bdi></dd>
+      </div>
+    </dl>
+    ${itemsTable({ session, speech })}
+    <h2>${speech.text('receipt_transfers')}</h2>
+    ${counted.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
+}
+
+function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
+  const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber } = deposit;
+  const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;
+  const hash = href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
+  return html`<dl>
+    <div>
+      <dt><bdi>${amount} ${coin}</bdi> · ${NETWORK_NAMES[network]}</dt>
+      <dd>${hash}</dd>
+    </div>
+    <div>
+      <dt>${speech.text('receipt_block')}</dt>
+      <dd>${blockNumber}</dd>
+    </div>
+    ${
+      fromAddress !== null &&
+      html`<div>
+        <dt>${speech.text('receipt_from')}</dt>
+        <dd>${code(fromAddress)}</dd>
+      </div>`
+    }
+    <div>
+      <dt>${speech.text('receipt_to')}</dt>
+      <dd>${code(toAddress)}</dd>
+    </div>
+  </dl>`;
+}
