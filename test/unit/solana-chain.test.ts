@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import { associatedTokenAccount } from '../../src/adapters/solana/associated-token-account.ts';
 import { createSolanaChain } from '../../src/adapters/solana/solana-chain.ts';
+import { withTokenAccounts } from '../../src/adapters/solana/token-account-pool.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import type { AccountChain, TokenAccount } from '../../src/ports/account-chain.ts';
 import { ChainUnavailable, WrongChain } from '../../src/ports/chain.ts';
@@ -279,5 +280,27 @@ describe('reading a Solana transfer anew', () => {
     await expect(careful.transferAt('paid', 1)).rejects.toThrow(/do not agree/);
     forgetful.transactions.set('paid', transaction);
     expect(await careful.transferAt('paid', 1)).toMatchObject({ tokenUnits: 2_500_000n });
+  });
+});
+
+describe('the pool of owners', () => {
+  it('names the token accounts of Solana owners and leaves other addresses as they are', () => {
+    const given = new Map([
+      ['solana', { family: 'solana' as const, address: OWNER, derivationIndex: 3 }],
+      ['evm', { family: 'evm' as const, address: '0x00', derivationIndex: 4 }],
+    ]);
+    const returned: string[] = [];
+    const pool = withTokenAccounts(
+      { take: (_, family) => given.get(family) ?? null, giveBack: (_, { address }) => void returned.push(address) },
+      () => settings.tokens,
+    );
+    expect(pool.take('live', 'solana')).toEqual({
+      ...given.get('solana'),
+      tokenAccounts: { USDT: associatedTokenAccount(OWNER, USDT), USDC: associatedTokenAccount(OWNER, USDC) },
+    });
+    expect(pool.take('live', 'evm')).toBe(given.get('evm'));
+    expect(pool.take('live', 'tron')).toBeNull();
+    pool.giveBack('live', given.get('solana')!);
+    expect(returned).toEqual([OWNER]);
   });
 });

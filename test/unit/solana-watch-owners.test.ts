@@ -3,6 +3,7 @@ import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
+import { seedWatchedOwners } from '../../src/processes/watch-solana-seed.ts';
 
 const NOW = 1_800_000_000;
 const id = (name: string): SessionId => `cs_${name}` as SessionId;
@@ -87,5 +88,42 @@ describe('the owners that are watched', () => {
     expect(names(owners.open(NOW + 1_800 + 3_600).fresh)).toEqual(['owner-a']);
     expect(owners.open(NOW + 1_800 + 3_601).fresh).toEqual([]);
     expect(owners.sizeOf('recent')).toBe(1);
+  });
+});
+
+describe('the list of owners at start', () => {
+  it('holds every session of the mode that offered Solana, open or ended', async () => {
+    const row = (name: string, changes: object = {}) => ({
+      key: name,
+      row: {
+        sessionId: id(name),
+        mode: 'test',
+        status: 'open',
+        createdAtSec: NOW,
+        expiresAtSec: NOW + 1_800,
+        paidAtSec: null,
+        options: `tron USDT T 6 1 T${name} 0 - - -|solana USDT mint 6 genesis owner-${name} 0 - - -`,
+        ...changes,
+      },
+    });
+    const rows = [
+      ...Array.from({ length: 1_000 }, (_, index) => row(`page-${String(index).padStart(4, '0')}`)),
+      row('paid', { status: 'paid', paidAtSec: NOW + 5 }),
+      row('expired', { status: 'expired' }),
+      row('live', { mode: 'live' }),
+      row('elsewhere', { options: 'tron USDT T 6 1 Tx 0 - - -' }),
+    ];
+    const owners = new WatchedOwners('test');
+    await seedWatchedOwners(owners, 'test', {
+      scan: async (_, { afterKey, limit }) => {
+        const from = rows.findIndex(({ key }) => key === afterKey) + 1;
+        return rows.slice(from, from + limit);
+      },
+    });
+    expect(owners.size).toBe(1_002);
+    expect(owners.find('owner-page-0007')).toMatchObject({ sessionId: 'cs_page-0007', endedAtSec: null });
+    expect(owners.find('owner-paid')).toMatchObject({ endedAtSec: NOW + 5 });
+    expect(owners.find('owner-expired')).toMatchObject({ endedAtSec: NOW + 1_800 });
+    expect(owners.find('owner-live')).toBeNull();
   });
 });

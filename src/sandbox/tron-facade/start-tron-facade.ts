@@ -1,8 +1,7 @@
-import { accessSync, constants } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
+import { findAnvil } from '../anvil-binary.ts';
 import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer } from '../sandbox-chain.ts';
 import { createIntervalClock, createManualClock } from './block-clock.ts';
 import { EvmNode } from './evm-node.ts';
@@ -48,7 +47,7 @@ const BLOCK_INTERVAL_MS = 200;
  * java-tron nor the TVM, so the network is labelled simulated.
  */
 export async function startTronFacade(options: TronFacadeOptions): Promise<TronSandbox | SandboxChainUnavailable> {
-  const binary = anvilBinary();
+  const binary = findAnvil();
   if (binary === null) return { network: 'tron', reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH' };
   const nowMs = options.nowMs ?? Date.now;
   const genesis = loadGenesis(options.directory);
@@ -104,26 +103,4 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
     fundTreasury: (address) => fundTreasury(chain, address, keys[0]),
     close: () => (closing ??= server.close().then(() => chain.close())),
   };
-}
-
-/** The binary itself: the npm wrapper would stay behind when its parent ends. */
-function anvilBinary(): string | null {
-  const candidates = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'anvil'));
-  if (process.platform === 'linux' && process.arch === 'x64') {
-    try {
-      candidates.unshift(join(dirname(createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/package.json')), 'bin', 'anvil'));
-    } catch {
-      // The optional package is absent; the PATH decides.
-    }
-  }
-  return candidates.find((candidate) => isExecutable(candidate)) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

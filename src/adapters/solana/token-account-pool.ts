@@ -1,0 +1,19 @@
+import type { Mode } from '../../domain/ids.ts';
+import type { Coin } from '../../domain/money.ts';
+import type { Token } from '../../domain/networks.ts';
+import type { AddressPool } from '../../ports/addresses.ts';
+import { associatedTokenAccount } from './associated-token-account.ts';
+
+/** Names with each Solana owner the accounts in which it receives `tokensOf(mode)`. */
+export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => readonly Token[]): AddressPool {
+  return {
+    take(mode, family) {
+      const given = pool.take(mode, family);
+      if (given === null || family !== 'solana') return given;
+      const tokenAccounts: Partial<Record<Coin, string>> = {};
+      for (const { coin, address } of tokensOf(mode)) tokenAccounts[coin] = associatedTokenAccount(given.address, address);
+      return { ...given, tokenAccounts };
+    },
+    giveBack: (mode, address) => pool.giveBack(mode, address),
+  };
+}
