@@ -1,12 +1,13 @@
 import { createHash, createSecretKey } from 'node:crypto';
 import { createTokenBucketLimiter } from '../../src/adapters/rate-limit/token-bucket.adapter.ts';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
-import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId, SessionId } from '../../src/domain/ids.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import { createHttpServer } from '../../src/http/server.ts';
-import type { AuthenticatedKey } from '../../src/use-cases/merchant-api.ts';
-import { FakeMerchantApi } from '../../test/support/fake-merchant-api.ts';
-import { FakeNonces, TEST_NETWORKS } from '../../test/support/http-api.ts';
+import type { Nonces } from '../../src/ports/nonces.ts';
+import type { AuthenticatedKey, MerchantApi } from '../../src/use-cases/merchant-api.ts';
+import { sessionView } from '../../test/support/fake-merchant-api.ts';
+import { TEST_NETWORKS } from '../../test/support/http-api.ts';
 import { announce } from './announce.ts';
 
 /* The product's HTTP layer over a command side in memory: what the layer itself costs, without the store. */
@@ -19,11 +20,39 @@ const key: AuthenticatedKey = {
 };
 const keyHash = createHash('sha256').update(apiKey).digest('hex');
 
+/** Both memories forget all they hold now and then, so that it is the layer that is measured and not a growing heap. */
+const MOST_KEPT = 20_000;
+const used = new Set<string>();
+const nonces: Pick<Nonces, 'burn' | 'settle' | 'close'> = {
+  burn: async (_keyId, nonce) => {
+    if (used.size > MOST_KEPT) used.clear();
+    return { accepted: used.size < used.add(nonce).size };
+  },
+  settle: async () => {},
+  close: async () => {},
+};
+const orders = new Map<string, SessionId>();
+const notMeasured = (): never => {
+  throw new Error('not in this bench');
+};
+const api: MerchantApi = {
+  createSession: async (caller, input) => {
+    if (orders.size > MOST_KEPT) orders.clear();
+    const id = `cs_${String(orders.size).padStart(32, 'a')}` as SessionId;
+    orders.set(input.orderId, id);
+    return { ok: true, value: sessionView(caller, id, input, { coin: 'USDT', rate: '1.0002', nowSec: Math.floor(Date.now() / 1000) }) };
+  },
+  getSession: notMeasured,
+  cancelSession: notMeasured,
+  requestRefund: notMeasured,
+  getRefund: notMeasured,
+};
+
 const app = createHttpApp({
-  api: new FakeMerchantApi(),
+  api,
   keys: { find: (hash) => (hash === keyHash ? key : null) },
-  nonces: new FakeNonces(),
-  lists: { list: () => Promise.reject(new Error('not in this bench')) },
+  nonces,
+  lists: { list: notMeasured },
   rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
   clock: { nowMs: () => Date.now() },
   headerPrefix: 'X-Service-',

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
 import { amountOf, convertRoundingUp, formatAmount, isCoin } from '../../src/domain/money.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
@@ -151,16 +151,19 @@ export class FakeMerchantApi implements MerchantApi {
   }
 }
 
+const ID_KEY = createSecretKey(Buffer.from('ids of the tests'));
+
 const ownerOf = (reader: Pick<Caller, 'merchantId' | 'mode'>): string => `${reader.mode}/${reader.merchantId}`;
 
 function idOf(caller: Caller, orderId: string): SessionId {
-  const mac = createHmac('sha256', 'test')
+  const mac = createHmac('sha256', ID_KEY)
     .update(`${ownerOf(caller)}/${orderId}`)
     .digest();
   return `cs_${base32(mac.subarray(0, 20))}` as SessionId;
 }
 
-function sessionView(
+/** A fresh session as the command side would show it. */
+export function sessionView(
   caller: Caller,
   sessionId: SessionId,
   input: CreateSessionInput,
