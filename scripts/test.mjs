@@ -20,6 +20,7 @@ const PROGRAMS = [
     package: 'chromium',
     without: 'the tests of the payment page in a browser are skipped',
   },
+  { names: ['prometheus'], package: 'prometheus', without: 'the tests of alert rules and dashboards are skipped' },
 ];
 
 const found = (name) => (process.env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
