@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { base32, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
 import type { SharedSecret } from './shared-secrets.ts';
 
@@ -7,33 +7,34 @@ import type { SharedSecret } from './shared-secrets.ts';
  * and the id in the payment page's URL cannot be guessed.
  */
 export class SessionIds {
-  readonly #secrets: readonly SharedSecret[];
+  /** Newest first. */
+  readonly #keys: readonly KeyObject[];
 
   /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. */
   constructor(secrets: readonly SharedSecret[]) {
     if (secrets.length === 0) throw new Error('session ids need a secret');
-    this.#secrets = secrets;
+    this.#keys = secrets.map(({ bytes }) => createSecretKey(bytes));
   }
 
   current(mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
-    return idUnder(this.#secrets[0]!, mode, merchantId, orderId);
+    return idUnder(this.#keys[0]!, mode, merchantId, orderId);
   }
 
   /** The ids that older secrets would have given, newest first. */
   older(mode: Mode, merchantId: MerchantId, orderId: string): SessionId[] {
-    return this.#secrets.slice(1).map((secret) => idUnder(secret, mode, merchantId, orderId));
+    return this.#keys.slice(1).map((key) => idUnder(key, mode, merchantId, orderId));
   }
 
   /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
   requestHash(canonical: string): string {
-    return createHmac('sha256', this.#secrets.at(-1)!.bytes).update('request|').update(canonical).digest('hex');
+    return createHmac('sha256', this.#keys.at(-1)!).update('request|').update(canonical).digest('hex');
   }
 }
 
 const ID_BYTES = 20;
 
-function idUnder(secret: SharedSecret, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
-  const mac = createHmac('sha256', secret.bytes);
+function idUnder(key: KeyObject, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+  const mac = createHmac('sha256', key);
   // Length prefixes keep ("a", "bc") and ("ab", "c") apart.
   for (const part of [mode, merchantId, orderId]) mac.update(`${Buffer.byteLength(part)}:${part}`);
   return `cs_${base32(mac.digest().subarray(0, ID_BYTES))}` as SessionId;
