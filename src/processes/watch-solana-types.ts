@@ -1,7 +1,16 @@
 import type { SessionId } from '../domain/ids.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
-import type { DepositTrackingDeps, WatchChainDeps, WatchObserver } from './watch-chain-types.ts';
+import type { DepositTrackingDeps, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
 import type { WatchedOwners } from './watch-solana-owners.ts';
+
+/** What the rest of the service sees of a watcher, however its chain is read. */
+export interface NetworkWatcher {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  scannedToSec(): number | null;
+  onScanned(listener: (scannedToSec: number) => void): () => void;
+  status(): WatchStatus;
+}
 
 export interface WatchSolanaDeps
   extends Pick<WatchChainDeps, 'coverage' | 'clock' | 'pendingDeposits' | 'addressesComplete'>, Omit<DepositTrackingDeps, 'chain' | 'observer'> {

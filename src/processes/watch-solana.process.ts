@@ -9,7 +9,7 @@ import { AccountHistories } from './watch-solana-accounts.ts';
 import type { AccountReading } from './watch-solana-accounts.ts';
 import { SolanaCoverage } from './watch-solana-coverage.ts';
 import type { WatchedOwner } from './watch-solana-owners.ts';
-import type { WatchSolanaDeps, WatchSolanaOptions } from './watch-solana-types.ts';
+import type { NetworkWatcher, WatchSolanaDeps, WatchSolanaOptions } from './watch-solana-types.ts';
 
 /** How far a tier of open sessions was read without a gap. */
 interface Reached {
@@ -33,7 +33,7 @@ const OLD_INTERVAL_MS = 6 * 3600 * 1000;
  * having been there at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and reverted when
  * they vanish, by the same rules as on block-based chains.
  */
-export class SolanaWatcher {
+export class SolanaWatcher implements NetworkWatcher {
   readonly #deps: WatchSolanaDeps;
   readonly #options: Required<WatchSolanaOptions>;
   readonly #histories: AccountHistories;

@@ -65,6 +65,8 @@ function answerOf(node: PlayedTronNode, path: string, body: Body): unknown {
   switch (path.split('/')[2]) {
     case 'getblock':
       return blockOf(node, body['id_or_num'] === undefined ? limit : Number(body['id_or_num']), limit, false);
+    case 'getnowblock':
+      return blockOf(node, limit, limit, true);
     case 'getblockbynum':
       return blockOf(node, Number(body['num']), limit, true);
     case 'gettransactioninfobyblocknum':

@@ -186,6 +186,23 @@ describe('TRON providers', () => {
   });
 });
 
+describe('a TRON provider without `getblock`', () => {
+  it.each([
+    ['answers 404', { status: 404, body: 'not found' }],
+    ['answers an error', { status: 200, body: { Error: 'no such call' } }],
+  ])('is read through whole blocks: %s', async (_, refusal) => {
+    const node = await play();
+    node.override = (path) => (path.endsWith('/getblock') ? refusal : undefined);
+    const chain = chainOver([node]);
+    await chain.verify();
+    expect((await chain.head()).number).toBe(HEIGHT + 30);
+    expect((await chain.finalized()).number).toBe(HEIGHT + 11);
+    expect((await chain.scan(HEIGHT, HEIGHT, everyone)).transfers).toHaveLength(2);
+    expect(await chain.transferAt(GAS_FREE.id!, 1)).toMatchObject({ tokenUnits: 938_500_000n });
+    expect(node.requests.filter(({ path }) => path.endsWith('/getblock')).length).toBeLessThanOrEqual(3);
+  });
+});
+
 describe('reading a TRON transfer anew', () => {
   it('believes "no such transaction" only from a provider that keeps up', async () => {
     const node = await play();

@@ -41,7 +41,7 @@ function suspendedMs(text: string): number {
 
 /** The newest block of a view. */
 export async function newestBlock(provider: RpcProvider, view: TronView): Promise<Block> {
-  const block = readHeader(await ask<TronBlock>(provider, view, 'getblock', { detail: false }));
+  const block = await headerOf(provider, view, null);
   if (block === null) throw new ProviderFault('behind', `${view} serves no block`);
   if (view === 'wallet') provider.reportHead(block.number);
   return block;
@@ -49,9 +49,32 @@ export async function newestBlock(provider: RpcProvider, view: TronView): Promis
 
 /** Null when the provider has no block of that number. */
 export async function blockAt(provider: RpcProvider, number: number): Promise<Block | null> {
-  const block = readHeader(await ask<TronBlock>(provider, 'wallet', 'getblock', { id_or_num: String(number), detail: false }));
+  const block = await headerOf(provider, 'wallet', number);
   if (block !== null && block.number !== number) throw new ProviderFault('inconsistent', `answered block ${block.number} for ${number}`);
   return block;
+}
+
+/** Providers that do not serve `getblock`, which alone gives a header without all its transactions. */
+const withoutGetBlock = new WeakSet<RpcProvider>();
+
+/** The newest block for `null`. */
+async function headerOf(provider: RpcProvider, view: TronView, number: number | null): Promise<Block | null> {
+  if (!withoutGetBlock.has(provider)) {
+    try {
+      const wanted = number === null ? { detail: false } : { id_or_num: String(number), detail: false };
+      return readHeader(await ask<TronBlock>(provider, view, 'getblock', wanted));
+    } catch (error) {
+      if (!isUnknownCall(error)) throw error;
+      withoutGetBlock.add(provider);
+    }
+  }
+  const block =
+    number === null ? ask<TronBlock>(provider, view, 'getnowblock', {}) : ask<TronBlock>(provider, view, 'getblockbynum', { num: number });
+  return readHeader(await block);
+}
+
+function isUnknownCall(error: unknown): boolean {
+  return error instanceof ProviderFault && (error.kind === 'incapable' || /status 40[45]\b/.test(error.message));
 }
 
 export async function mustHaveBlock(provider: RpcProvider, number: number): Promise<Block> {
