@@ -73,6 +73,25 @@ async function appendUntilFailure(): Promise<void> {
   say(`stored ${stored}`);
   await store.close();
   say('closed');
+  process.exit(1);
+}
+
+/** Six callers append until the store fails; each id is said after its append was answered. */
+async function crowdUntilFailure(): Promise<void> {
+  const store = await open();
+  const caller = async (name: string): Promise<void> => {
+    let place = FIRST;
+    for (;;) {
+      const request = appendOf(name, place);
+      await store.append(request);
+      say(`stored ${request.events[0]!.id}`);
+      place = afterAppend(request);
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, (_, index) => caller(`crowd-${index}`).catch((error: Error) => say(`failed ${error.name}`))));
+  await store.close();
+  say('closed');
+  process.exit(1);
 }
 
 /** Appends one by one and says how many were answered, to be counted against the syncs. */
@@ -92,6 +111,7 @@ const tasks: Record<string, () => Promise<void>> = {
   'append-for-ever': appendForEver,
   'append-and-idle': appendAndIdle,
   'append-until-failure': appendUntilFailure,
+  'crowd-until-failure': crowdUntilFailure,
   'append-counted': appendCounted,
 };
 await tasks[task]!();

@@ -36,7 +36,10 @@ export interface SqliteEventStoreOptions {
   readonly dataDir: string;
   /** Told of each failed attempt of a subscription's handler; it is repeated with back-off. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
-  /** Told once that the store has failed for good (a failed sync, an I/O error): the process should end. */
+  /**
+   * Told once that the store has failed for good (a failed sync, an I/O error). The process should then end by `process.exit`,
+   * which closes no connection: closing the last one would checkpoint, and so sync again what a sync has failed for.
+   */
   readonly onFatal?: (error: StoreUnavailable) => void;
 }
 
@@ -180,7 +183,6 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     await this.#names.close();
     await this.#housekeeping.close();
     if (this.#failure) {
-      // Closing the last connection would checkpoint, and so trust pages whose sync has failed.
       ABANDONED.push(this.#committer);
     } else {
       await this.#anchor.close();
@@ -249,7 +251,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
 
 const hasSalts = ({ jobs }: Committed): boolean => jobs.some(({ riders }) => riders?.some(({ kind }) => kind === 'personal-key'));
 
-/** Connections of failed stores: kept open until the process ends. */
+/** Connections of failed stores, which must not be closed. */
 const ABANDONED: Committer[] = [];
 
 function recordedEvents({ jobs, outcomes }: Committed): RecordedEvent[] {
