@@ -1,4 +1,12 @@
-import type { RefundFailureReason, RefundPayoutLanded, RefundPayoutReplaced, RefundPayoutReverted, RefundPayoutSigned, SessionEvent, Valuation } from '../src/domain/events/session-events.ts';
+import type {
+  RefundFailureReason,
+  RefundPayoutLanded,
+  RefundPayoutReplaced,
+  RefundPayoutReverted,
+  RefundPayoutSigned,
+  SessionEvent,
+  Valuation,
+} from '../src/domain/events/session-events.ts';
 import { formatAmount } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import type { LegState, RefundState, SessionContext } from './checkout-session.state.ts';
@@ -49,7 +57,9 @@ export function decidePayout(command: PayoutCommand, context: SessionContext): D
     case 'RecordPayoutLanded':
       return recordLanded(command, { refund, leg });
     case 'RecordPayoutReverted':
-      return leg.status === 'COMPLETED' && leg.landedTxHash === command.data.txHash ? accept({ type: 'RefundPayoutReverted', data: command.data }) : accept();
+      return leg.status === 'COMPLETED' && leg.landedTxHash === command.data.txHash
+        ? accept({ type: 'RefundPayoutReverted', data: command.data })
+        : accept();
     case 'FailPayout':
       return fail(command, { refund, leg });
   }
@@ -67,7 +77,8 @@ function recordSigned({ data, replaces }: RecordPayoutSigned, leg: LegState): De
 
 function recordLanded({ data, valuation }: RecordPayoutLanded, { refund, leg }: Found): Decision<SessionEvent> {
   if (leg.status === 'COMPLETED') return accept();
-  if (leg.status !== 'PROCESSING' || !leg.txHashes.includes(data.txHash)) return refuse('conflict', `${data.txHash} was never signed for ${data.legId}`);
+  if (leg.status !== 'PROCESSING' || !leg.txHashes.includes(data.txHash))
+    return refuse('conflict', `${data.txHash} was never signed for ${data.legId}`);
   const landed: SessionEvent = { type: 'RefundPayoutLanded', data };
   return accept(landed, ...endOf(refund, data.legId, 'COMPLETED', data.landedAtSec, null, valuation));
 }
@@ -77,12 +88,22 @@ function fail({ legId, reason, networkFee, nowSec }: FailPayout, { refund, leg }
   if (leg.status === 'COMPLETED') return refuse('conflict', `${legId} has already paid`);
   // Signed bytes may still land whatever anyone thinks of the payer; only the chain can declare them without effect.
   if (leg.status === 'PROCESSING' && reason !== 'execution_reverted') return refuse('conflict', `${legId} is already signed`);
-  const failed: SessionEvent = { type: 'RefundPayoutFailed', data: { refundId: refund.requested.refundId, legId, reason, networkFee, failedAtSec: nowSec } };
+  const failed: SessionEvent = {
+    type: 'RefundPayoutFailed',
+    data: { refundId: refund.requested.refundId, legId, reason, networkFee, failedAtSec: nowSec },
+  };
   return accept(failed, ...endOf(refund, legId, 'FAILED', nowSec, reason, null));
 }
 
 /** The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. */
-function endOf(refund: RefundState, legId: string, status: 'COMPLETED' | 'FAILED', nowSec: number, reason: RefundFailureReason | null, valuation: Valuation | null): SessionEvent[] {
+function endOf(
+  refund: RefundState,
+  legId: string,
+  status: 'COMPLETED' | 'FAILED',
+  nowSec: number,
+  reason: RefundFailureReason | null,
+  valuation: Valuation | null,
+): SessionEvent[] {
   if (refund.status === 'COMPLETED' || refund.status === 'FAILED') return [];
   const legs = Object.values(refund.legs).map((leg) => (leg.leg.legId === legId ? { ...leg, status, failureReason: reason } : leg));
   if (legs.some((leg) => leg.status === 'PENDING' || leg.status === 'PROCESSING')) return [];
@@ -90,5 +111,10 @@ function endOf(refund: RefundState, legId: string, status: 'COMPLETED' | 'FAILED
   const failed = legs.find((leg) => leg.status === 'FAILED');
   if (!failed) return [{ type: 'RefundCompleted', data: { refundId, coin, amount, completedAtSec: nowSec, valuation } }];
   const returned = legs.filter((leg) => leg.status === 'COMPLETED').reduce((total, leg) => total + leg.units, 0n);
-  return [{ type: 'RefundFailed', data: { refundId, coin, amount, amountReturned: formatAmount(returned), reason: failed.failureReason!, failedAtSec: nowSec } }];
+  return [
+    {
+      type: 'RefundFailed',
+      data: { refundId, coin, amount, amountReturned: formatAmount(returned), reason: failed.failureReason!, failedAtSec: nowSec },
+    },
+  ];
 }

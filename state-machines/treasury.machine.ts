@@ -44,7 +44,8 @@ type Seen = { context: TreasuryContext; event: TreasuryEvent };
 
 export const nonceOf = ({ draft }: Reservation): number | null => (draft.kind === 'evm' ? draft.nonce : null);
 
-export const lastOfLeg = (context: TreasuryContext, legId: string): SequenceTaken | undefined => context.recent.findLast((taken) => taken.legId === legId);
+export const lastOfLeg = (context: TreasuryContext, legId: string): SequenceTaken | undefined =>
+  context.recent.findLast((taken) => taken.legId === legId);
 
 /** The next free nonce for a new payout, the payout's own nonce for a replacement. */
 export function isLegalReservation(context: TreasuryContext, data: Reservation): boolean {

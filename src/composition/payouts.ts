@@ -73,7 +73,7 @@ export interface PayoutNetworkAccess {
 export function payoutChain(
   { settings, urls, headers }: PayoutNetworkAccess,
   options: { readonly sandbox: boolean; readonly maxGasGwei: number },
-): PayoutChain | null {
+): PayoutChain {
   const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
   switch (settings.network) {
     case 'ethereum':

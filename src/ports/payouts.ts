@@ -151,7 +151,8 @@ export interface PayoutRefusal {
 
 export type PayoutVerdict = { readonly ok: true } | PayoutRefusal;
 
-export type PayoutSignature = { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace } | PayoutRefusal;
+export type PayoutSignature =
+  { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace } | PayoutRefusal;
 
 /** The signer's account that refunds are paid from, per family. */
 export interface TreasuryAddresses {

@@ -6,7 +6,15 @@ import { sessionStream, treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type PayoutSigner, type Promised, type WaitReason } from '../ports/payouts.ts';
+import {
+  validityOf,
+  type PayoutChain,
+  type PayoutFate,
+  type PayoutRefusal,
+  type PayoutSigner,
+  type Promised,
+  type WaitReason,
+} from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
@@ -125,7 +133,9 @@ export class TreasuryDesk {
         const draft = lastOfLeg(await this.#context(), ref.legId)?.draft;
         if (fate.inBlock || outMs < this.chain.bumpAfterMs || !draft) return;
         const bumped = await this.chain.bump(draft);
-        return bumped ? this.#replace(found, bumped, 'fee_bump') : this.#wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+        return bumped
+          ? this.#replace(found, bumped, 'fee_bump')
+          : this.#wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
       }
     }
   }
@@ -135,7 +145,11 @@ export class TreasuryDesk {
     const created = context.created!;
     const valuation = created.rateLock ? this.#deps.valuation(created.currency, order.coin) : null;
     crashPoint('before-landed-event');
-    await this.#tell(ref, { type: 'RecordPayoutLanded', data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec }, valuation });
+    await this.#tell(ref, {
+      type: 'RecordPayoutLanded',
+      data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec },
+      valuation,
+    });
     crashPoint('after-landed-event');
     this.#finished(ref);
     this.#deps.log.info({ refund: ref.refundId, leg: ref.legId, tx: landed.txHash, network: ref.network }, 'a refund payout landed');
@@ -144,7 +158,10 @@ export class TreasuryDesk {
   /** A payout that was reported as done stays watched until the chain cannot take it back. */
   async #watchLanded(): Promise<void> {
     const { mode, network } = this.chain;
-    for (const ref of this.#deps.work.landed(mode, network).filter((candidate) => this.#isDue(candidate)).slice(0, ROUND)) {
+    for (const ref of this.#deps.work
+      .landed(mode, network)
+      .filter((candidate) => this.#isDue(candidate))
+      .slice(0, ROUND)) {
       this.#postpone(ref, 1);
       const found = await this.#find(ref);
       const txHash = found?.leg.landedTxHash;
@@ -155,7 +172,10 @@ export class TreasuryDesk {
       const { vanished, final, headNumber } = await this.chain.hasVanished(txHash);
       if (final) this.#deps.work.isFinal(ref);
       if (!vanished) continue;
-      this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, tx: txHash, network }, 'a completed refund payout left the chain; the same bytes go out again');
+      this.#deps.log.error(
+        { refund: ref.refundId, leg: ref.legId, tx: txHash, network },
+        'a completed refund payout left the chain; the same bytes go out again',
+      );
       await this.#tell(ref, { type: 'RecordPayoutReverted', data: { refundId: ref.refundId as RefundId, legId: ref.legId, txHash, headNumber } });
       crashPoint('after-reverted-event');
       this.#deps.work.isFinal(ref);
@@ -213,7 +233,21 @@ export class TreasuryDesk {
     const { mode, network, sessionId, refundId, legId, coin, amount, toAddress } = order;
     const reservedAtSec = toSec(this.#deps.clock.nowMs());
     crashPoint('before-reserve');
-    const data: Reservation = { mode, network, sessionId, refundId, legId, attempt, coin, amount, fromAddress: this.treasury, toAddress, draft, replaces, reservedAtSec };
+    const data: Reservation = {
+      mode,
+      network,
+      sessionId,
+      refundId,
+      legId,
+      attempt,
+      coin,
+      amount,
+      fromAddress: this.treasury,
+      toAddress,
+      draft,
+      replaces,
+      reservedAtSec,
+    };
     const reserved = await this.#treasury({ type: 'ReservePayoutSequence', data });
     if (!reserved) return false;
     crashPoint('after-reserve');
@@ -229,12 +263,25 @@ export class TreasuryDesk {
     const { journal } = await this.#context();
     const signature = await this.#deps.signer.signPayout({ order: found.order, attempt, fromAddress, draft, ledger: journal });
     if (!signature.ok) {
-      if (signature.kind !== 'stopped') await this.#treasury({ type: 'ReleasePayoutSequence', data: { legId, attempt, reason: signature.code, releasedAtSec: toSec(this.#deps.clock.nowMs()) } });
+      if (signature.kind !== 'stopped')
+        await this.#treasury({
+          type: 'ReleasePayoutSequence',
+          data: { legId, attempt, reason: signature.code, releasedAtSec: toSec(this.#deps.clock.nowMs()) },
+        });
       await this.#refused(ref, signature, replaces === null);
       return false;
     }
     const { txHash, signedBytes } = signature;
-    const payout = { refundId: refundId as RefundId, legId, attempt, txHash, signedBytes, fromAddress, validity: validityOf(draft), signedAtSec: toSec(this.#deps.clock.nowMs()) };
+    const payout = {
+      refundId: refundId as RefundId,
+      legId,
+      attempt,
+      txHash,
+      signedBytes,
+      fromAddress,
+      validity: validityOf(draft),
+      signedAtSec: toSec(this.#deps.clock.nowMs()),
+    };
     crashPoint('after-sign');
     await this.#tell(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
     crashPoint('after-signed-event');
@@ -258,7 +305,14 @@ export class TreasuryDesk {
       this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, code: refusal.code }, 'the signer denied a refund payout');
       return this.#fail(ref, 'rejected_by_policy', null);
     }
-    const reason = refusal.code === 'approval' ? 'waiting_for_approval' : refusal.code === 'kill_switch' ? 'payouts_stopped' : refusal.code === 'chain_unavailable' ? 'chain_unavailable' : 'policy_limit';
+    const reason =
+      refusal.code === 'approval'
+        ? 'waiting_for_approval'
+        : refusal.code === 'kill_switch'
+          ? 'payouts_stopped'
+          : refusal.code === 'chain_unavailable'
+            ? 'chain_unavailable'
+            : 'policy_limit';
     this.#wait(ref, reason, refusal.message);
   }
 
@@ -271,7 +325,10 @@ export class TreasuryDesk {
     const { next } = await this.chain.sequence(this.treasury);
     if (next === null) return true;
     if (next > (nextNonce ?? 0)) {
-      this.#setAlarm('sequence', `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${nextNonce ?? 0}: somebody else holds its key`);
+      this.#setAlarm(
+        'sequence',
+        `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${nextNonce ?? 0}: somebody else holds its key`,
+      );
       return false;
     }
     this.#setAlarm('sequence', null);
@@ -306,7 +363,14 @@ export class TreasuryDesk {
   }
 
   async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null): Promise<void> {
-    await this.#tell(ref, { type: 'FailPayout', refundId: ref.refundId, legId: ref.legId, reason, networkFee, nowSec: toSec(this.#deps.clock.nowMs()) });
+    await this.#tell(ref, {
+      type: 'FailPayout',
+      refundId: ref.refundId,
+      legId: ref.legId,
+      reason,
+      networkFee,
+      nowSec: toSec(this.#deps.clock.nowMs()),
+    });
     this.#finished(ref);
     this.#deps.log.warn({ refund: ref.refundId, leg: ref.legId, reason }, 'a refund payout failed');
   }
@@ -361,4 +425,5 @@ function promisedOf(inFlight: readonly Found[]): Promised {
   return { coins, payouts: inFlight.length };
 }
 
-export const isTransient = (error: unknown): boolean => error instanceof ChainUnavailable || (error instanceof Error && error.name === 'SignerUnavailable');
+export const isTransient = (error: unknown): boolean =>
+  error instanceof ChainUnavailable || (error instanceof Error && error.name === 'SignerUnavailable');

@@ -44,7 +44,9 @@ export class PayoutWork {
     const { store, readModel, nowSec } = this.#deps;
     const after = await readModel.checkpoint(`${openPayouts.name}@${openPayouts.version}`);
     await this.#scan(OPEN_REFUNDS_TABLE, undefined, (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
-    await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) => this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string));
+    await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
+      this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
+    );
     this.#subscription = store.subscribe({
       name: 'pay-refunds',
       after,
@@ -100,7 +102,7 @@ export class PayoutWork {
   }
 
   async #scan(table: string, from: string | undefined, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
-    for (let afterKey = from; ; ) {
+    for (let afterKey = from; ;) {
       const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
       for (const { row } of page) await take(row);
       if (page.length < PAGE) return;

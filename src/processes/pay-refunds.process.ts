@@ -37,7 +37,13 @@ export class PayRefunds {
   constructor(deps: PayRefundsDeps) {
     this.#deps = deps;
     const { store, readModel, sessions, clock } = deps;
-    this.#work = new PayoutWork({ store, readModel, sessions, nowSec: () => toSec(clock.nowMs()), onWork: (mode, network) => this.#wake.get(`${mode}/${network}`)?.() });
+    this.#work = new PayoutWork({
+      store,
+      readModel,
+      sessions,
+      nowSec: () => toSec(clock.nowMs()),
+      onWork: (mode, network) => this.#wake.get(`${mode}/${network}`)?.(),
+    });
     this.#desks = deps.chains.flatMap((chain) => {
       const addresses = deps.addresses.get(chain.mode);
       if (!addresses) return [];
@@ -62,7 +68,13 @@ export class PayRefunds {
   }
 
   status(): readonly TreasuryStatus[] {
-    return this.#desks.map(({ chain, treasury, alarm, waiting }) => ({ mode: chain.mode, network: chain.network, address: treasury, alarm, waiting }));
+    return this.#desks.map(({ chain, treasury, alarm, waiting }) => ({
+      mode: chain.mode,
+      network: chain.network,
+      address: treasury,
+      alarm,
+      waiting,
+    }));
   }
 
   /** Why a refund is not paid yet; null when nothing is known to hold it up. */

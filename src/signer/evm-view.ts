@@ -70,7 +70,17 @@ export class EvmView implements ChainView {
     const { SigningKey, Transaction } = await import('ethers');
     const { chainId, nonce, tokenAddress, tokenUnits, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
     const data = TRANSFER_CALL + order.toAddress.slice(2).toLowerCase().padStart(64, '0') + BigInt(tokenUnits).toString(16).padStart(64, '0');
-    const transaction = Transaction.from({ type: 2, chainId: BigInt(chainId), nonce, to: tokenAddress, value: 0n, data, gasLimit: BigInt(gasLimit), maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) });
+    const transaction = Transaction.from({
+      type: 2,
+      chainId: BigInt(chainId),
+      nonce,
+      to: tokenAddress,
+      value: 0n,
+      data,
+      gasLimit: BigInt(gasLimit),
+      maxFeePerGas: BigInt(maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
+    });
     transaction.signature = new SigningKey(wallet.treasuryKey('evm')).sign(transaction.unsignedHash);
     return { txHash: transaction.hash!, signedBytes: transaction.serialized };
   }
@@ -85,7 +95,11 @@ export class EvmView implements ChainView {
     for (const entry of entries) {
       const failed = await agreed(this.#network, async (url) => {
         const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [entry.txHash])) as RawReceipt | null;
-        return receipt?.status === '0x0' && (await this.#isCanonical(url, receipt)) && Number(receipt.blockNumber) <= (await this.#blockNumber(url, 'finalized'));
+        return (
+          receipt?.status === '0x0' &&
+          (await this.#isCanonical(url, receipt)) &&
+          Number(receipt.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
+        );
       });
       if (failed) return true;
     }

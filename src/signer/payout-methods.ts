@@ -20,7 +20,11 @@ const order: z.ZodType<PayoutOrder> = z.strictObject({
   coin: z.enum(COINS),
   amount,
   toAddress: text,
-  deposits: z.array(z.strictObject({ depositKey: text, txHash: text, logIndex: z.int().min(0), toAddress: text, derivationIndex: z.int().min(0).max(0x7fff_ffff) })).max(1_000),
+  deposits: z
+    .array(
+      z.strictObject({ depositKey: text, txHash: text, logIndex: z.int().min(0), toAddress: text, derivationIndex: z.int().min(0).max(0x7fff_ffff) }),
+    )
+    .max(1_000),
 });
 
 const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', [
@@ -71,8 +75,17 @@ export const PAYOUT_METHODS: readonly (readonly [string, Method<unknown, unknown
   ['releasePayout', method({ params: z.strictObject({ order }), run: (params, context) => deskOf(context).release(params.order) })],
   [
     'approvePayout',
-    method({ params: z.strictObject({ order, approver: text, secret: text }), run: ({ order: of, approver, secret }, context) => deskOf(context).approve(of, approver, secret) }),
+    method({
+      params: z.strictObject({ order, approver: text, secret: text }),
+      run: ({ order: of, approver, secret }, context) => deskOf(context).approve(of, approver, secret),
+    }),
   ],
-  ['setStopped', method({ params: z.strictObject({ mode, stopped: z.boolean(), by: text }), run: (params, context) => deskOf(context).setStopped(params.mode, params.stopped, params.by) })],
+  [
+    'setStopped',
+    method({
+      params: z.strictObject({ mode, stopped: z.boolean(), by: text }),
+      run: (params, context) => deskOf(context).setStopped(params.mode, params.stopped, params.by),
+    }),
+  ],
   ['payoutStatus', method({ params: z.strictObject({ mode }), run: (params, context) => deskOf(context).status(params.mode) })],
 ];

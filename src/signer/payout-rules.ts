@@ -23,11 +23,16 @@ export function limitsRefusal(order: PayoutOrder, entries: readonly JournalEntry
   const limits = rules.limits[order.coin];
   if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it is paid out`);
   const units = amountOf(order.amount);
-  if (units > amountOf(limits.perTransaction)) return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
+  if (units > amountOf(limits.perTransaction))
+    return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
   const firsts = signedOf(entries).filter((entry) => entry.takenFrom.length > 0);
   const since = (ms: number): SignedEntry[] => firsts.filter((entry) => entry.atMs > nowMs - ms);
   if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
-  return windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ?? windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ?? approvalRefusal(order, units, limits, entries);
+  return (
+    windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
+    windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ??
+    approvalRefusal(order, units, limits, entries)
+  );
 }
 
 function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): PayoutRefusal | null {

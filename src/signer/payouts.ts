@@ -57,7 +57,8 @@ export class Payouts {
       const known = journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId);
       if (entries.length === 0 || known) return { ok: true };
       const view = this.#views.get(`${order.mode}/${order.network}`);
-      if (!view || !(await view.hadNoEffect(entries))) return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
+      if (!view || !(await view.hadNoEffect(entries)))
+        return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
       journal.append({ kind: 'released', legId: order.legId, reason: 'no_effect' }, this.#nowMs());
       return { ok: true };
     });
@@ -67,7 +68,8 @@ export class Payouts {
     return this.#inTurn(order.mode, async ({ journal }) => {
       const known = this.#rules.approvers.find(({ name }) => name === approver);
       const given = hash('sha256', secret, 'buffer');
-      if (!known || !timingSafeEqual(given, Buffer.from(known.secretHash, 'hex'))) return refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
+      if (!known || !timingSafeEqual(given, Buffer.from(known.secretHash, 'hex')))
+        return refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
       journal.append({ kind: 'approved', legId: order.legId, terms: termsOf(order), approver }, this.#nowMs());
       return { ok: true };
     });
@@ -93,9 +95,14 @@ export class Payouts {
     const repeated = ofNetwork.find((entry) => entry.legId === order.legId && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
     const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
-    if (placeOf(before)?.hash !== request.ledger?.hash) return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
-    if (repeated) return sameRequest(repeated, request) ? signatureOf(repeated) : refusal('stopped', 'second_payload', `${order.legId} was signed with another payload`);
-    if (request.fromAddress !== wallet.treasury[addressFamilyOf(order.network)]) return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
+    if (placeOf(before)?.hash !== request.ledger?.hash)
+      return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
+    if (repeated)
+      return sameRequest(repeated, request)
+        ? signatureOf(repeated)
+        : refusal('stopped', 'second_payload', `${order.legId} was signed with another payload`);
+    if (request.fromAddress !== wallet.treasury[addressFamilyOf(order.network)])
+      return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const ofLeg = ofNetwork.filter((entry) => entry.legId === order.legId);
@@ -103,10 +110,22 @@ export class Payouts {
     if (!allocation.ok) return allocation;
     const signed = await view.sign(draft, order, wallet);
     // Two payouts with equal bytes would land as one: the later one takes another moment.
-    if (signedOf(journal.entries).some((entry) => entry.txHash === signed.txHash)) return refusal('later', 'equal_bytes', 'another payout is this very transaction');
+    if (signedOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
+      return refusal('later', 'equal_bytes', 'another payout is this very transaction');
     crashPoint('signer-before-journal');
     const { network, legId, coin, toAddress } = order;
-    const fact = { kind: 'signed', network, legId, attempt, coin, units: amountOf(order.amount).toString(), toAddress, draft, takenFrom: allocation.takenFrom, ...signed } as const;
+    const fact = {
+      kind: 'signed',
+      network,
+      legId,
+      attempt,
+      coin,
+      units: amountOf(order.amount).toString(),
+      toAddress,
+      draft,
+      takenFrom: allocation.takenFrom,
+      ...signed,
+    } as const;
     const entry = journal.append(fact, this.#nowMs());
     crashPoint('signer-after-journal');
     return signatureOf(entry as SignedEntry);
@@ -120,11 +139,21 @@ export class Payouts {
     return this.#judge(order, desk);
   }
 
-  async #replacement({ order, attempt, draft }: PayoutRequest, ofLeg: readonly SignedEntry[], view: ChainView, journal: PayoutJournal): Promise<Allocation> {
+  async #replacement(
+    { order, attempt, draft }: PayoutRequest,
+    ofLeg: readonly SignedEntry[],
+    view: ChainView,
+    journal: PayoutJournal,
+  ): Promise<Allocation> {
     const last = ofLeg.at(-1)!;
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
-    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId)) return refusal('denied', 'released', `${order.legId} has ended`);
-    const same = last.attempt === attempt - 1 && last.toAddress === order.toAddress && last.units === amountOf(order.amount).toString() && last.coin === order.coin;
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
+      return refusal('denied', 'released', `${order.legId} has ended`);
+    const same =
+      last.attempt === attempt - 1 &&
+      last.toAddress === order.toAddress &&
+      last.units === amountOf(order.amount).toString() &&
+      last.coin === order.coin;
     if (!same) return refusal('stopped', 'second_payload', `${order.legId} was signed with other terms`);
     if (!(await view.mayFollow(last, draft))) return refusal('later', 'may_still_land', `the last transaction of ${order.legId} may still land`);
     return { ok: true, takenFrom: [] };
@@ -135,7 +164,8 @@ export class Payouts {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
-    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId)) return refusal('denied', 'released', `${order.legId} has ended`);
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
+      return refusal('denied', 'released', `${order.legId} has ended`);
     const limited = limitsRefusal(order, journal.entries, this.#rules, Math.max(this.#nowMs(), journal.highWaterMs));
     if (limited) return limited;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
@@ -150,12 +180,14 @@ export class Payouts {
     if (rest <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
     for (const proof of order.deposits) {
       if (rest === 0n) break;
-      if (wallet.collectionAddress(addressFamilyOf(order.network), proof.derivationIndex) !== proof.toAddress) return refusal('denied', 'not_our_address', `${proof.depositKey} is said to have come to an address that is not ours`);
+      if (wallet.collectionAddress(addressFamilyOf(order.network), proof.derivationIndex) !== proof.toAddress)
+        return refusal('denied', 'not_our_address', `${proof.depositKey} is said to have come to an address that is not ours`);
       if (proof.toAddress === order.toAddress) return refusal('denied', 'own_address', 'the payer is one of our own addresses');
       const found = await view.findDeposit(proof);
       const fault = depositFault(found, order);
       if (fault) return fault;
-      if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey)) return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
+      if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey))
+        return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
       const left = found!.units - (taken.get(found!.depositKey) ?? 0n);
       const share = left < rest ? left : rest;
       if (share <= 0n) continue;
@@ -206,12 +238,22 @@ function journalPath(rules: PayoutRules, mode: Mode, wallet: Wallet): string {
 }
 
 const sameRequest = (entry: SignedEntry, { order, draft }: PayoutRequest): boolean =>
-  JSON.stringify([entry.toAddress, entry.coin, entry.units, entry.draft]) === JSON.stringify([order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);
+  JSON.stringify([entry.toAddress, entry.coin, entry.units, entry.draft]) ===
+  JSON.stringify([order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);
 
-const signatureOf = (entry: SignedEntry): PayoutSignature => ({ ok: true, txHash: entry.txHash, signedBytes: entry.signedBytes, journal: { seq: entry.seq, hash: entry.hash } });
+const signatureOf = (entry: SignedEntry): PayoutSignature => ({
+  ok: true,
+  txHash: entry.txHash,
+  signedBytes: entry.signedBytes,
+  journal: { seq: entry.seq, hash: entry.hash },
+});
 
 function isStopped(journal: PayoutJournal): boolean {
   return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
 }
 
-const statusOf = (journal: PayoutJournal): SignerPayoutStatus => ({ stopped: isStopped(journal), entries: journal.entries.length, place: journal.place });
+const statusOf = (journal: PayoutJournal): SignerPayoutStatus => ({
+  stopped: isStopped(journal),
+  entries: journal.entries.length,
+  place: journal.place,
+});

@@ -15,7 +15,11 @@ interface TokenBalance {
   readonly uiTokenAmount: { readonly amount: string };
 }
 interface RawTransaction {
-  readonly meta: { readonly err: unknown; readonly preTokenBalances?: readonly TokenBalance[]; readonly postTokenBalances?: readonly TokenBalance[] } | null;
+  readonly meta: {
+    readonly err: unknown;
+    readonly preTokenBalances?: readonly TokenBalance[];
+    readonly postTokenBalances?: readonly TokenBalance[];
+  } | null;
 }
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -88,7 +92,10 @@ export class SolanaView implements ChainView {
   }
 
   #transaction(url: string, txHash: string, commitment: string): Promise<RawTransaction | null> {
-    return rpc(this.#network, url, 'getTransaction', [txHash, { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 }]) as Promise<RawTransaction | null>;
+    return rpc(this.#network, url, 'getTransaction', [
+      txHash,
+      { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 },
+    ]) as Promise<RawTransaction | null>;
   }
 }
 

@@ -61,7 +61,10 @@ export class TronView implements ChainView {
     const { SigningKey } = await import('ethers');
     const { rawHex, rawData, txId } = tronPayoutBytes(draft as TronDraft, wallet.treasury.tron, order.toAddress);
     const signature = new SigningKey(wallet.treasuryKey('tron')).sign(`0x${txId}`).serialized.slice(2);
-    return { txHash: txId, signedBytes: JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] }) };
+    return {
+      txHash: txId,
+      signedBytes: JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] }),
+    };
   }
 
   async mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean> {

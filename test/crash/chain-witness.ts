@@ -27,7 +27,12 @@ async function post<Answer>(url: string, body: unknown): Promise<Answer> {
 async function evmTransfers({ rpcUrl, token, from, to, tokenUnits }: Question): Promise<string[]> {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
   const filter = { address: token, topics: [TRANSFER, topic(from), topic(to)], fromBlock: '0x0', toBlock: 'latest' };
-  const { result } = await post<{ result: { data: string; transactionHash: string }[] }>(rpcUrl, { jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] });
+  const { result } = await post<{ result: { data: string; transactionHash: string }[] }>(rpcUrl, {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'eth_getLogs',
+    params: [filter],
+  });
   return result.filter(({ data }) => BigInt(data) === tokenUnits).map(({ transactionHash }) => transactionHash);
 }
 
@@ -44,12 +49,18 @@ async function tronTransfers({ rpcUrl, token, from, to, tokenUnits }: Question):
   const last = head.block_header.raw_data.number ?? 0;
   const found: string[] = [];
   for (let start = 0; start <= last; start += 100) {
-    const { block = [] } = await post<TronBlockRange>(`${rpcUrl}/wallet/getblockbylimitnext`, { startNum: start, endNum: Math.min(last + 1, start + 100) });
+    const { block = [] } = await post<TronBlockRange>(`${rpcUrl}/wallet/getblockbylimitnext`, {
+      startNum: start,
+      endNum: Math.min(last + 1, start + 100),
+    });
     for (const { txID } of block.flatMap(({ transactions = [] }) => transactions)) {
       const info = await post<TronInfo>(`${rpcUrl}/wallet/gettransactioninfobyid`, { value: txID });
       const moved = (info.log ?? []).some(
         ({ address, topics, data }) =>
-          accountOf(address) === accountOf(token) && topics[1]?.slice(24) === accountOf(from) && topics[2]?.slice(24) === accountOf(to) && BigInt(`0x${data}`) === tokenUnits,
+          accountOf(address) === accountOf(token) &&
+          topics[1]?.slice(24) === accountOf(from) &&
+          topics[2]?.slice(24) === accountOf(to) &&
+          BigInt(`0x${data}`) === tokenUnits,
       );
       if (moved && info.receipt?.result === 'SUCCESS') found.push(txID);
     }
@@ -67,13 +78,18 @@ interface TokenBalance {
 }
 
 async function solanaTransfers({ rpcUrl, token, from, to, tokenUnits }: Question): Promise<string[]> {
-  const rpc = async <Result>(method: string, params: unknown[]): Promise<Result> => (await post<{ result: Result }>(rpcUrl, { jsonrpc: '2.0', id: 1, method, params })).result;
+  const rpc = async <Result>(method: string, params: unknown[]): Promise<Result> =>
+    (await post<{ result: Result }>(rpcUrl, { jsonrpc: '2.0', id: 1, method, params })).result;
   const signatures = await rpc<{ signature: string }[]>('getSignaturesForAddress', [from, { limit: 1000 }]);
   const found: string[] = [];
   for (const { signature } of signatures) {
-    const transaction = await rpc<ParsedTransaction | null>('getTransaction', [signature, { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 }]);
+    const transaction = await rpc<ParsedTransaction | null>('getTransaction', [
+      signature,
+      { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 },
+    ]);
     if (!transaction || transaction.meta.err) continue;
-    const held = (balances: readonly TokenBalance[]): bigint => balances.filter(({ owner, mint }) => owner === to && mint === token).reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
+    const held = (balances: readonly TokenBalance[]): bigint =>
+      balances.filter(({ owner, mint }) => owner === to && mint === token).reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
     if (held(transaction.meta.postTokenBalances) - held(transaction.meta.preTokenBalances) === tokenUnits) found.push(signature);
   }
   return found;

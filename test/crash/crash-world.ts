@@ -114,7 +114,8 @@ export class CrashWorld {
 
   /** Resolves when the process is gone: true when it ended at the point. The signer dies alone; then the rest is killed too. */
   async #awaitCrash(service: RunningService, point: string, refundId: string | null): Promise<boolean> {
-    const signerDied = (): boolean => point.startsWith('signer-') && service.log.split('the sandbox accepts requests').at(-1)!.includes('the signer ended');
+    const signerDied = (): boolean =>
+      point.startsWith('signer-') && service.log.split('the sandbox accepts requests').at(-1)!.includes('the signer ended');
     const done = async (): Promise<boolean> => refundId !== null && (await service.client.refunds.get(refundId)).status === 'COMPLETED';
     await until(`the process reaches ${point}`, REACH_MS, async () => service.hasEnded || signerDied() || (await done().catch(() => false)));
     const reached = service.hasEnded || signerDied();
@@ -136,14 +137,21 @@ export class CrashWorld {
       const events = await refundEvents(service, refundId);
       return events.length > 0 && events;
     });
-    const fault = seen.length !== 1 ? `${seen.length} transfers` : refund.tx_hash !== seen[0] ? `the API names ${refund.tx_hash}, the chain ${seen[0]}` : told.length !== 1 ? `${told.length} notifications` : null;
+    const fault =
+      seen.length !== 1
+        ? `${seen.length} transfers`
+        : refund.tx_hash !== seen[0]
+          ? `the API names ${refund.tx_hash}, the chain ${seen[0]}`
+          : told.length !== 1
+            ? `${told.length} notifications`
+            : null;
     return { transfers: seen.length, violation: fault };
   }
 }
 
 async function refundEvents(service: RunningService, refundId: string): Promise<string[]> {
   const ids: string[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const { data, pagination } = await service.client.events.after(cursor, { page_size: 100 });
     for (const event of data) if (JSON.stringify(event).includes(refundId)) ids.push(event.id);
     if (!pagination.has_more || pagination.next_cursor === null) return ids;

@@ -10,11 +10,17 @@ const START_MS = 60_000;
 export interface SandboxFacts {
   readonly base_url: string;
   readonly merchant: { readonly api_key: string; readonly api_secret: string };
-  readonly networks: Readonly<Record<string, { readonly rpc_url: string; readonly treasury: string; readonly tokens: Readonly<Record<string, string>> }>>;
+  readonly networks: Readonly<
+    Record<string, { readonly rpc_url: string; readonly treasury: string; readonly tokens: Readonly<Record<string, string>> }>
+  >;
 }
 
 /** Polls until `probe` gives something. */
-export async function until<Value>(what: string, ms: number, probe: () => Promise<Value | null | undefined | false> | Value | null | undefined | false): Promise<Value> {
+export async function until<Value>(
+  what: string,
+  ms: number,
+  probe: () => Promise<Value | null | undefined | false> | Value | null | undefined | false,
+): Promise<Value> {
   const endMs = Date.now() + ms;
   let last = '';
   while (Date.now() < endMs) {
@@ -53,7 +59,9 @@ export class RunningService {
     const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], { env: given, stdio: ['ignore', out, out] });
     closeSync(out);
     try {
-      const facts = await until('the service starts', START_MS, () => (hasEnded(child) ? 'ended' : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts)));
+      const facts = await until('the service starts', START_MS, () =>
+        hasEnded(child) ? 'ended' : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts),
+      );
       return facts === 'ended' ? null : new RunningService(child, logFile, facts);
     } catch (error) {
       child.kill('SIGKILL');

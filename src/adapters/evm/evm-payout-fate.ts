@@ -45,7 +45,8 @@ export async function fateAt(provider: RpcProvider, receipts: readonly PricedRec
   const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
   // What frees the money again must be as final as the chain can be.
   if (receipt.status !== '0x1') return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
-  if (!receipt.logs.some((log) => isExpected(log, asked.expected))) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
+  if (!receipt.logs.some((log) => isExpected(log, asked.expected)))
+    return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
   if (!deep) return { kind: 'pending', inBlock: true };
   return { kind: 'landed', landed: { txHash, blockNumber: number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee }, final };

@@ -67,19 +67,35 @@ export class EvmPayouts implements PayoutChain {
       if (await isFrozen(provider, token, treasury)) return { kind: 'fail', reason: 'treasury_frozen' };
       const balance = fromTokenUnits(BigInt((await view(provider, token, 'balanceOf', [treasury])) ?? '0x0'), token.decimals);
       const need = amountOf(order.amount) + (promised.coins[order.coin] ?? 0n);
-      if (balance < need) return { kind: 'wait', reason: 'insufficient_funds', detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on ${this.network} and owes ${formatAmount(need)}` };
+      if (balance < need)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_funds',
+          detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on ${this.network} and owes ${formatAmount(need)}`,
+        };
       const { maxFeePerGas } = await this.#fees(provider);
-      if (maxFeePerGas > this.#options.maxFeePerGas) return { kind: 'wait', reason: 'network_fee_too_high', detail: `gas costs ${maxFeePerGas} wei, above the limit of ${this.#options.maxFeePerGas}` };
+      if (maxFeePerGas > this.#options.maxFeePerGas)
+        return {
+          kind: 'wait',
+          reason: 'network_fee_too_high',
+          detail: `gas costs ${maxFeePerGas} wei, above the limit of ${this.#options.maxFeePerGas}`,
+        };
       const native = BigInt(String(await provider.call('eth_getBalance', [treasury, 'latest'])));
       const gas = GAS_FLOOR * maxFeePerGas * BigInt(promised.payouts + 1);
-      if (native < gas) return { kind: 'wait', reason: 'insufficient_gas', detail: `the treasury ${treasury} holds ${formatAmount(native)} for network fees on ${this.network} and needs ${formatAmount(gas)}` };
+      if (native < gas)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_gas',
+          detail: `the treasury ${treasury} holds ${formatAmount(native)} for network fees on ${this.network} and needs ${formatAmount(gas)}`,
+        };
       return { kind: 'ready' };
     });
   }
 
   async sequence(treasury: string): Promise<ChainSequence> {
     const opinions = await this.#ask(async (provider) => {
-      const count = async (tag: string): Promise<number> => fromQuantity(await provider.call('eth_getTransactionCount', [treasury, tag]), 'transaction count');
+      const count = async (tag: string): Promise<number> =>
+        fromQuantity(await provider.call('eth_getTransactionCount', [treasury, tag]), 'transaction count');
       return { next: await count('latest'), final: await count('finalized') };
     });
     const values = opinions.map(({ value }) => value);
@@ -96,7 +112,15 @@ export class EvmPayouts implements PayoutChain {
       const gasLimit = (estimate * 3n) / 2n > GAS_FLOOR ? (estimate * 3n) / 2n : GAS_FLOOR;
       const { maxFeePerGas, tip } = await this.#fees(provider);
       const fees = { maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() };
-      return { kind: 'evm', chainId: this.settings.chainId, nonce: nonce ?? 0, tokenAddress: getAddress(token.address), tokenUnits: tokenUnits.toString(), gasLimit: gasLimit.toString(), ...fees };
+      return {
+        kind: 'evm',
+        chainId: this.settings.chainId,
+        nonce: nonce ?? 0,
+        tokenAddress: getAddress(token.address),
+        tokenUnits: tokenUnits.toString(),
+        gasLimit: gasLimit.toString(),
+        ...fees,
+      };
     });
   }
 
@@ -119,7 +143,12 @@ export class EvmPayouts implements PayoutChain {
 
   async fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
     const token = this.#token(order);
-    const expected = { tokenAddress: token.address, from: treasury, to: order.toAddress, units: toTokenUnits(amountOf(order.amount), token.decimals) };
+    const expected = {
+      tokenAddress: token.address,
+      from: treasury,
+      to: order.toAddress,
+      units: toTokenUnits(amountOf(order.amount), token.decimals),
+    };
     const opinions = await this.#ask(async (provider): Promise<FateOpinion> => {
       const receipts = await receiptsOf(provider, payouts);
       return fateAt(provider, receipts, { payouts, treasury, expected, depth: this.#options.depth });
@@ -173,7 +202,8 @@ export class EvmPayouts implements PayoutChain {
   /** As many answers as a conclusion needs. Throws `ChainUnavailable` when there are fewer. */
   async #ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<{ provider: string; value: Value }[]> {
     const needed = Math.min(2, this.#pool.size);
-    const answered = (soFar: readonly Opinion<Value>[]): { provider: string; value: Value }[] => soFar.filter((opinion): opinion is { provider: string; value: Value } => 'value' in opinion);
+    const answered = (soFar: readonly Opinion<Value>[]): { provider: string; value: Value }[] =>
+      soFar.filter((opinion): opinion is { provider: string; value: Value } => 'value' in opinion);
     const opinions = await this.#pool.survey(
       async (provider) => (await this.#admit(provider), task(provider)),
       (soFar) => answered(soFar).length >= needed,
@@ -193,7 +223,8 @@ export class EvmPayouts implements PayoutChain {
 }
 
 function sameFate(one: PayoutFate, other: PayoutFate): boolean {
-  if (one.kind === 'landed' && other.kind === 'landed') return one.landed.txHash === other.landed.txHash && one.landed.blockHash === other.landed.blockHash;
+  if (one.kind === 'landed' && other.kind === 'landed')
+    return one.landed.txHash === other.landed.txHash && one.landed.blockHash === other.landed.blockHash;
   if (one.kind === 'ineffective' && other.kind === 'ineffective') return one.txHash === other.txHash;
   return one.kind === other.kind;
 }
@@ -219,7 +250,8 @@ async function view(provider: RpcProvider, token: Token, name: string, args: rea
   }
 }
 
-const flag = async (provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<boolean> => BigInt((await view(provider, token, name, args)) ?? '0x0') !== 0n;
+const flag = async (provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<boolean> =>
+  BigInt((await view(provider, token, name, args)) ?? '0x0') !== 0n;
 
 /** Tether and Circle spell it differently. */
 const isFrozen = async (provider: RpcProvider, token: Token, address: string): Promise<boolean> =>

@@ -62,11 +62,21 @@ export class TronPayouts implements PayoutChain {
       if (await isFrozen(provider, token, treasury)) return { kind: 'fail', reason: 'treasury_frozen' };
       const balance = fromTokenUnits((await view(provider, token, 'balanceOf(address)', word(treasury))) ?? 0n, token.decimals);
       const need = amountOf(order.amount) + (promised.coins[order.coin] ?? 0n);
-      if (balance < need) return { kind: 'wait', reason: 'insufficient_funds', detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on tron and owes ${formatAmount(need)}` };
+      if (balance < need)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_funds',
+          detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on tron and owes ${formatAmount(need)}`,
+        };
       const account = await ask<{ readonly balance?: number }>(provider, 'wallet', 'getaccount', { address: hexOf(treasury) });
       const { burntSun } = await this.#cost(provider, order, treasury);
       const gas = (burntSun + BANDWIDTH_SUN) * (promised.payouts + 1);
-      if ((account.balance ?? 0) < gas) return { kind: 'wait', reason: 'insufficient_gas', detail: `the treasury ${treasury} holds ${formatAmount(BigInt(account.balance ?? 0) * SUN)} TRX for network fees and needs ${formatAmount(BigInt(gas) * SUN)}` };
+      if ((account.balance ?? 0) < gas)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_gas',
+          detail: `the treasury ${treasury} holds ${formatAmount(BigInt(account.balance ?? 0) * SUN)} TRX for network fees and needs ${formatAmount(BigInt(gas) * SUN)}`,
+        };
       return { kind: 'ready' };
     });
   }
@@ -111,7 +121,9 @@ export class TronPayouts implements PayoutChain {
   async fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
     const opinions = await this.#ask((provider) => this.#fateAt(provider, order, treasury, payouts));
     const [first, ...others] = opinions;
-    const same = others.every((other) => other.kind === first!.kind && (other.kind !== 'landed' || other.landed.txHash === (first as typeof other).landed.txHash));
+    const same = others.every(
+      (other) => other.kind === first!.kind && (other.kind !== 'landed' || other.landed.txHash === (first as typeof other).landed.txHash),
+    );
     if (same) return first!;
     return opinions.find(({ kind }) => kind === 'alarm') ?? { kind: 'pending', inBlock: opinions.some(({ kind }) => kind === 'landed') };
   }
@@ -160,9 +172,19 @@ export class TronPayouts implements PayoutChain {
   async #cost(provider: RpcProvider, order: PayoutOrder, treasury: string): Promise<{ burntSun: number; feeLimit: number }> {
     const token = this.#token(order);
     const parameter = word(order.toAddress) + toTokenUnits(amountOf(order.amount), token.decimals).toString(16).padStart(64, '0');
-    const call = { owner_address: hexOf(treasury), contract_address: hexOf(token.address), function_selector: 'transfer(address,uint256)', parameter };
+    const call = {
+      owner_address: hexOf(treasury),
+      contract_address: hexOf(token.address),
+      function_selector: 'transfer(address,uint256)',
+      parameter,
+    };
     const estimate = await ask<{ readonly energy_used?: number }>(provider, 'wallet', 'triggerconstantcontract', call);
-    const { chainParameter = [] } = await ask<{ readonly chainParameter?: readonly { key: string; value?: number }[] }>(provider, 'wallet', 'getchainparameters', {});
+    const { chainParameter = [] } = await ask<{ readonly chainParameter?: readonly { key: string; value?: number }[] }>(
+      provider,
+      'wallet',
+      'getchainparameters',
+      {},
+    );
     const price = chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 100;
     const resources = await ask<Resources>(provider, 'wallet', 'getaccountresource', { address: hexOf(treasury) });
     const staked = Math.max(0, (resources.EnergyLimit ?? 0) - (resources.EnergyUsed ?? 0));
@@ -212,7 +234,8 @@ async function view(provider: RpcProvider, token: Token, selector: string, param
   return /^[0-9a-f]{64}$/i.test(result) ? BigInt(`0x${result}`) : null;
 }
 
-const flag = async (provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<boolean> => ((await view(provider, token, selector, parameter)) ?? 0n) !== 0n;
+const flag = async (provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<boolean> =>
+  ((await view(provider, token, selector, parameter)) ?? 0n) !== 0n;
 
 /** Tether and Circle spell it differently. */
 const isFrozen = async (provider: RpcProvider, token: Token, address: string): Promise<boolean> =>

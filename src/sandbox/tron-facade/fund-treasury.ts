@@ -18,7 +18,9 @@ export async function fundTreasury(chain: FacadeChain, address: string, payerKey
   const holder = evmAddressOf(account).slice(2).padStart(64, '0');
   for (const token of Object.values(chain.contracts.tokens)) {
     const to = evmAddressOf(token);
-    const held = BigInt(`0x${(await chain.evm.outputOf({ from: evmAddressOf(account), to, data: `0x70a08231${holder}` })).replace(/^0x/, '') || '0'}`);
+    const held = BigInt(
+      `0x${(await chain.evm.outputOf({ from: evmAddressOf(account), to, data: `0x70a08231${holder}` })).replace(/^0x/, '') || '0'}`,
+    );
     if (held < TREASURY_TOKEN_UNITS / 2n) await chain.issue(to, `0x40c10f19${holder}${word(TREASURY_TOKEN_UNITS)}`);
   }
   if ((await chain.evm.balanceOf(evmAddressOf(account))) < TREASURY_SUN / 2n) await sendTrx(chain, account, payerKey);

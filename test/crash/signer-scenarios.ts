@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PayoutOrder, PayoutRequest } from '../../src/ports/payouts.ts';
+import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
+import { Payouts } from '../../src/signer/payouts.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+import { evmNodeWithDeposit, type StubNode } from './stub-evm-node.ts';
+
+/* What must hold in the signer whatever happens around it. Run as a program it prints the names of the rules that were broken. */
+
+const MNEMONIC = 'test test test test test test test test test test test junk';
+const HOUR_MS = 3_600_000;
+const START_MS = 1_800_000_000_000;
+
+async function withSigner(
+  run: (
+    open: (nowMs: () => number) => Payouts,
+    order: PayoutOrder,
+    request: (change?: Partial<PayoutOrder>, more?: Partial<PayoutRequest>, nonce?: number) => PayoutRequest,
+  ) => Promise<boolean>,
+): Promise<boolean> {
+  const directory = mkdtempSync(join(tmpdir(), 'signer-rules-'));
+  const wallet = new Wallet(MNEMONIC);
+  const toAddress = wallet.collectionAddress('evm', 0);
+  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n });
+  try {
+    const order: PayoutOrder = {
+      ...{
+        mode: 'test',
+        network: 'ethereum',
+        sessionId: 'cs_x',
+        refundId: 're_1',
+        legId: 're_1-1',
+        coin: 'USDT',
+        amount: '10.00',
+        toAddress: node.payer,
+      },
+      deposits: [{ depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress, derivationIndex: 0 }],
+    };
+    const limits = { perTransaction: '100', perHour: '20', perDay: '1000', approvalFrom: '1000' };
+    const network = {
+      mode: 'test',
+      network: 'ethereum',
+      chainId: '31337',
+      tokens: [{ coin: 'USDT', address: node.token, decimals: 6 }],
+      urls: [node.url],
+    } as const;
+    const rules: PayoutRules = { journalDirectory: directory, networks: [network], limits: { USDT: limits }, payoutsPerHour: 100, approvers: [] };
+    const request = (change: Partial<PayoutOrder> = {}, more: Partial<PayoutRequest> = {}, nonce = 0): PayoutRequest => {
+      const changed = { ...order, ...change };
+      const tokenUnits = String(Math.round(Number(changed.amount) * 1e6));
+      const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
+      return {
+        order: changed,
+        attempt: 1,
+        fromAddress: wallet.treasury.evm,
+        ledger: null,
+        draft: { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...fees },
+        ...more,
+      };
+    };
+    return await run((nowMs) => new Payouts(rules, new Map([['test', wallet]]), nowMs), order, request);
+  } finally {
+    await node.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** True when the rule holds. */
+export const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
+  'a clock that is set back frees no cap': () =>
+    withSigner(async (open, _, request) => {
+      let nowMs = START_MS;
+      const signer = open(() => nowMs);
+      const first = await signer.sign(request());
+      if (!first.ok) throw new Error(first.message);
+      nowMs = START_MS + 60_000;
+      const second = await signer.sign(request({ legId: 're_2-1' }, { ledger: first.journal }, 1));
+      if (!second.ok) throw new Error(second.message);
+      nowMs = START_MS - 2 * HOUR_MS;
+      const third = await signer.sign(request({ legId: 're_3-1' }, { ledger: second.journal }, 2));
+      return !third.ok;
+    }),
+  'an hour later the hourly cap is free again': () =>
+    withSigner(async (open, _, request) => {
+      let nowMs = START_MS;
+      const signer = open(() => nowMs);
+      const first = await signer.sign(request({ amount: '20.00' }));
+      if (!first.ok) throw new Error(first.message);
+      nowMs = START_MS + HOUR_MS + 1;
+      return (await signer.sign(request({ legId: 're_2-1' }, { ledger: first.journal }, 1))).ok;
+    }),
+  'a signer that starts anew remembers what it signed': () =>
+    withSigner(async (open, _, request) => {
+      const first = await open(() => START_MS).sign(request({ amount: '20.00' }));
+      if (!first.ok) throw new Error(first.message);
+      const again = await open(() => START_MS + 1).sign(request({ legId: 're_2-1' }));
+      return !again.ok && again.kind === 'stopped';
+    }),
+};
+
+export async function brokenRules(): Promise<string[]> {
+  const broken: string[] = [];
+  for (const [rule, holds] of Object.entries(RULES)) if (!(await holds())) broken.push(rule);
+  return broken;
+}
+
+if (process.argv[1] === import.meta.filename) process.stdout.write(`${JSON.stringify(await brokenRules())}\n`);

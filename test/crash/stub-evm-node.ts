@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { id } from 'ethers';
+
+export interface StubNode {
+  readonly url: string;
+  readonly token: string;
+  readonly payer: string;
+  readonly txHash: string;
+  close(): Promise<void>;
+}
+
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const TX_HASH = `0x${'ab'.repeat(32)}`;
+const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
+
+/** A node that shows one final deposit and nothing else: for rules that need no chain. */
+export async function evmNodeWithDeposit({ toAddress, units }: { toAddress: string; units: bigint }): Promise<StubNode> {
+  const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+  const log = {
+    address: TOKEN,
+    topics: [id('Transfer(address,address,uint256)'), topic(PAYER), topic(toAddress)],
+    data: `0x${units.toString(16).padStart(64, '0')}`,
+    logIndex: '0x0',
+  };
+  const answers: Readonly<Record<string, unknown>> = {
+    eth_getTransactionReceipt: { status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [log] },
+    eth_getBlockByNumber: { number: '0x1', hash: BLOCK_HASH },
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { id: callId, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result: answers[method] ?? null }));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: TOKEN,
+    payer: PAYER,
+    txHash: TX_HASH,
+    close: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+}

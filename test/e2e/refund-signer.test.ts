@@ -1,0 +1,318 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
+import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/signer-process.ts';
+import { payoutChain } from '../../src/composition/payouts.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import { addressFamilyOf } from '../../src/domain/networks.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { validityOf, type PayoutChain, type PayoutOrder, type PayoutRequest, type TreasuryAddresses } from '../../src/ports/payouts.ts';
+import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
+import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
+import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
+import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
+import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+
+/* A real signer process and real chains: what it signs reaches the payer, and whatever it is told, nobody else. */
+
+const MNEMONIC = 'test test test test test test test test test test test junk';
+const wallet = new Wallet(MNEMONIC);
+const WIDE: PayoutLimits = { perTransaction: '1000', perHour: '2000', perDay: '3000', approvalFrom: '900' };
+const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'refund-signer-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const starters: Readonly<Record<Network, () => Promise<SandboxChain | { reason: string }>>> = {
+  ethereum: () =>
+    startEvmSandboxChain('ethereum', { directory: join(directory, 'ethereum'), payerKeys: loadPayerKeys(join(directory, 'payers')), log: silentLog }),
+  bsc: () => startEvmSandboxChain('bsc', { directory: join(directory, 'bsc'), payerKeys: loadPayerKeys(join(directory, 'payers')), log: silentLog }),
+  tron: () => startTronFacade({ directory: join(directory, 'tron') }),
+  solana: () => startSurfpool({ directory: join(directory, 'solana') }),
+};
+
+class Desk {
+  readonly chain: SandboxChain;
+  readonly payouts: PayoutChain;
+  readonly treasuries: TreasuryAddresses = wallet.treasury;
+  #legs = 0;
+
+  constructor(chain: SandboxChain) {
+    this.chain = chain;
+    this.payouts = payoutChain({ settings: chain.settings, urls: [chain.rpcUrl] }, { sandbox: true, maxGasGwei: 2_000 });
+  }
+
+  get network(): Network {
+    return this.chain.settings.network;
+  }
+
+  get treasury(): string {
+    return this.treasuries[addressFamilyOf(this.network)];
+  }
+
+  /** Pays one of our addresses and waits until that is final; answers the order that gives `amount` of it back. */
+  async deposit(paid: string, amount: string): Promise<PayoutOrder> {
+    const index = this.#legs;
+    this.#legs += 1;
+    const toAddress = wallet.collectionAddress(addressFamilyOf(this.network), index);
+    const { txHash, fromAddress } = await this.chain.pay({ coin: 'USDT', to: toAddress, amount: paid });
+    const logIndex = this.network === 'solana' ? await this.#solanaPlace(txHash, toAddress) : 0;
+    const proof = { depositKey: `${this.network}:${txHash}:${logIndex}`, txHash, logIndex, toAddress, derivationIndex: index };
+    return {
+      mode: 'test',
+      network: this.network,
+      sessionId: 'cs_x',
+      refundId: `re_${index}`,
+      legId: `re_${index}-1`,
+      coin: 'USDT',
+      amount,
+      toAddress: fromAddress,
+      deposits: [proof],
+    };
+  }
+
+  async request(order: PayoutOrder, ledger: PayoutRequest['ledger'] = null, nonce = 0): Promise<PayoutRequest> {
+    return { order, attempt: 1, fromAddress: this.treasury, draft: await this.payouts.draft(order, this.treasury, nonce), ledger };
+  }
+
+  async #solanaPlace(txHash: string, owner: string): Promise<number> {
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'getTransaction',
+      params: [txHash, { encoding: 'json', maxSupportedTransactionVersion: 0, commitment: 'confirmed' }],
+    };
+    const answer = await fetch(this.chain.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const { result } = (await answer.json()) as { result: { meta: { postTokenBalances: { owner: string; accountIndex: number }[] } } };
+    return result.meta.postTokenBalances.find((balance) => balance.owner === owner)!.accountIndex;
+  }
+}
+
+const running: SignerProcess[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((signer) => signer.close()));
+});
+
+async function startSigner(chains: readonly SandboxChain[], change: Partial<PayoutRules> = {}): Promise<SignerProcess> {
+  const networks = chains.map(({ settings: { mode, network, chainId, tokens }, rpcUrl }) => ({ mode, network, chainId, tokens, urls: [rpcUrl] }));
+  const journalDirectory = change.journalDirectory ?? mkdtempSync(join(directory, 'journal-'));
+  const payouts: PayoutRules = { networks, limits: { USDT: WIDE }, payoutsPerHour: 100, approvers: [], ...change, journalDirectory };
+  const signer = await startSignerProcess({
+    directory: journalDirectory,
+    wallets: { test: { kind: 'mnemonic', mnemonic: MNEMONIC } },
+    payouts,
+    log: silentLog,
+  });
+  running.push(signer);
+  return signer;
+}
+
+async function whenFinal(signer: SignerProcess, order: PayoutOrder) {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const verdict = await signer.checkPayout(order);
+    if (verdict.ok || (verdict.code !== 'deposit_not_final' && verdict.code !== 'deposit_not_found')) return verdict;
+    await sleep(100);
+  }
+  throw new Error('the deposit does not become final');
+}
+
+describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', (network) => {
+  it('reaches the payer once, in the bytes that were signed', async () => {
+    const chain = await starters[network]();
+    if ('reason' in chain) throw new Error(chain.reason);
+    try {
+      const desk = new Desk(chain);
+      await chain.fundTreasury!(desk.treasury);
+      const signer = await startSigner([chain]);
+      const order = await desk.deposit('10.00', '4.25');
+      expect(await whenFinal(signer, order)).toEqual({ ok: true });
+      await expect.poll(() => desk.payouts.check(order, desk.treasury, { coins: {}, payouts: 0 }), { timeout: 20_000 }).toEqual({ kind: 'ready' });
+      const request = await desk.request(order);
+      const signed = await signer.signPayout(request);
+      if (!signed.ok) throw new Error(signed.message);
+      expect(await signer.signPayout(request)).toEqual(signed);
+      const payout = { txHash: signed.txHash, signedBytes: signed.signedBytes, validity: validityOf(request.draft) };
+      expect((await desk.payouts.fate(order, desk.treasury, [payout])).kind).toBe('absent');
+      await desk.payouts.broadcast(payout);
+      await desk.payouts.broadcast(payout);
+      await expect.poll(async () => (await desk.payouts.fate(order, desk.treasury, [payout])).kind, { timeout: 60_000 }).toBe('landed');
+      const fate = await desk.payouts.fate(order, desk.treasury, [payout]);
+      expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: signed.txHash } });
+      expect(fate.kind === 'landed' && Number(fate.landed.networkFee)).toBeGreaterThan(0);
+      const stranger = await signer.checkPayout({
+        ...order,
+        legId: 're_s-1',
+        toAddress: desk.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
+      });
+      expect(stranger).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
+      await desk.payouts.close();
+    } finally {
+      await chain.close();
+    }
+  });
+});
+
+describe('the signer, whatever it is told', () => {
+  let desk: Desk;
+  beforeAll(async () => {
+    const chain = await starters.ethereum();
+    if ('reason' in chain) throw new Error(chain.reason);
+    desk = new Desk(chain);
+    await chain.fundTreasury!(desk.treasury);
+  });
+  afterAll(async () => {
+    await desk.payouts.close();
+    await desk.chain.close();
+  });
+
+  async function paidOrder(signer: SignerProcess, paid = '10.00', amount = '10.00'): Promise<PayoutOrder> {
+    const order = await desk.deposit(paid, amount);
+    const verdict = await whenFinal(signer, order);
+    if (!verdict.ok && verdict.kind === 'denied') throw new Error(verdict.message);
+    return order;
+  }
+
+  it('pays no stranger, no other coin, no other address, and no more than was paid', async () => {
+    const signer = await startSigner([desk.chain]);
+    const order = await paidOrder(signer);
+    const [proof] = order.deposits;
+    const cases: [Partial<PayoutOrder>, string][] = [
+      [{ toAddress: '0x000000000000000000000000000000000000dEaD' }, 'not_the_payer'],
+      [{ toAddress: desk.treasury }, 'own_address'],
+      [{ amount: '10.01' }, 'exceeds_deposit'],
+      [{ deposits: [proof!, proof!], amount: '20.00' }, 'named_twice'],
+      [{ deposits: [{ ...proof!, derivationIndex: proof!.derivationIndex + 1 }] }, 'not_our_address'],
+      [{ deposits: [] }, 'exceeds_deposit'],
+    ];
+    for (const [change, code] of cases) {
+      const request = { ...(await desk.request(order)), order: { ...order, ...change } };
+      const matching =
+        change.amount === undefined ? request : { ...request, draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } };
+      expect(await signer.signPayout(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
+    }
+    const honest = await desk.request(order);
+    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } })).toMatchObject({
+      ok: false,
+      code: 'wrong_draft',
+    });
+    expect((await signer.payoutStatus('test')).entries).toBe(0);
+  });
+
+  it('gives a hundred identical requests one and the same payload', async () => {
+    const signer = await startSigner([desk.chain]);
+    const request = await desk.request(await paidOrder(signer));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => signer.signPayout(request)));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]!.ok).toBe(true);
+    expect((await signer.payoutStatus('test')).entries).toBe(1);
+  });
+
+  it('signs no second payload for a leg, except at the same nonce for a higher fee', async () => {
+    const signer = await startSigner([desk.chain]);
+    const request = await desk.request(await paidOrder(signer), null, 5);
+    const first = await signer.signPayout(request);
+    if (!first.ok) throw new Error(first.message);
+    const draft = { ...request.draft, maxFeePerGas: '99000000000' } as PayoutRequest['draft'];
+    const other = { ...draft, nonce: 6 } as PayoutRequest['draft'];
+    expect(await signer.signPayout({ ...request, draft })).toMatchObject({ ok: false, kind: 'stopped', code: 'second_payload' });
+    expect(await signer.signPayout({ ...request, attempt: 2, draft: other, ledger: first.journal })).toMatchObject({
+      ok: false,
+      code: 'may_still_land',
+    });
+    expect(await signer.signPayout({ ...request, attempt: 2, draft, ledger: first.journal })).toMatchObject({ ok: true });
+  });
+
+  it('refuses everything when the ledger is not where the journal is', async () => {
+    const journalDirectory = mkdtempSync(join(directory, 'journal-'));
+    const signer = await startSigner([desk.chain], { journalDirectory });
+    const first = await signer.signPayout(await desk.request(await paidOrder(signer)));
+    if (!first.ok) throw new Error(first.message);
+    const order = await paidOrder(signer);
+    const behind = await desk.request(order, null, 1);
+    expect(await signer.signPayout(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
+    expect(await signer.signPayout({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({ ok: false, code: 'journal_disagrees' });
+    const second = await startSigner([desk.chain]);
+    expect(await second.signPayout({ ...behind, ledger: first.journal }), 'a second signer with a journal of its own').toMatchObject({
+      ok: false,
+      code: 'journal_disagrees',
+    });
+    expect(await signer.signPayout({ ...behind, ledger: first.journal })).toMatchObject({ ok: true });
+  });
+
+  it('never pays one deposit twice, over legs and restarts', async () => {
+    const journalDirectory = mkdtempSync(join(directory, 'journal-'));
+    const signer = await startSigner([desk.chain], { journalDirectory });
+    const order = await paidOrder(signer, '10.00', '6.00');
+    const first = await signer.signPayout(await desk.request(order));
+    if (!first.ok) throw new Error(first.message);
+    await signer.close();
+    const again = await startSigner([desk.chain], { journalDirectory });
+    expect(await again.checkPayout({ ...order, legId: 're_other-1' })).toMatchObject({ ok: false, code: 'exceeds_deposit' });
+    expect(await again.checkPayout({ ...order, legId: 're_other-1', amount: '4.00' })).toEqual({ ok: true });
+  });
+
+  it('does not start on a journal that somebody changed', async () => {
+    const journalDirectory = mkdtempSync(join(directory, 'journal-'));
+    const signer = await startSigner([desk.chain], { journalDirectory });
+    await signer.setStopped('test', true, 'operator');
+    await signer.close();
+    const file = readdirSync(journalDirectory).find((name) => name.endsWith('.jsonl'))!;
+    appendFileSync(join(journalDirectory, file), `${JSON.stringify({ seq: 2, kind: 'resumed', by: 'thief', atMs: 0, prev: '', hash: '' })}\n`);
+    await expect(startSigner([desk.chain], { journalDirectory })).rejects.toThrow(/does not follow/);
+  });
+
+  it('keeps its caps however small the pieces are', async () => {
+    const signer = await startSigner([desk.chain], { limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } } });
+    const order = await paidOrder(signer, '50.00', '5.00');
+    expect(await signer.checkPayout({ ...order, amount: '5.01' })).toMatchObject({ ok: false, kind: 'later', code: 'per_transaction_cap' });
+    let ledger: PayoutRequest['ledger'] = null;
+    const results: string[] = [];
+    for (let piece = 0; piece < 4; piece += 1) {
+      const answer = await signer.signPayout(await desk.request({ ...order, legId: `piece-${piece}`, amount: '4.00' }, ledger, piece));
+      results.push(answer.ok ? 'signed' : answer.code);
+      if (answer.ok) ledger = answer.journal;
+    }
+    expect(results).toEqual(['signed', 'signed', 'signed', 'hourly_cap']);
+  });
+
+  it('counts one approver once, and an approval only for what was approved', async () => {
+    const approvers = ['ann', 'ben'].map((name) => ({ name, secretHash: secretHash(`${name}-secret`) }));
+    const signer = await startSigner([desk.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
+    const order = { ...(await paidOrder(signer, '20.00', '1.00')), amount: '9.00' };
+    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
+    expect(await signer.approvePayout(order, 'ann', 'wrong')).toMatchObject({ ok: false, code: 'unknown_approver' });
+    await signer.approvePayout(order, 'ann', 'ann-secret');
+    await signer.approvePayout(order, 'ann', 'ann-secret');
+    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
+    await signer.approvePayout({ ...order, amount: '8.50' }, 'ben', 'ben-secret');
+    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
+    await signer.approvePayout(order, 'ben', 'ben-secret');
+    expect(await signer.checkPayout(order)).toEqual({ ok: true });
+  });
+
+  it('signs nothing while the kill switch is on, also after a restart', async () => {
+    const journalDirectory = mkdtempSync(join(directory, 'journal-'));
+    const signer = await startSigner([desk.chain], { journalDirectory });
+    const order = await paidOrder(signer);
+    await signer.setStopped('test', true, 'operator');
+    await signer.close();
+    const again = await startSigner([desk.chain], { journalDirectory });
+    expect(await again.signPayout(await desk.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
+    await again.setStopped('test', false, 'operator');
+    expect(await again.signPayout(await desk.request(order))).toMatchObject({ ok: true });
+  });
+
+  it('denies what no limit allows', async () => {
+    const signer = await startSigner([desk.chain], { limits: {} });
+    expect(await signer.checkPayout(await desk.deposit('1.00', '1.00'))).toMatchObject({ ok: false, code: 'no_policy' });
+  });
+});
