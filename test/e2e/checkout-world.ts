@@ -58,6 +58,8 @@ const RUN_AXE = 'axe.run().then(({ violations }) => violations)';
 export class CheckoutWorld {
   readonly sandbox: RunningSandbox;
   readonly browser: Browser;
+  /** Where pictures go. */
+  readonly artifacts = ARTIFACTS;
 
   constructor(sandbox: RunningSandbox, browser: Browser) {
     this.sandbox = sandbox;
@@ -106,12 +108,17 @@ export class CheckoutWorld {
     if (status !== 200) throw new Error(JSON.stringify(json));
   }
 
-  async pay(keys: Keys, id: string, body: { readonly case?: string; readonly network?: string; readonly amount?: string }): Promise<void> {
+  async pay(
+    keys: Keys,
+    id: string,
+    body: { readonly case?: string; readonly network?: string; readonly amount?: string },
+  ): Promise<{ readonly transfers: readonly { readonly from_address: string }[] }> {
     const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', `/v1/sandbox/sessions/${id}/pay`, {
       network: 'ethereum',
       ...body,
     });
     if (status !== 200) throw new Error(JSON.stringify(json));
+    return json as unknown as { transfers: { from_address: string }[] };
   }
 
   async context(options: BrowserContextOptions = DESKTOP): Promise<BrowserContext> {
