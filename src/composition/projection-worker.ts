@@ -15,6 +15,8 @@ import { PROJECTIONS } from './projections.ts';
 const { dataDir, control } = workerData as { dataDir: string; control: MessagePort };
 const MAX_BATCH = 512;
 const NICE = 5;
+/** Lags change without any batch: when events arrive, and when the thread is busy. */
+const STATUS_EVERY_MS = 1_000;
 
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(0, NICE);
@@ -37,6 +39,8 @@ const runner = new ProjectionRunner({
     onError: (error) => tell({ kind: 'error', message: textOf(error) }),
   },
 });
+
+const reporting = setInterval(() => tell({ kind: 'status', status: runner.status(), report: null }), STATUS_EVERY_MS).unref();
 
 control.on('message', (message: ToProjections) => {
   if (message.kind === 'advance') return follower.advance();
@@ -64,6 +68,7 @@ async function answer(question: Question): Promise<unknown> {
     case 'parked':
       return runner.parked(question.limit);
     case 'stop':
+      clearInterval(reporting);
       await runner.stop();
       return follower.close();
   }

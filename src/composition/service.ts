@@ -27,6 +27,7 @@ import { startCore, type Core, type CorePorts } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
 import { createMetrics, startObservability } from './observability.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
+import { payoutCommands, payoutHealth } from './payout-commands.ts';
 import { startPayouts, type PayoutParts } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { createWebApp } from './web.ts';
@@ -76,7 +77,11 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const addresses = startAddressPool({ store, derivers: parts.derivers, node: String(config.NODE_NUMBER), clock, random, log });
   const runner = storage.projections;
   await runner.start(storage.store, {
-    onParked: (event) => log.error({ ...event }, 'a projection parked an event'),
+    ...metrics.projections.hooks,
+    onParked: (event) => {
+      metrics.projections.hooks.onParked?.(event);
+      log.error({ ...event }, 'a projection parked an event');
+    },
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
   await addresses.ready();
@@ -130,6 +135,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       log,
       networks: parts.networks,
       confirmationsOf,
+      waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
       testWallet,
     }),
   );
@@ -157,9 +163,10 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       store,
       testWallet,
       projections: runner,
-      more: { ...webhookCommands(core, webhooks.desk, random), ...parts.moreAdmin?.(core) },
+      more: { ...webhookCommands(core, webhooks.desk, random), ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}), ...parts.moreAdmin?.(core) },
     }),
   );
+  if (payouts) health.add(() => payoutHealth(payouts));
   health.started();
   return {
     core,

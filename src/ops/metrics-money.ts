@@ -73,6 +73,7 @@ export class MoneyMetrics {
       registers,
     });
     for (const mode of MODES) {
+      this.refundDuration.zero({ mode });
       for (const outcome of OUTCOMES) this.sessions.inc({ mode, outcome }, 0);
       for (const outcome of REFUND_OUTCOMES) this.refunds.inc({ mode, outcome }, 0);
     }
@@ -82,6 +83,7 @@ export class MoneyMetrics {
   addNetwork(mode: Mode, network: Network): void {
     for (const outcome of DEPOSIT_OUTCOMES) this.deposits.inc({ mode, network, outcome }, 0);
     this.depositKinds.inc({ mode, network, kind: 'on_time' }, 0);
+    this.blockToPaid.zero({ mode, network });
   }
 
   /** Reports what is under way from now on. */

@@ -12,7 +12,7 @@ body { font: 15px/1.4 system-ui, sans-serif; margin: 0 auto; padding: 12px 16px 
 header { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: baseline; border-bottom: 1px solid var(--line); padding-bottom: 8px; }
 h1 { font-size: 20px; margin: 0; }
 h2 { font-size: 13px; margin: 0 0 6px; text-transform: uppercase; letter-spacing: .04em; opacity: .75; }
-main { display: grid; grid-template-columns: repeat(auto-fit, minmax(290px, 1fr)); gap: 12px; margin-top: 12px; }
+main { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 12px; margin-top: 12px; }
 section { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; min-width: 0; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { font-weight: normal; text-align: left; opacity: .75; }
@@ -48,10 +48,10 @@ export function statusPage(status: Status): string {
 <small>Quittance ${text(status.version)}, up ${duration(status.upSec)}, ${text(new Date(status.atMs).toISOString().slice(0, 19))}Z</small>
 </header>
 <main>
+${section('Needs attention', attention(status))}
 ${section('Networks', networks(status.networks, status.facts))}
 ${section('Money', rows(moneyRows(status)))}
 ${section('Webhooks', rows(webhookRows(status)))}
-${section('Needs attention', attention(status))}
 </main>
 </body>
 </html>
