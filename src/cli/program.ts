@@ -24,6 +24,7 @@ export function createProgram(host: CliHost): Command {
   addSandbox(program, host);
   addMerchants(program, host);
   addWebhooks(program, host);
+  addTreasury(program, host);
   addSessions(program, host);
   return program;
 }
@@ -114,6 +115,18 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--from <seconds>', 'Unix seconds, inclusive'],
     ['--to <seconds>', 'Unix seconds, inclusive'],
   ]);
+}
+
+function addTreasury(program: Command, host: CliHost): void {
+  const treasury = program.command('treasury').description('the accounts that refunds are paid from');
+  admin(treasury, host, 'status', 'treasury.status', 'accounts, alarms, and refunds that wait, with the reason');
+  admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true]]);
+  admin(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again', [['--mode <mode>', 'test or live', true]]);
+  admin(treasury, host, 'approve <refund_id>', 'treasury.approve', 'agree to a refund above the threshold; two approvers are needed', [
+    ['--approver <name>', 'one of PAYOUT_APPROVERS', true],
+    ['--secret <secret>', "the approver's own secret", true],
+  ]);
+  admin(treasury, host, 'reject <refund_id>', 'treasury.reject', 'give up a refund that nothing was signed for; its money is refundable again');
 }
 
 function addSessions(program: Command, host: CliHost): void {

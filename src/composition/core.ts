@@ -63,6 +63,7 @@ export interface Core {
   readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
   readonly notificationIds: NotificationIds;
   readonly cursorKey: Uint8Array;
+  sessionOfRefund(id: string): Promise<SessionId | null>;
   recordDeposit(mode: Mode, family: AddressFamily, facts: DepositFacts): Promise<void>;
   close(): Promise<void>;
 }
@@ -93,6 +94,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)),
   );
   const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
+  const sessionOfRefund = async (id: string): Promise<SessionId | null> =>
+    ((await ports.readModel.get(REFUNDS_TABLE, id))?.sessionId as SessionId | undefined) ?? null;
   const sessions = new Sessions({
     sessions: sessionHandler,
     ids,
@@ -107,7 +110,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     sessionTtlSec: config.SESSION_TTL_SECONDS,
     conversionDecimals: config.CONVERSION_DECIMALS,
     dustLimit: config.DUST_LIMIT,
-    sessionOfRefund: async (id) => ((await ports.readModel.get(REFUNDS_TABLE, id))?.sessionId as SessionId | undefined) ?? null,
+    sessionOfRefund,
     changes,
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
@@ -124,6 +127,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     addressIndexes,
     notificationIds,
     cursorKey: cursorSecret!.bytes,
+    sessionOfRefund,
     recordDeposit: async (mode, family, facts) => {
       const id = addressIndexes.get(indexKey(mode, family))?.sessionOf(facts.toAddress);
       if (id) await deposits.record(id, facts);

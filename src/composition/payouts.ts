@@ -54,7 +54,7 @@ export async function startPayouts(parts: PayoutParts, deps: PayoutDeps): Promis
     addresses: parts.addresses,
     sessions: core.sessionHandler,
     treasuries: createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter: true }),
-    isOurs: (mode, network, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) != null,
+    isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
     pollMs: (network) => (parts.sandbox ? SANDBOX_POLL_MS : POLL_MS[network]),
     log,

@@ -163,7 +163,11 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       store,
       testWallet,
       projections: runner,
-      more: { ...webhookCommands(core, webhooks.desk, random), ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}), ...parts.moreAdmin?.(core) },
+      more: {
+        ...webhookCommands(core, webhooks.desk, random),
+        ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
+        ...parts.moreAdmin?.(core),
+      },
     }),
   );
   if (payouts) health.add(() => payoutHealth(payouts));

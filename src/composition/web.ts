@@ -31,6 +31,8 @@ export interface WebParts {
   readonly log: Logger;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
+  /** Why a refund is not paid yet. */
+  readonly waitingFor: (refundId: string) => string | null;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
 }
@@ -54,7 +56,7 @@ export function createWebApp(parts: WebParts): Express {
     lists: listRecords({
       api: core.sessions,
       lists: new Lists({ readModel: parts.storage.readModel, cursorKey: core.cursorKey }),
-      presenter: { publicUrl, networks, deepLinks },
+      presenter: { publicUrl, networks, deepLinks, waitingFor: parts.waitingFor },
       networks,
       confirmationsOf: parts.confirmationsOf,
       caughtUp: parts.caughtUp,
@@ -67,6 +69,7 @@ export function createWebApp(parts: WebParts): Express {
     publicUrl,
     networks,
     deepLinks,
+    waitingFor: parts.waitingFor,
     settings: core.merchants,
     webhooks: parts.webhooks,
     timeline: async (reader, id) =>

@@ -65,6 +65,7 @@ export class TreasuryDesk {
   readonly #stream: string;
   readonly #waiting = new Map<string, Waiting>();
   readonly #notBeforeMs = new Map<string, number>();
+  #turn: Promise<void> = Promise.resolve();
   /** By what raised it; each goes when its cause does. */
   readonly #alarms = new Map<string, string>();
 
@@ -91,7 +92,11 @@ export class TreasuryDesk {
   }
 
   /** One look at everything this treasury owes. Throws when the store or every provider is gone; the next round goes on. */
-  async round(): Promise<void> {
+  round(): Promise<void> {
+    return this.#inTurn(() => this.#round());
+  }
+
+  async #round(): Promise<void> {
     const context = await this.#context();
     const isFree = context.open === null || (this.#isDue(context.open) && (await this.#finish(context.open)));
     const { mode, network } = this.chain;
@@ -99,6 +104,16 @@ export class TreasuryDesk {
     await this.#followSent(legs);
     await this.#watchLanded();
     if (isFree && !this.#isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
+  }
+
+  /** Gives up a leg of this treasury between two rounds, so that it cannot be signed at the same moment. */
+  async reject(leg: Pick<LegRef, 'sessionId' | 'refundId' | 'legId'>): Promise<void> {
+    const ref = this.#deps.work.open(this.chain.mode, this.chain.network).find(({ legId }) => legId === leg.legId);
+    if (!ref) return;
+    await this.#inTurn(async () => {
+      if ((await this.#context()).open?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
+      await this.#fail(ref, 'rejected_by_operator', null);
+    });
   }
 
   /* What was sent */
@@ -341,6 +356,12 @@ export class TreasuryDesk {
   }
 
   /* Small parts */
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const run = this.#turn.then(task);
+    this.#turn = run.catch(() => {});
+    return run;
+  }
 
   async #legs(refs: readonly LegRef[]): Promise<Found[]> {
     const found: Found[] = [];

@@ -1,4 +1,4 @@
-import type { Mode } from '../domain/ids.ts';
+import type { Mode, SessionId } from '../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -80,6 +80,11 @@ export class PayRefunds {
   /** Why a refund is not paid yet; null when nothing is known to hold it up. */
   waitingFor(refundId: string): Waiting | null {
     return this.#desks.flatMap(({ waiting }) => waiting).find((waiting) => waiting.refundId === refundId) ?? null;
+  }
+
+  /** The operator gives up a leg that nothing was signed for. Rejects when something was. */
+  async reject(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
+    await Promise.all(this.#desks.map((desk) => desk.reject({ sessionId, refundId, legId })));
   }
 
   async #run(desk: TreasuryDesk): Promise<void> {

@@ -16,6 +16,8 @@ export interface PresenterSettings {
     amount: string,
     target: { readonly pageUrl: string; readonly mainNetwork: boolean },
   ) => Readonly<Record<string, string>>;
+  /** Why a refund is not paid yet, as a word; null when nothing is known to hold it up. */
+  readonly waitingFor?: (refundId: string) => string | null;
 }
 
 export interface SessionPresenter {
