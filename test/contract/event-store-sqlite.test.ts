@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { StreamNamesFile } from '../../src/adapters/sqlite/stream-names-file.ts';
 import { type AppendResult, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 import { afterAppend, appendOf, FIRST, grow, idsOf, type Place, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
@@ -134,6 +135,26 @@ describe('the embedded store', () => {
     expect(stored).toBeLessThan(17_000);
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StoreUnavailable);
     expect(await store.head()).toBe(String(stored));
+  });
+
+  test('knows every stream by name, while the name is in memory and when it is only in the file', async () => {
+    const streams = Array.from({ length: 5_000 }, (_, index) => `s-${index}`);
+    await Promise.all(streams.map((stream) => store.append(appendOf(stream, FIRST))));
+    const some = streams.filter((_, index) => index % 250 === 0);
+    const expectTaken = async (): Promise<void> => {
+      for (const stream of some) {
+        expect(await store.append(appendOf(stream, FIRST))).toEqual({ ok: false, actual: 0 });
+        expect(await store.readStream(stream)).toHaveLength(1);
+      }
+    };
+    await expectTaken();
+    const names = new StreamNamesFile(dataDir, { readOnly: true });
+    await until('all names are in the file', () => names.progress().position === 5_000);
+    expect(some.map((stream) => names.numberOf(stream))).not.toContain(null);
+    names.close();
+    await expectTaken();
+    await reopen();
+    await expectTaken();
   });
 
   test('stores everything that was accepted before it was closed, and nothing after', async () => {
