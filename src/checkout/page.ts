@@ -32,6 +32,7 @@ export function renderPage(input: PageInput): string {
   const page = pagePath(input);
   const language = `lang=${speech.language.code}`;
   const payable = status.toSend !== null;
+  const embedding = input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
   return html`<!doctype html>
     <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}">
       <head>
@@ -47,6 +48,7 @@ export function renderPage(input: PageInput): string {
         data-expires="${status.expiresAtSec}"
         data-now="${input.nowMs}"
         data-texts="${scriptTexts(speech)}"
+        ${embedding}
       >
         ${testBand(input)}
         <main>
@@ -65,7 +67,7 @@ export function renderPage(input: PageInput): string {
         <footer>
           ${payable && html`<p>${speech.text('check_address')}</p>`}
           <p><bdi>${speech.text('payment_id', { id: session.sessionId })}</bdi></p>
-          ${languageSwitch(here, speech)}
+          ${languageSwitch(page, speech)}
         </footer>
       </body>
     </html>`.text;
