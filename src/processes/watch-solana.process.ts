@@ -178,8 +178,8 @@ export class SolanaWatcher implements NetworkWatcher {
     const pending = await this.#deps.pendingDeposits();
     if (this.#options.isNewChain) {
       for (const { sessionId, facts, status } of pending) {
-        if (status === 'final') this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', depositKey: facts.depositKey });
-        else await this.#deps.deposits.revert(sessionId, { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 }, facts.network);
+        if (status === 'final') continue;
+        await this.#deps.deposits.revert(sessionId, { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 }, facts.network);
       }
     } else {
       this.#deposits.restore(pending, false);

@@ -40,7 +40,7 @@ export interface TronSandbox extends SandboxChain {
 
 /** No TRON network has this id, so a transaction of the sandbox names a block that exists nowhere else. */
 const CHAIN_ID = 31_339;
-const BLOCK_INTERVAL_MS = 200;
+const BLOCK_INTERVAL_MS = 150;
 
 /**
  * Starts the `/wallet` API over an anvil of its own: real TRON transactions and signatures on a real EVM, but neither
