@@ -84,7 +84,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
   it('gives a treasury SOL and coins', async () => {
     const rpc = createRpc(sandbox.rpcUrl);
     const treasury = Keypair.generate().publicKey.toBase58();
-    await sandbox.fundTreasury!(treasury);
+    await sandbox.fundTreasury(treasury);
     const { units } = await chain.balances(chain.tokenAccountsOf(treasury));
     const { value } = await rpc<{ value: number }>('getBalance', [treasury, { commitment: 'confirmed' }]);
     expect(value).toBeGreaterThanOrEqual(1_000_000_000);
