@@ -87,9 +87,11 @@ async function pageOf<Row>(listing: Outcome<Listing<Row>>, present: (row: Row) =
 
 const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging => (cursor === undefined ? { page, pageSize } : { cursor, pageSize });
 
-function filtersOf({ status, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
+function filtersOf({ status, type, sessionId, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
   return {
     ...(status !== undefined && { status }),
+    ...(type !== undefined && { type }),
+    ...(sessionId !== undefined && { sessionId }),
     ...(orderId !== undefined && { orderId }),
     ...(network !== undefined && { network }),
     ...(coin !== undefined && { coin }),
