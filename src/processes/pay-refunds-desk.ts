@@ -2,27 +2,19 @@ import type { Valuation, RefundFailureReason } from '../domain/events/session-ev
 import type { PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { RefundId } from '../domain/ids.ts';
 import { amountOf, type Coin } from '../domain/money.ts';
-import { sessionStream, treasuryStream } from '../domain/streams.ts';
+import { treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
-import { toSec, type Clock } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import {
-  validityOf,
-  type PayoutChain,
-  type PayoutFate,
-  type PayoutRefusal,
-  type PayoutSigner,
-  type Promised,
-  type WaitReason,
-} from '../ports/payouts.ts';
+import { validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type PayoutSigner, type Promised } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
-import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
+import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { SessionHandler } from '../use-cases/session-handler.ts';
-import type { PayoutCommand } from '../../state-machines/checkout-session-payouts.decider.ts';
-import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
-import { initialTreasuryContext, lastOfLeg, type Reservation, type TreasuryContext } from '../../state-machines/treasury.machine.ts';
+import { lastOfLeg, type Reservation } from '../../state-machines/treasury.machine.ts';
+import { PayoutBooks, type Found } from './pay-refunds-books.ts';
+import { DeskNotes, type Waiting } from './pay-refunds-notes.ts';
 import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
 
 export interface DeskDeps {
@@ -43,15 +35,6 @@ export interface DeskDeps {
   readonly pollMs: number;
 }
 
-/** Why a leg is not paid yet, for people. */
-export interface Waiting {
-  readonly refundId: string;
-  readonly legId: string;
-  readonly reason: WaitReason;
-  readonly detail: string;
-  readonly sinceMs: number;
-}
-
 /** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
 const MAX_IN_FLIGHT = 16;
 /** Legs looked at in one round. */
@@ -62,16 +45,15 @@ const WAIT_FACTOR = 4;
 /** One treasury account: at most one payout is between reservation and broadcast at any time. */
 export class TreasuryDesk {
   readonly #deps: DeskDeps;
-  readonly #stream: string;
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #notBeforeMs = new Map<string, number>();
+  readonly #notes: DeskNotes;
+  readonly #books: PayoutBooks;
   #turn: Promise<void> = Promise.resolve();
-  /** By what raised it; each goes when its cause does. */
-  readonly #alarms = new Map<string, string>();
 
   constructor(deps: DeskDeps) {
     this.#deps = deps;
-    this.#stream = treasuryStream(deps.chain.mode, deps.chain.network);
+    const stream = treasuryStream(deps.chain.mode, deps.chain.network);
+    this.#books = new PayoutBooks(deps, stream);
+    this.#notes = new DeskNotes({ log: deps.log, treasury: stream, nowMs: () => deps.clock.nowMs(), pollMs: deps.pollMs });
   }
 
   get chain(): PayoutChain {
@@ -83,12 +65,12 @@ export class TreasuryDesk {
   }
 
   get waiting(): readonly Waiting[] {
-    return [...this.#waiting.values()];
+    return this.#notes.waiting;
   }
 
   /** What keeps the whole treasury from paying, or null. */
   get alarm(): string | null {
-    return this.#alarms.values().next().value ?? null;
+    return this.#notes.alarm;
   }
 
   /** One look at everything this treasury owes. Throws when the store or every provider is gone; the next round goes on. */
@@ -97,13 +79,13 @@ export class TreasuryDesk {
   }
 
   async #round(): Promise<void> {
-    const context = await this.#context();
-    const isFree = context.open === null || (this.#isDue(context.open) && (await this.#finish(context.open)));
+    const context = await this.#books.treasury();
+    const isFree = context.open === null || (this.#notes.isDue(context.open) && (await this.#finish(context.open)));
     const { mode, network } = this.chain;
     const legs = await this.#legs(this.#deps.work.open(mode, network));
     await this.#followSent(legs);
     await this.#watchLanded();
-    if (isFree && !this.#isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
+    if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
   }
 
   /** Gives up a leg of this treasury between two rounds, so that it cannot be signed at the same moment. */
@@ -111,7 +93,7 @@ export class TreasuryDesk {
     const ref = this.#deps.work.open(this.chain.mode, this.chain.network).find(({ legId }) => legId === leg.legId);
     if (!ref) return;
     await this.#inTurn(async () => {
-      if ((await this.#context()).open?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
+      if ((await this.#books.treasury()).open?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
       await this.#fail(ref, 'rejected_by_operator', null);
     });
   }
@@ -119,10 +101,10 @@ export class TreasuryDesk {
   /* What was sent */
 
   async #followSent(legs: readonly Found[]): Promise<void> {
-    for (const found of legs.filter(({ leg, ref }) => leg.status === 'PROCESSING' && this.#isDue(ref)).slice(0, ROUND)) {
-      this.#postpone(found.ref, 1);
+    for (const found of legs.filter(({ leg, ref }) => leg.status === 'PROCESSING' && this.#notes.isDue(ref)).slice(0, ROUND)) {
+      this.#notes.postpone(found.ref, 1);
       const fate = await this.chain.fate(found.order, this.treasury, found.leg.payouts);
-      this.#setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
+      this.#notes.setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
       if (fate.kind !== 'alarm') await this.#act(found, fate);
     }
   }
@@ -135,7 +117,7 @@ export class TreasuryDesk {
         return this.#land(found, fate.landed);
       case 'ineffective': {
         const released = await this.#deps.signer.releasePayout(order);
-        if (!released.ok) return this.#wait(ref, 'signer_unavailable', released.message);
+        if (!released.ok) return this.#notes.wait(ref, 'signer_unavailable', released.message);
         crashPoint('after-release');
         return this.#fail(ref, 'execution_reverted', fate.networkFee);
       }
@@ -145,22 +127,22 @@ export class TreasuryDesk {
         return this.chain.broadcast(last);
       case 'pending': {
         const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
-        const draft = lastOfLeg(await this.#context(), ref.legId)?.draft;
+        const draft = lastOfLeg(await this.#books.treasury(), ref.legId)?.draft;
         if (fate.inBlock || outMs < this.chain.bumpAfterMs || !draft) return;
         const bumped = await this.chain.bump(draft);
         return bumped
           ? this.#replace(found, bumped, 'fee_bump')
-          : this.#wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+          : this.#notes.wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
       }
     }
   }
 
   async #land({ ref, order, context }: Found, landed: Extract<PayoutFate, { kind: 'landed' }>['landed']): Promise<void> {
-    const nowSec = toSec(this.#deps.clock.nowMs());
+    const nowSec = this.#books.nowSec();
     const created = context.created!;
     const valuation = created.rateLock ? this.#deps.valuation(created.currency, order.coin) : null;
     crashPoint('before-landed-event');
-    await this.#tell(ref, {
+    await this.#books.tellSession(ref, {
       type: 'RecordPayoutLanded',
       data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec },
       valuation,
@@ -175,10 +157,10 @@ export class TreasuryDesk {
     const { mode, network } = this.chain;
     for (const ref of this.#deps.work
       .landed(mode, network)
-      .filter((candidate) => this.#isDue(candidate))
+      .filter((candidate) => this.#notes.isDue(candidate))
       .slice(0, ROUND)) {
-      this.#postpone(ref, 1);
-      const found = await this.#find(ref);
+      this.#notes.postpone(ref, 1);
+      const found = await this.#books.find(ref);
       const txHash = found?.leg.landedTxHash;
       if (!found || !txHash) {
         this.#deps.work.isFinal(ref);
@@ -191,7 +173,10 @@ export class TreasuryDesk {
         { refund: ref.refundId, leg: ref.legId, tx: txHash, network },
         'a completed refund payout left the chain; the same bytes go out again',
       );
-      await this.#tell(ref, { type: 'RecordPayoutReverted', data: { refundId: ref.refundId as RefundId, legId: ref.legId, txHash, headNumber } });
+      await this.#books.tellSession(ref, {
+        type: 'RecordPayoutReverted',
+        data: { refundId: ref.refundId as RefundId, legId: ref.legId, txHash, headNumber },
+      });
       crashPoint('after-reverted-event');
       this.#deps.work.isFinal(ref);
       await this.chain.broadcast(found.leg.payouts.find((payout) => payout.txHash === txHash)!);
@@ -202,21 +187,16 @@ export class TreasuryDesk {
 
   async #payPending(legs: readonly Found[]): Promise<void> {
     const sent = legs.filter(({ leg }) => leg.status === 'PROCESSING');
-    const pending = legs.filter(({ leg, ref }) => leg.status === 'PENDING' && this.#isDue(ref));
+    const pending = legs.filter(({ leg, ref }) => leg.status === 'PENDING' && this.#notes.isDue(ref));
     if (pending.length === 0) return;
     if (!(await this.#sequenceAgrees())) return;
     const inFlight = [...sent];
     for (const found of pending.slice(0, ROUND)) {
       if (inFlight.length >= MAX_IN_FLIGHT) return;
-      this.#postpone(found.ref, WAIT_FACTOR);
+      this.#notes.postpone(found.ref, WAIT_FACTOR);
       if (await this.#pay(found, promisedOf(inFlight))) inFlight.push(found);
       if (this.alarm !== null) return;
     }
-  }
-
-  /** The account's sequence is asked for anew each time, so that alarm ends by itself. */
-  #isHalted(): boolean {
-    return [...this.#alarms.keys()].some((source) => source !== 'sequence');
   }
 
   /** True once the payout is signed and sent. */
@@ -227,14 +207,14 @@ export class TreasuryDesk {
     }
     const check = await this.chain.check(order, this.treasury, promised);
     if (check.kind === 'fail') await this.#fail(ref, check.reason, null);
-    if (check.kind === 'wait') this.#wait(ref, check.reason, check.detail);
+    if (check.kind === 'wait') this.#notes.wait(ref, check.reason, check.detail);
     if (check.kind !== 'ready') return false;
     const verdict = await this.#deps.signer.checkPayout(order);
     if (!verdict.ok) {
       await this.#refused(ref, verdict, true);
       return false;
     }
-    const { nextNonce } = await this.#context();
+    const { nextNonce } = await this.#books.treasury();
     const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next);
     return this.#reserve(ref, order, draft, 1, null);
   }
@@ -246,7 +226,7 @@ export class TreasuryDesk {
 
   async #reserve(ref: LegRef, order: OrderedLeg['order'], draft: PayoutDraft, attempt: number, replaces: Reservation['replaces']): Promise<boolean> {
     const { mode, network, sessionId, refundId, legId, coin, amount, toAddress } = order;
-    const reservedAtSec = toSec(this.#deps.clock.nowMs());
+    const reservedAtSec = this.#books.nowSec();
     crashPoint('before-reserve');
     const data: Reservation = {
       mode,
@@ -263,7 +243,7 @@ export class TreasuryDesk {
       replaces,
       reservedAtSec,
     };
-    const reserved = await this.#treasury({ type: 'ReservePayoutSequence', data });
+    const reserved = await this.#books.tellTreasury({ type: 'ReservePayoutSequence', data });
     if (!reserved) return false;
     crashPoint('after-reserve');
     return this.#finish(data, ref);
@@ -273,15 +253,15 @@ export class TreasuryDesk {
   async #finish(reservation: Reservation, known?: LegRef): Promise<boolean> {
     const { sessionId, refundId, legId, attempt, draft, fromAddress, replaces, mode, network } = reservation;
     const ref = known ?? ({ sessionId, refundId, legId, mode, network } as LegRef);
-    const found = await this.#find(ref);
+    const found = await this.#books.find(ref);
     if (!found) throw new Error(`${legId} is reserved but unknown to its session`);
-    const { journal } = await this.#context();
+    const { journal } = await this.#books.treasury();
     const signature = await this.#deps.signer.signPayout({ order: found.order, attempt, fromAddress, draft, ledger: journal });
     if (!signature.ok) {
       if (signature.kind !== 'stopped')
-        await this.#treasury({
+        await this.#books.tellTreasury({
           type: 'ReleasePayoutSequence',
-          data: { legId, attempt, reason: signature.code, releasedAtSec: toSec(this.#deps.clock.nowMs()) },
+          data: { legId, attempt, reason: signature.code, releasedAtSec: this.#books.nowSec() },
         });
       await this.#refused(ref, signature, replaces === null);
       return false;
@@ -295,16 +275,16 @@ export class TreasuryDesk {
       signedBytes,
       fromAddress,
       validity: validityOf(draft),
-      signedAtSec: toSec(this.#deps.clock.nowMs()),
+      signedAtSec: this.#books.nowSec(),
     };
     crashPoint('after-sign');
-    await this.#tell(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
+    await this.#books.tellSession(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
     crashPoint('after-signed-event');
-    await this.#treasury({ type: 'RecordPayoutSequenceSigned', data: { legId, attempt, txHash, journal: signature.journal } });
+    await this.#books.tellTreasury({ type: 'RecordPayoutSequenceSigned', data: { legId, attempt, txHash, journal: signature.journal } });
     crashPoint('after-sequence-event');
-    this.#setAlarm('signer', null);
-    this.#waiting.delete(legId);
-    this.#postpone(ref, 1);
+    this.#notes.setAlarm('signer', null);
+    this.#notes.goesOn(reservation);
+    this.#notes.postpone(ref, 1);
     await this.chain.broadcast(payout);
     this.#deps.log.info({ refund: refundId, leg: legId, attempt, tx: txHash, network }, 'a refund payout was sent');
     return true;
@@ -312,9 +292,9 @@ export class TreasuryDesk {
 
   async #refused(ref: LegRef, refusal: PayoutRefusal, first: boolean): Promise<void> {
     if (refusal.kind === 'stopped') {
-      this.#setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
-      this.#postpone(ref, WAIT_FACTOR);
-      return this.#wait(ref, 'payouts_stopped', refusal.message);
+      this.#notes.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
+      this.#notes.postpone(ref, WAIT_FACTOR);
+      return this.#notes.wait(ref, 'payouts_stopped', refusal.message);
     }
     if (refusal.kind === 'denied' && first) {
       this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, code: refusal.code }, 'the signer denied a refund payout');
@@ -328,7 +308,7 @@ export class TreasuryDesk {
           : refusal.code === 'chain_unavailable'
             ? 'chain_unavailable'
             : 'policy_limit';
-    this.#wait(ref, reason, refusal.message);
+    this.#notes.wait(ref, reason, refusal.message);
   }
 
   /**
@@ -336,19 +316,19 @@ export class TreasuryDesk {
    * payouts, which block every later one, so they go out again.
    */
   async #sequenceAgrees(): Promise<boolean> {
-    const { nextNonce, recent } = await this.#context();
+    const { nextNonce, recent } = await this.#books.treasury();
     const { next } = await this.chain.sequence(this.treasury);
     if (next === null) return true;
     if (next > (nextNonce ?? 0)) {
-      this.#setAlarm(
+      this.#notes.setAlarm(
         'sequence',
         `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${nextNonce ?? 0}: somebody else holds its key`,
       );
       return false;
     }
-    this.#setAlarm('sequence', null);
+    this.#notes.setAlarm('sequence', null);
     for (const taken of recent.filter(({ nonce }) => nonce !== null && nonce >= next)) {
-      const found = await this.#find({ ...taken, mode: this.chain.mode, network: this.chain.network } as unknown as LegRef);
+      const found = await this.#books.find({ ...taken, mode: this.chain.mode, network: this.chain.network } as unknown as LegRef);
       const payout = found?.leg.payouts.find(({ txHash }) => txHash === taken.txHash);
       if (payout && found!.leg.status === 'COMPLETED') await this.chain.broadcast(payout);
     }
@@ -366,79 +346,31 @@ export class TreasuryDesk {
   async #legs(refs: readonly LegRef[]): Promise<Found[]> {
     const found: Found[] = [];
     for (const ref of refs) {
-      const leg = await this.#find(ref);
+      const leg = await this.#books.find(ref);
       if (!leg || leg.leg.status === 'COMPLETED' || leg.leg.status === 'FAILED') this.#finished(ref);
       else found.push(leg);
     }
     return found;
   }
 
-  async #find(ref: LegRef): Promise<Found | null> {
-    const state = await this.#deps.sessions.read(sessionStream(ref.sessionId));
-    const ordered = state && orderedLeg(state.context, ref.refundId, ref.legId);
-    return ordered && { ...ordered, ref, context: state.context };
-  }
-
-  async #context(): Promise<TreasuryContext> {
-    return (await this.#deps.treasuries.read(this.#stream))?.context ?? initialTreasuryContext;
-  }
-
   async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null): Promise<void> {
-    await this.#tell(ref, {
+    await this.#books.tellSession(ref, {
       type: 'FailPayout',
       refundId: ref.refundId,
       legId: ref.legId,
       reason,
       networkFee,
-      nowSec: toSec(this.#deps.clock.nowMs()),
+      nowSec: this.#books.nowSec(),
     });
     this.#finished(ref);
     this.#deps.log.warn({ refund: ref.refundId, leg: ref.legId, reason }, 'a refund payout failed');
   }
 
-  async #tell(ref: LegRef, command: PayoutCommand): Promise<void> {
-    const result = await this.#deps.sessions.execute(sessionStream(ref.sessionId), command, this.#why());
-    if (!result.ok) throw new Error(`${command.type} was refused for ${ref.legId}: ${result.refusal.message}`);
-  }
-
-  async #treasury(command: TreasuryCommand): Promise<boolean> {
-    const result = await this.#deps.treasuries.execute(this.#stream, command, this.#why());
-    if (!result.ok) this.#deps.log.warn({ treasury: this.#stream, command: command.type, reason: result.refusal.message }, 'the treasury refused');
-    return result.ok;
-  }
-
-  #why(): { correlationId: string; actor: string } {
-    return { correlationId: this.#deps.random.uuid(), actor: 'pay-refunds' };
-  }
-
   #finished(ref: LegRef): void {
-    this.#waiting.delete(ref.legId);
-    this.#notBeforeMs.delete(ref.legId);
+    this.#notes.forget(ref);
     this.#deps.work.done(ref);
   }
-
-  #wait({ refundId, legId }: LegRef, reason: WaitReason, detail: string): void {
-    const before = this.#waiting.get(legId);
-    if (before?.reason !== reason) this.#deps.log.warn({ refund: refundId, leg: legId, reason, detail }, 'a refund payout waits');
-    this.#waiting.set(legId, { refundId, legId, reason, detail, sinceMs: before?.sinceMs ?? this.#deps.clock.nowMs() });
-  }
-
-  #setAlarm(source: string, alarm: string | null): void {
-    if (alarm === null) return void this.#alarms.delete(source);
-    if (this.#alarms.get(source) !== alarm) this.#deps.log.error({ treasury: this.#stream, alarm }, 'payouts of this treasury are stopped');
-    this.#alarms.set(source, alarm);
-  }
-
-  #isDue({ legId }: { readonly legId: string }): boolean {
-    return (this.#notBeforeMs.get(legId) ?? 0) <= performance.now();
-  }
-
-  #postpone({ legId }: { readonly legId: string }, times: number): void {
-    this.#notBeforeMs.set(legId, performance.now() + this.#deps.pollMs * times);
-  }
 }
-
-type Found = OrderedLeg & { readonly ref: LegRef; readonly context: Parameters<typeof orderedLeg>[0] };
 
 function promisedOf(inFlight: readonly Found[]): Promised {
   const coins: Partial<Record<Coin, bigint>> = {};

@@ -98,7 +98,7 @@ export class PayoutWork {
   async #addLanded(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const leg = state?.context.refunds[refundId]?.legs[legId];
-    if (leg) put(this.#landed, { sessionId, refundId, legId, mode: state!.context.created!.mode, network: leg.leg.network });
+    if (leg) put(this.#landed, { sessionId, refundId, legId, mode: state.context.created!.mode, network: leg.leg.network });
   }
 
   async #scan(table: string, from: string | undefined, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
