@@ -10,7 +10,8 @@ import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
 import { ChainWatcher } from '../processes/watch-chain.process.ts';
-import type { PendingDeposit, WatchObserver } from '../processes/watch-chain-types.ts';
+import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../processes/watch-chain-types.ts';
+import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
 import { DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, depositPlace, type DepositRow } from '../../projections/deposits-by-block.projection.ts';
 import type { Core } from './core.ts';
 import { indexKey } from './core.ts';
@@ -18,7 +19,7 @@ import { LedgerCoverage } from './ledger-coverage.ts';
 
 export interface WatchedNetwork {
   readonly settings: NetworkSettings;
-  readonly watcher: ChainWatcher;
+  readonly watcher: NetworkWatcher;
 }
 
 export interface WatchDeps {
@@ -33,16 +34,18 @@ export interface WatchDeps {
   readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
 }
 
-const POLL_MS = { sandbox: 250, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
-const SANDBOX_COVERAGE_MS = 2_000;
+export const POLL_MS = { sandbox: 250, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
+export const SANDBOX_COVERAGE_MS = 2_000;
 /** As deep as the watcher itself remembers final deposits. */
 const DEEP_BLOCKS = 256;
 const PAGE = 1_000;
 
-/** A watcher for one block-based chain, wired to the sessions. */
-export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox: boolean }): WatchedNetwork {
+type SessionSide = Pick<WatchChainDeps, 'addresses' | 'deposits' | 'coverage' | 'clock' | 'finalityRuleOf' | 'pendingDeposits'> &
+  Required<Pick<DepositTrackingDeps, 'observer'>>;
+
+/** Everything a watcher tells and asks, whatever chain it reads. */
+export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): SessionSide {
   const { core, log } = deps;
-  const { mode, network, settings } = chain;
   const addresses = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))!;
   const coverage = new LedgerCoverage(deps, mode, network);
   const finalityRuleOf = async (id: SessionId): Promise<FinalityRule> => {
@@ -64,18 +67,15 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
       })),
     );
   };
+  const observer = both(logging(log, mode, network), deps.observerOf?.(mode, network) ?? {});
+  return { addresses, deposits: core.deposits, coverage, clock: deps.clock, finalityRuleOf, pendingDeposits, observer };
+}
+
+/** A watcher for one block-based chain, wired to the sessions. */
+export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox: boolean }): WatchedNetwork {
+  const { mode, network, settings } = chain;
   const watcher = new ChainWatcher(
-    {
-      chain,
-      addresses,
-      deposits: core.deposits,
-      coverage,
-      clock: deps.clock,
-      finalityRuleOf,
-      pendingDeposits,
-      oldestSessionSec: () => deps.oldestSessionSec,
-      observer: both(logging(log, mode, network), deps.observerOf?.(mode, network) ?? {}),
-    },
+    { chain, ...sessionSide(deps, mode, network), oldestSessionSec: () => deps.oldestSessionSec },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
       sandbox: options.sandbox,

@@ -4,6 +4,7 @@ import { nodeRandom } from '../adapters/node/random.ts';
 import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/signer-process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
+import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
 import { createTronChain } from '../adapters/tron/tron-chain.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
@@ -15,7 +16,9 @@ import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type Netwo
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
+import type { AccountChain } from '../ports/account-chain.ts';
 import type { Chain } from '../ports/chain.ts';
+import type { RpcPool } from '../ports/rpc-pool.ts';
 import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { providerUrls } from './chains.ts';
@@ -76,6 +79,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     metrics,
     derivers: await derivers(config, signer, derivation, networks, wallets, log),
     chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings, metrics) ?? []),
+    solana: [...networks.values()]
+      .flat()
+      .flatMap((settings) => (settings.network === 'solana' ? [{ chain: solanaOf(config, settings, metrics), replaced: null }] : [])),
     networks: (mode) => networks.get(mode) ?? [],
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
@@ -111,14 +117,27 @@ async function payoutParts(
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 
-function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): Chain | null {
-  const { mode, network } = settings;
-  const headers = headersOf(config, network);
-  const pool = createRpcPool({ network, urls: providerUrls(config, mode, network), headers, observer: metrics.chains.rpcObserver(mode) });
+/** Slots are short: machines behind one balancer differ by several even when all is well. */
+const SOLANA_MAX_LAG_SLOTS = 50;
+
+function poolOf(config: Config, { mode, network }: NetworkSettings, metrics: Metrics): RpcPool {
+  const observer = metrics.chains.rpcObserver(mode);
+  const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
+  return createRpcPool({ network, urls: providerUrls(config, mode, network), headers: headersOf(config, network), observer, ...lag });
+}
+
+function secondSource(config: Config): (units: bigint) => boolean {
   const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
-  const confirmWithSecond = (units: bigint): boolean => from !== null && units >= from;
-  if (network === 'solana') return null;
-  return network === 'tron' ? createTronChain({ settings, pool, confirmWithSecond }) : createEvmChain({ settings, pool, confirmWithSecond });
+  return (units) => from !== null && units >= from;
+}
+
+const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain =>
+  createSolanaChain({ settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) });
+
+function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): Chain | null {
+  if (settings.network === 'solana') return null;
+  const options = { settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) };
+  return settings.network === 'tron' ? createTronChain(options) : createEvmChain(options);
 }
 
 /** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */

@@ -17,6 +17,9 @@ import type { Metrics } from '../ops/metrics.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
+import { startSurfpool, type SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
+import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
+import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
@@ -63,7 +66,11 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
   const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
-  const chains = await startSandboxChains({ dataDir, log, starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }) } });
+  const chains = await startSandboxChains({
+    dataDir,
+    log,
+    starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }), solana: ({ directory }) => startSurfpool({ directory }) },
+  });
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSignerProcess({
     directory: dataDir,
@@ -82,8 +89,13 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     random,
     log,
     metrics,
-    derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), derivation.deriver('test', 'tron', watchOnly.tronXpub)],
-    chains: chains.chains.map((chain) => readerOf(chain, metrics)),
+    derivers: [
+      derivation.deriver('test', 'evm', watchOnly.evmXpub),
+      derivation.deriver('test', 'tron', watchOnly.tronXpub),
+      signerSolanaDeriver('test', signer),
+    ],
+    chains: chains.chains.filter(({ settings }) => settings.network !== 'solana').map((chain) => readerOf(chain, metrics)),
+    solana: chains.chains.filter(({ settings }) => settings.network === 'solana').map((chain) => solanaOf(chain as SolanaSandbox, metrics)),
     networks: (mode) => (mode === 'test' ? settings : []),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
@@ -110,6 +122,12 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
       await Promise.all([inbox.close(), derivation.close(), signer.close(), chains.close()]);
     },
   };
+}
+
+function solanaOf(sandbox: SolanaSandbox, metrics: Metrics) {
+  const { settings, rpcUrl, previousGenesis } = sandbox;
+  const pool = createRpcPool({ network: 'solana', urls: [rpcUrl], maxLagBlocks: 50, observer: metrics.chains.rpcObserver(settings.mode) });
+  return { chain: createSolanaChain({ settings, pool }), replaced: previousGenesis === null ? null : { oldGenesis: previousGenesis } };
 }
 
 function readerOf(chain: SandboxChain, metrics: Metrics): Chain {

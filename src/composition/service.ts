@@ -1,3 +1,4 @@
+import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
 import { vetWebhookUrl, type UrlRules } from '../adapters/webhook-http/webhook-url.ts';
@@ -11,6 +12,7 @@ import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { AddressDeriver, AddressPool } from '../ports/addresses.ts';
+import type { AccountChain } from '../ports/account-chain.ts';
 import type { Chain } from '../ports/chain.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
@@ -23,6 +25,7 @@ import { createPersonalSealer, createSealer, type MasterKeys } from '../runtime/
 import { sessionStream } from '../domain/streams.ts';
 import { adminCommands } from './admin.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
+import { watchSolana, type ReplacedChain } from './solana.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
 import { createMetrics, startObservability } from './observability.ts';
@@ -44,6 +47,7 @@ export interface ServiceParts {
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
   readonly chains: readonly Chain[];
+  readonly solana?: readonly { readonly chain: AccountChain; readonly replaced: ReplacedChain | null }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
@@ -98,7 +102,11 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     oldestSessionSec: oldest ? toSec(oldest.atMs) : null,
     observerOf: (mode: Mode, network: Network) => metrics.chains.watchObserver(mode, network),
   };
-  const watched = parts.chains.map((chain) => watch(watchDeps, chain, { sandbox: testWallet !== null }));
+  const sandbox = testWallet !== null;
+  const watched = [
+    ...parts.chains.map((chain) => watch(watchDeps, chain, { sandbox })),
+    ...(await Promise.all((parts.solana ?? []).map(({ chain, replaced }) => watchSolana(watchDeps, chain, { sandbox, replaced })))),
+  ];
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
   const payouts = parts.payouts ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log }) : null;
   const expiry = startExpiry(config, core, watched, clock, random, log);
@@ -206,7 +214,7 @@ function corePorts(
     readModel: storage.readModel,
     personalKeys: storage.personalKeys,
     rates,
-    addresses,
+    addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
     clock,
     random,
     sealer: createSealer(masterKeys),

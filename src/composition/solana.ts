@@ -1,0 +1,75 @@
+import type { Mode } from '../domain/ids.ts';
+import { coverageStream } from '../domain/streams.ts';
+import type { ChainReplaced } from '../domain/events/operations-events.ts';
+import type { AccountChain } from '../ports/account-chain.ts';
+import type { Subscription } from '../ports/event-store.ts';
+import { SolanaWatcher } from '../processes/watch-solana.process.ts';
+import { WatchedOwners } from '../processes/watch-solana-owners.ts';
+import { seedWatchedOwners } from '../processes/watch-solana-seed.ts';
+import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
+import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps, type WatchedNetwork } from './chains.ts';
+
+/** The chain that ran in this sandbox before is gone: its facts are of a previous chain, never of a reorganised one. */
+export interface ReplacedChain {
+  readonly oldGenesis: string;
+}
+
+/** A watcher for Solana, wired to the sessions. */
+export async function watchSolana(
+  deps: WatchDeps,
+  chain: AccountChain,
+  options: { readonly sandbox: boolean; readonly replaced: ReplacedChain | null },
+): Promise<WatchedNetwork> {
+  const { mode, network, settings } = chain;
+  if (options.replaced) await recordReplacement(deps, mode, options.replaced.oldGenesis, settings.chainId);
+  const owners = new WatchedOwners(mode);
+  const following = await followOwners(deps, mode, owners);
+  const watcher = new SolanaWatcher(
+    { chain, owners, ...sessionSide(deps, mode, network) },
+    {
+      pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS.solana,
+      isNewChain: options.replaced !== null,
+      ...(options.sandbox && { coverageIntervalMs: SANDBOX_COVERAGE_MS }),
+    },
+  );
+  const stop = async (): Promise<void> => {
+    await watcher.stop();
+    await following.close();
+  };
+  return {
+    settings,
+    watcher: {
+      start: () => watcher.start(),
+      stop,
+      scannedToSec: () => watcher.scannedToSec(),
+      onScanned: (listener) => watcher.onScanned(listener),
+      status: () => watcher.status(),
+    },
+  };
+}
+
+/** Checkpoint first: rows that are newer than it are met again, which is harmless. */
+async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners): Promise<Subscription> {
+  const after = await readModel.checkpoint(`${sessionView.name}@${sessionView.version}`);
+  await seedWatchedOwners(owners, mode, readModel);
+  return new Promise((resolve) => {
+    const subscription = store.subscribe({
+      name: `solana-owners-${mode}`,
+      after,
+      streamPrefixes: ['session-'],
+      onEvents: (events) => events.forEach((event) => owners.apply(decodeEvent(event))),
+      onCaughtUp: () => setImmediate(() => resolve(subscription)),
+    });
+  });
+}
+
+async function recordReplacement({ store, clock, random }: WatchDeps, mode: Mode, oldGenesis: string, newGenesis: string): Promise<void> {
+  const stream = coverageStream(mode, 'solana');
+  const last = await store.lastOfStream(stream);
+  const event: ChainReplaced = { type: 'ChainReplaced', data: { mode, network: 'solana', oldGenesis, newGenesis } };
+  const metadata = { correlationId: random.uuid(), actor: 'chain:solana', prev: last?.hash ?? '' };
+  const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
+  const result = await store.append({ stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+  if (!result.ok) throw new Error(`${stream} has another writer`);
+}
