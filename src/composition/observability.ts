@@ -8,6 +8,7 @@ import type { WebhookStats } from '../ops/metrics-webhooks.ts';
 import { MoneyFollower } from '../ops/money-follower.ts';
 import { chainFacts, projectionFacts, rateFacts, webhookFacts } from '../ops/service-health.ts';
 import { StatusBoard } from '../ops/status-board.ts';
+import type { Tracing } from '../ops/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
@@ -17,6 +18,19 @@ import type { Core } from './core.ts';
 import type { WatchedNetwork } from './chains.ts';
 
 const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+
+/** Null unless traces are wanted: then nothing of it is loaded. */
+export async function createTracing(config: Config, store: EventStore): Promise<Tracing | null> {
+  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
+  const [{ createOtelTracer }, { Tracing: TracingOfService }] = await Promise.all([
+    import('../adapters/otel/otel-tracer.ts'),
+    import('../ops/tracing.ts'),
+  ]);
+  return new TracingOfService(
+    createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: PACKAGE.version, instance: `node-${config.NODE_NUMBER}` }),
+    store,
+  );
+}
 
 /** The figures of this process, from its first moment on. */
 export function createMetrics(config: Config, clock: Clock, log: Logger): Metrics {

@@ -1,4 +1,5 @@
 import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
+import type { Express } from 'express';
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
 import { vetWebhookUrl, type UrlRules } from '../adapters/webhook-http/webhook-url.ts';
@@ -28,7 +29,7 @@ import { watch, type WatchedNetwork } from './chains.ts';
 import { watchSolana, type ReplacedChain } from './solana.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
-import { createMetrics, startObservability } from './observability.ts';
+import { createMetrics, createTracing, startObservability } from './observability.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { payoutCommands, payoutHealth } from './payout-commands.ts';
 import { startPayouts, type PayoutParts } from './payouts.ts';
@@ -75,7 +76,8 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const metrics = parts.metrics ?? createMetrics(config, clock, log);
   const { readModel } = storage;
   const startedAtMs = clock.nowMs();
-  const store = metrics.store.observe(storage.store);
+  const tracing = await createTracing(config, storage.store);
+  const store = metrics.store.observe(tracing?.store() ?? storage.store);
   const health = new HealthChecks();
   const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
   const addresses = startAddressPool({ store, derivers: parts.derivers, node: String(config.NODE_NUMBER), clock, random, log });
@@ -90,6 +92,8 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   });
   await addresses.ready();
   const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
+  tracing?.commands(core.sessionHandler);
+  tracing?.deposits(core.deposits);
   const testWallet = parts.testWallet?.(core) ?? null;
   const [oldest] = await store.readAll({ after: null, limit: 1, streamPrefixes: ['session-'] });
   const watchDeps = {
@@ -126,11 +130,14 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
     headerPrefix: config.HEADER_PREFIX,
     caughtUp,
     observer: metrics.webhooks.observer,
+    tracing,
   });
   const rateLimiter = rateLimiterOf(config);
   const confirmationsOf = confirmationCounter(watched);
-  const web = await listen(config, (publicUrl) =>
-    createWebApp({
+  const traced = await tracing?.projections((position) => runner.caughtUpTo(position));
+  const web = await listen(config, (publicUrl) => {
+    const app = createWebApp({
+      observer: tracing?.observer(metrics.http) ?? metrics.http,
       metrics,
       config,
       publicUrl,
@@ -145,8 +152,9 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       confirmationsOf,
       waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
       testWallet,
-    }),
-  );
+    });
+    return tracing ? (tracing.requests(app) as Express) : app;
+  });
   const observability = startObservability({
     config,
     metrics,
@@ -193,12 +201,14 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       await Promise.all(watched.map(({ watcher }) => watcher.stop()));
       await webhooks.close();
       await observability.close();
+      await traced?.close();
       await core.close();
       await runner.stop();
       await addresses.close();
       await rates.close();
       await closeServer(ops);
       await storage.close();
+      await tracing?.close();
     },
   };
 }

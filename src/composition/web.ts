@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
+import type { HttpObserver } from '../http/endpoint.ts';
 import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
@@ -21,6 +22,7 @@ import type { TestWallet } from './sandbox-desk.ts';
 export interface WebParts {
   readonly config: Config;
   readonly metrics: Metrics;
+  readonly observer: HttpObserver;
   readonly publicUrl: string;
   readonly core: Core;
   readonly storage: EmbeddedStorage;
@@ -64,7 +66,7 @@ export function createWebApp(parts: WebParts): Express {
     rateLimiter: parts.rateLimiter,
     clock,
     headerPrefix: parts.config.HEADER_PREFIX,
-    observer: parts.metrics.http,
+    observer: parts.observer,
     logger: log,
     publicUrl,
     networks,

@@ -5,6 +5,7 @@ import { CommandRefused, optionalText, requiredText, type AdminArguments, type A
 import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../ops/logger.ts';
+import type { Tracing } from '../ops/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -31,6 +32,7 @@ export interface WebhookParts {
   readonly headerPrefix: string;
   readonly caughtUp: () => Promise<unknown>;
   readonly observer?: DeliveryObserver;
+  readonly tracing?: Tracing | null;
 }
 
 export interface RunningWebhooks {
@@ -45,7 +47,9 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
   const { core, store, readModel, answers, clock, random, log } = parts;
   const handler = createDeliveryHandler({ store, clock, random, notificationIds: core.notificationIds });
   const directory = new MerchantEndpoints(core.directory, core.merchantHandler);
-  const sender = new HttpWebhookSender(parts.rules);
+  parts.tracing?.commands(handler);
+  const plainSender = new HttpWebhookSender(parts.rules);
+  const sender = parts.tracing?.sender(plainSender, parts.headerPrefix) ?? plainSender;
   const process = new DeliverWebhooks({
     store,
     readModel,

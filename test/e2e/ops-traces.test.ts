@@ -1,0 +1,141 @@
+import { rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+
+interface OtlpValue {
+  readonly stringValue?: string;
+  readonly intValue?: number | string;
+}
+interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: OtlpValue }[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+}
+
+const CLIENT_TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CLIENT_SPAN = '00f067aa0ba902b7';
+
+let collector: Server;
+let sandbox: RunningSandbox;
+let receiver: WebhookReceiver;
+let webhookTraceParent = '';
+let sessionId = '';
+const spans: OtlpSpan[] = [];
+const resources: string[] = [];
+
+const attribute = (span: OtlpSpan, key: string): string | undefined => {
+  const value = span.attributes.find((candidate) => candidate.key === key)?.value;
+  return value?.stringValue ?? (value?.intValue === undefined ? undefined : String(value.intValue));
+};
+const named = (name: string): OtlpSpan[] => spans.filter((span) => span.name === name);
+const childrenOf = ({ spanId }: OtlpSpan): OtlpSpan[] => spans.filter(({ parentSpanId }) => parentSpanId === spanId);
+const linksTo = (span: OtlpSpan, target: OtlpSpan): boolean =>
+  (span.links ?? []).some(({ spanId, traceId }) => spanId === target.spanId && traceId === target.traceId);
+
+beforeAll(async () => {
+  collector = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(parts).toString('utf8')) as {
+        resourceSpans: { resource: { attributes: { key: string; value: OtlpValue }[] }; scopeSpans: { spans: OtlpSpan[] }[] }[];
+      };
+      for (const { resource, scopeSpans } of body.resourceSpans) {
+        resources.push(resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '');
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      }
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
+    });
+  });
+  await new Promise<void>((done) => collector.listen(0, '127.0.0.1', done));
+  receiver = await startWebhookReceiver();
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  sandbox = await startRunningSandbox({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } });
+  const { merchant, base_url: base } = sandbox.facts;
+  const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    signedCall(base, merchant, method, path, body, headers);
+  const endpointSet = await call('PATCH', '/v1/merchant', { webhook: { url: receiver.url } });
+  expect(endpointSet.status).toBe(200);
+  const created = await call(
+    'POST',
+    '/api/v1/checkout/sessions/create',
+    { amount: '12.50', currency: 'USDT', order_id: 'traced' },
+    { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01` },
+  );
+  sessionId = created.json.id as string;
+  expect((await call('POST', `/v1/sandbox/sessions/${sessionId}/pay`, { network: 'ethereum' })).status).toBe(200);
+  const webhook = await eventually('the webhook', async () => receiver.received.find(({ body }) => body.type === 'payment.completed'));
+  webhookTraceParent = webhook.headers.traceparent as string;
+  await eventually(
+    'the last span',
+    async () => named('webhook attempt').length > 0 && named('RecordAttempt').length > 0 && named('projection').length > 2,
+  );
+}, 120_000);
+
+afterAll(async () => {
+  await sandbox?.stop();
+  await receiver?.close();
+  collector?.closeAllConnections();
+  collector?.close();
+  if (sandbox) rmSync(sandbox.dataDir, { recursive: true, force: true });
+});
+
+describe('the trace of one payment', () => {
+  it('continues the trace of the merchant through request, command and append', () => {
+    const [request] = named('POST createPaymentSession');
+    expect(request).toMatchObject({ traceId: CLIENT_TRACE, parentSpanId: CLIENT_SPAN, kind: 2 });
+    expect([attribute(request!, 'http.request.method'), attribute(request!, 'http.response.status_code')]).toEqual(['POST', '200']);
+    const [command] = childrenOf(request!).filter(({ name }) => name === 'CreateSession');
+    expect(attribute(command!, 'quittance.stream')).toBe(`session-${sessionId}`);
+    const [append] = childrenOf(command!).filter(({ name }) => name === 'append');
+    expect(attribute(append!, 'quittance.events')).toBe('SessionCreated');
+  });
+
+  it('links what the chain said, and does in traces of their own, to the request that created the session', () => {
+    const [created] = named('CreateSession');
+    for (const name of ['deposit seen', 'deposit final']) {
+      const [span] = named(name);
+      expect(span!.parentSpanId ?? '').toBe('');
+      expect(span!.traceId).not.toBe(CLIENT_TRACE);
+      expect(linksTo(span!, created!)).toBe(true);
+    }
+    const [final] = named('deposit final');
+    const [confirm] = childrenOf(final!);
+    expect(confirm!.name).toBe('ConfirmDeposit');
+    expect(childrenOf(confirm!).map((span) => attribute(span, 'quittance.events'))).toEqual(['DepositConfirmed SessionPaid']);
+  });
+
+  it('links the webhook to the payment and hands its context to the receiver', () => {
+    const [confirm] = named('ConfirmDeposit');
+    const schedule = named('ScheduleDelivery').find((span) => linksTo(span, confirm!));
+    expect(schedule!.parentSpanId ?? '').toBe('');
+    const attempt = named('webhook attempt').find((span) => linksTo(span, schedule!));
+    expect(attempt).toMatchObject({ kind: 3 });
+    expect([attribute(attempt!, 'server.address'), attribute(attempt!, 'http.response.status_code')]).toEqual(['127.0.0.1', '200']);
+    expect(webhookTraceParent).toBe(`00-${attempt!.traceId}-${attempt!.spanId}-01`);
+    expect(childrenOf(attempt!).map(({ name }) => name)).toEqual(['RecordAttempt']);
+  });
+
+  it('shows when readers saw what was decided', () => {
+    const [created] = named('CreateSession');
+    const projection = named('projection').find((span) => linksTo(span, created!));
+    expect(attribute(projection!, 'quittance.event_type')).toBe('SessionCreated');
+    expect(BigInt(projection!.endTimeUnixNano) >= BigInt(projection!.startTimeUnixNano)).toBe(true);
+  });
+
+  it('names the service and no secret', () => {
+    expect(new Set(resources)).toEqual(new Set(['quittance']));
+    const told = JSON.stringify(spans);
+    const { api_key: key, api_secret: secret, webhook_secret: webhookSecret } = sandbox.facts.merchant;
+    for (const hidden of [key, secret, webhookSecret]) expect(told.includes(hidden)).toBe(false);
+  });
+});
