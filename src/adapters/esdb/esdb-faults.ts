@@ -1,0 +1,64 @@
+import { ErrorType, isCommandError } from '@eventstore/db-client';
+import { StoreUnavailable } from '../../ports/event-store.ts';
+import { DamagedEvent } from './esdb-event-format.ts';
+
+/** Our own timer ran out: nothing is known about the call. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+/** INTERNAL and DATA_LOSS reach us as "unknown": the node may be fine, the outcome is not known. */
+const WORTH_A_RETRY: ReadonlySet<string> = new Set([
+  ErrorType.NOT_LEADER,
+  ErrorType.UNAVAILABLE,
+  ErrorType.CANCELLED,
+  ErrorType.DEADLINE_EXCEEDED,
+  ErrorType.TIMEOUT,
+  ErrorType.UNKNOWN,
+]);
+
+/** True when asking again may help and, for appends, when the first outcome is unknown. */
+export function mayRetry(error: unknown): boolean {
+  if (error instanceof Error && isCommandError(error)) return WORTH_A_RETRY.has(error.type);
+  // Discovery and the channel throw plain errors; mistakes of our own are of other kinds.
+  return error instanceof NoAnswer || (error instanceof Error && !isOurMistake(error));
+}
+
+const isOurMistake = (error: Error): boolean =>
+  error instanceof DamagedEvent || error instanceof TypeError || error instanceof RangeError || error instanceof StoreUnavailable;
+
+/** Node did not answer in time: worth another connection, since the channel itself looks healthy. */
+export const wasSilent = (error: unknown): boolean =>
+  error instanceof NoAnswer ||
+  (error instanceof Error && isCommandError(error) && (error.type === ErrorType.DEADLINE_EXCEEDED || error.type === ErrorType.TIMEOUT));
+
+export interface RetryTimes {
+  /** Bound of one attempt. */
+  readonly attemptMs: number;
+  /** Bound of all attempts together, pauses included. */
+  readonly totalMs: number;
+}
+
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Half of the pause is random, so that nodes that lost the same leader do not come back together. */
+export function pauseMs(attempt: number, longestMs = LONGEST_PAUSE_MS): number {
+  const fullMs = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 20));
+  return fullMs / 2 + (Math.random() * fullMs) / 2;
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+
+/** Rejects with `NoAnswer` when the promise has not settled in time; what it does later is ignored. */
+export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const expiry = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer(`${what}: no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, expiry]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Position } from '../../ports/event-store.ts';
+
+/** A place in EventStoreDB's log: both halves are kept, since a commit position alone does not name a record. */
+export interface LogPosition {
+  readonly commit: bigint;
+  readonly prepare: bigint;
+}
+
+/** Unset 64-bit positions travel as the largest numbers. */
+const UNSET_FROM = 2n ** 63n;
+
+export function isSet(position: LogPosition | undefined): position is LogPosition {
+  return position !== undefined && position.commit < UNSET_FROM && position.prepare < UNSET_FROM;
+}
+
+export const positionText = ({ commit, prepare }: LogPosition): Position => `C:${commit}/P:${prepare}`;
+
+/** Throws `RangeError` for the position of another kind of store. */
+export function parsePosition(text: Position): LogPosition {
+  const parts = /^C:(\d{1,19})\/P:(\d{1,19})$/.exec(text);
+  if (!parts) throw new RangeError(`${JSON.stringify(text)} is not a position of an EventStoreDB log`);
+  return { commit: BigInt(parts[1]!), prepare: BigInt(parts[2]!) };
+}
+
+export const isAfter = (position: LogPosition, other: LogPosition): boolean =>
+  position.commit === other.commit ? position.prepare > other.prepare : position.commit > other.commit;

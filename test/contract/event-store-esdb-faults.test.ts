@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import { EventStoreDBClient, jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
+import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { afterAppend, appendOf, FIRST, grow, idsOf, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
+
+const QUICK = { attemptMs: 250, totalMs: 4_000, subscriptionTimes: { longestPauseMs: 50, silenceMs: 300 } };
+
+let double: EsdbDouble;
+const stores: EventStore[] = [];
+const doubles: EsdbDouble[] = [];
+
+async function open(options: Partial<EsdbEventStoreOptions> = {}): Promise<EventStore> {
+  const store = await openEsdbEventStore({ connectionString: double.connectionString, ...QUICK, ...options });
+  stores.push(store);
+  return store;
+}
+
+async function startDouble(...options: Parameters<typeof EsdbDouble.start>): Promise<EsdbDouble> {
+  const started = await EsdbDouble.start(...options);
+  doubles.push(started);
+  return started;
+}
+
+beforeEach(async () => void (double = await startDouble()));
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  await Promise.all(doubles.splice(0).map((started) => started.stop()));
+});
+
+describe('an append to EventStoreDB whose outcome is unknown (double)', () => {
+  test.each(['silent', 'silent-after-commit', 'unavailable', 'unavailable-after-commit', 'timeout-after-commit'] as const)(
+    'because of %s is asked again with the same ids and stored once',
+    async (kind) => {
+      const store = await open();
+      const request = appendOf('s-1', FIRST, 3);
+      double.faults.plan('append', { kind }, { kind });
+      const result = await store.append(request);
+      expect(double.appendCalls).toBe(3);
+      const log = await readWholeLog(store);
+      expect(idsOf(log)).toEqual(idsOf(request.events));
+      expect(result).toEqual({ ok: true, revision: 2, position: log[2]!.position });
+    },
+  );
+
+  test('stays unknown when nobody answers in time, and the next caller is told the same', async () => {
+    const store = await open({ attemptMs: 100, totalMs: 400 });
+    double.faults.plan('append', ...Array.from({ length: 20 }, () => ({ kind: 'silent-after-commit' }) as const));
+    const request = appendOf('s-1', FIRST);
+    await expect(store.append(request)).rejects.toThrow(StoreUnavailable);
+    while (double.faults.take('append'));
+    const stored = (await store.lastOfStream('s-1'))!;
+    expect(await store.append(request)).toEqual({ ok: true, revision: 0, position: stored.position });
+  });
+
+  test('and that somebody else overtook is refused with the revision that won', async () => {
+    const store = await open();
+    double.faults.plan('append', { kind: 'unavailable' });
+    const lost = store.append(appendOf('s-1', FIRST));
+    const other = await open();
+    const won = other.append(appendOf('s-1', FIRST, 2));
+    const results = await Promise.all([lost, won]);
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(results.find(({ ok }) => !ok)).toMatchObject({ ok: false });
+  });
+
+  test('answers several events with the position of the last one, also when it is a replay', async () => {
+    const store = await open();
+    const request = appendOf('s-1', FIRST, 4);
+    const first = await store.append(request);
+    expect(await store.append(request)).toEqual(first);
+    expect(first).toMatchObject({ position: (await store.lastOfStream('s-1'))!.position });
+  });
+});
+
+describe('a cluster of EventStoreDB (double)', () => {
+  test('is followed to its new leader, for appends and reads', async () => {
+    const second = await startDouble({ log: double.log });
+    double.gossipOf([double, second]);
+    second.gossipOf([double, second]);
+    second.follow(double);
+    const store = await open({ connectionString: `esdb://127.0.0.1:${double.port},127.0.0.1:${second.port}?tls=false` });
+    await grow(store, 's-1', 2);
+    second.follow(null);
+    double.follow(second);
+    await grow(store, 's-1', 3);
+    expect(second.appendCalls).toBeGreaterThan(0);
+    expect(await store.readStream('s-1')).toHaveLength(5);
+  });
+
+  test('that lost its leader for good is unavailable, within the time allowed', async () => {
+    const store = await open({ attemptMs: 200, totalMs: 600 });
+    await double.stop();
+    await expect(store.append(appendOf('s-1', FIRST))).rejects.toThrow(StoreUnavailable);
+    await expect(store.readStream('s-1')).rejects.toThrow(StoreUnavailable);
+  });
+
+  test('that nobody answers for cannot be opened, and no credentials show', async () => {
+    const connectionString = `esdb://admin:very-secret@127.0.0.1:${double.port}?tls=false`;
+    await double.stop();
+    const error: unknown = await openEsdbEventStore({ connectionString, attemptMs: 100, totalMs: 300 }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(`${String(error)} ${JSON.stringify(error)}`).not.toContain('very-secret');
+  });
+});
+
+describe('a read from EventStoreDB (double)', () => {
+  test.each([{ kind: 'silent' }, { kind: 'unavailable' }] as const)('that meets $kind is read again', async (fault) => {
+    const store = await open();
+    const [request] = await grow(store, 's-1', 1);
+    double.faults.plan('read', fault, fault);
+    expect(idsOf(await store.readStream('s-1'))).toEqual(idsOf(request!.events));
+    double.faults.plan('read', fault);
+    expect(await readWholeLog(store)).toHaveLength(1);
+  });
+
+  test('never hangs on a silent server', async () => {
+    const store = await open({ attemptMs: 100, totalMs: 300 });
+    double.faults.plan('read', ...Array.from({ length: 20 }, () => ({ kind: 'silent' }) as const));
+    await expect(store.head()).rejects.toThrow(StoreUnavailable);
+  });
+
+  test('refuses events that are not as they were written', async () => {
+    const store = await open();
+    await grow(store, 's-1', 2);
+    const at = double.log.events.indexOf(double.log.stream('s-1')[1]!);
+    const event = double.log.events[at]!;
+    event.data[event.data.length - 3]! ^= 1;
+    await expect(store.readStream('s-1')).rejects.toThrow(/event 1 of stream s-1 does not have the hash/);
+    expect(await store.readStream('s-1', { limit: 1 })).toHaveLength(1);
+  });
+
+  test('keeps several installations on one server apart', async () => {
+    const [one, other] = [await open({ namespace: 'one:' }), await open({ namespace: 'other:' })];
+    await grow(one, 's-1', 2);
+    expect(await other.head()).toBeNull();
+    expect(await other.readStream('s-1')).toEqual([]);
+    await grow(other, 's-1', 1);
+    expect((await readWholeLog(one)).map(({ stream }) => stream)).toEqual(['s-1', 's-1']);
+    expect(await one.head()).toBe((await one.lastOfStream('s-1'))!.position);
+  });
+});
+
+describe('a subscription to EventStoreDB (double)', () => {
+  function collect(store: EventStore, options: { after?: string | null; maxBatch?: number; streamPrefixes?: string[] } = {}) {
+    const seen: RecordedEvent[] = [];
+    const subscription = store.subscribe({ name: 'test', after: null, ...options, onEvents: (events) => void seen.push(...events) });
+    return { seen, subscription };
+  }
+
+  test('resumes after the last handled event each time it is dropped: nothing lost, nothing twice', async () => {
+    const store = await open();
+    const { seen, subscription } = collect(store, { maxBatch: 3 });
+    for (let round = 0; round < 4; round += 1) {
+      await grow(store, `s-${round}`, 7);
+      double.dropSubscriptions();
+      await grow(store, `t-${round}`, 3);
+    }
+    await subscription.reached((await store.head())!);
+    expect(seen).toEqual(await readWholeLog(store));
+    expect(double.subscribeCalls).toBeGreaterThan(1);
+  });
+
+  test('hands over once what the server delivers several times', async () => {
+    const store = await open();
+    const { seen, subscription } = collect(store);
+    await until('it is subscribed', () => double.subscriptions.length === 1);
+    await grow(store, 's-1', 2);
+    double.subscriptions[0]!.repeatNext(3);
+    await grow(store, 's-1', 2);
+    await subscription.reached((await store.head())!);
+    expect(seen).toEqual(await readWholeLog(store));
+  });
+
+  test('shows a lag after falling behind, until it has caught up', async () => {
+    const store = await open({ subscriptionTimes: { silenceMs: 60_000 } });
+    const { subscription, seen } = collect(store);
+    await until('it has caught up', () => subscription.lag === 0);
+    double.subscriptions[0]!.stall();
+    await until('the lag shows', () => subscription.lag > 0);
+    await grow(store, 's-1', 2);
+    expect(seen).toEqual([]);
+    double.subscriptions[0]!.resume();
+    await until('it has caught up again', () => subscription.lag === 0);
+    expect(seen).toHaveLength(2);
+  });
+
+  test('that a server leaves without events although the log has some is begun anew', async () => {
+    const store = await open();
+    const { seen, subscription } = collect(store);
+    await until('it has caught up', () => subscription.lag === 0);
+    double.subscriptions[0]!.stall();
+    await grow(store, 's-1', 2);
+    await until('the events came over another connection', () => seen.length === 2);
+    expect(double.subscribeCalls).toBeGreaterThan(1);
+  });
+
+  test('that is never confirmed is asked for again once the log has something to hand over', async () => {
+    double.faults.plan('subscribe', { kind: 'silent' }, { kind: 'unavailable' });
+    const store = await open();
+    const { seen } = collect(store);
+    await grow(store, 's-1', 1);
+    await until('the event was handed over', () => seen.length === 1);
+  });
+
+  test('hands nothing over when its position is beyond the end of the log, and says why', async () => {
+    const errors: string[] = [];
+    const store = await open({ onSubscriptionError: (name, error) => errors.push(`${name}: ${String(error)}`) });
+    await grow(store, 's-1', 1);
+    const { seen } = collect(store, { after: 'C:999999/P:999999' });
+    await until('it was reported', () => errors.length > 0);
+    expect(errors[0]).toMatch(/test: .*beyond the end of the log/);
+    expect(seen).toEqual([]);
+    expect(() => collect(store, { after: '17' })).toThrow(/not a position/);
+  });
+
+  test('stops at a damaged event and reports it', async () => {
+    const errors: string[] = [];
+    const store = await open({ onSubscriptionError: (_, error) => errors.push(String(error)) });
+    await grow(store, 's-1', 2);
+    double.log.events[1]!.data[20]! ^= 1;
+    const { seen, subscription } = collect(store, { maxBatch: 1 });
+    await until('it was reported', () => errors.length > 1);
+    expect(errors[0]).toMatch(/does not have the hash/);
+    expect(seen.length).toBeLessThanOrEqual(1);
+    expect(subscription.lag).toBeGreaterThan(0);
+  });
+});
+
+describe('an append that is a mistake of its caller (double)', () => {
+  test.each([
+    ['no events', { events: [] }],
+    ['a stream of the server itself', { stream: '$all' }],
+    ['a hash of other content', { events: [{ ...sampleEvent('s-1', FIRST), data: '{}' }] }],
+    ['riders', { riders: [{ kind: 'nonce', values: ['x'] }] as const }],
+  ])('with %s is rejected before anything is sent', async (_, change) => {
+    const store = await open();
+    await expect(store.append({ ...appendOf('s-1', FIRST), ...change })).rejects.toThrow(TypeError);
+    expect(double.appendCalls).toBe(0);
+  });
+
+  test('or one too many at once is refused, and the others are stored', async () => {
+    const store = await open({ maxAppends: 4 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 6 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+    expect(await readWholeLog(store)).toHaveLength(4);
+  });
+});
+
+describe('the double itself, driven by the unmodified client', () => {
+  test('takes batch appends, replays them and refuses conflicts as documented', async () => {
+    const client = EventStoreDBClient.connectionString(double.connectionString);
+    const event = jsonEvent({ id: '6f1b2a5e-0f6c-4b43-9a52-3f1f0a4f7d11', type: 'Sample', data: { n: 1 } });
+    try {
+      const first = await client.appendToStream('s-1', [event], { expectedRevision: NO_STREAM });
+      expect(first).toMatchObject({ success: true, nextExpectedRevision: 0n });
+      expect(await client.appendToStream('s-1', [event], { expectedRevision: NO_STREAM })).toEqual(first);
+      const other = jsonEvent({ type: 'Sample', data: { n: 2 } });
+      const refused: unknown = await client.appendToStream('s-1', [other], { expectedRevision: 4n }).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(WrongExpectedVersionError);
+      expect(refused).toMatchObject({ expectedVersion: 4n, actualVersion: 0n });
+      expect(createHash('sha256').update(double.log.events[0]!.data).digest('hex')).toBe(createHash('sha256').update('{"n":1}').digest('hex'));
+    } finally {
+      await client.dispose();
+    }
+  });
+
+  test('refuses an append whose place has been taken', async () => {
+    const store = await open();
+    const [request] = await grow(store, 's-1', 1);
+    await grow(store, 's-1', 1);
+    expect(await store.append(appendOf('s-1', afterAppend(request!)))).toEqual({ ok: false, actual: 1 });
+  });
+});

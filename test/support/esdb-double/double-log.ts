@@ -1,0 +1,81 @@
+/*
+ * The log behind the double. Rules and where they come from:
+ * - expected revision and `NoStream`: developers.eventstore.com, gRPC clients, "Appending events", "Handling concurrency";
+ * - idempotent replays: same page, "Idempotent writes"; the decision follows `IndexWriter.CheckCommit` of the server (every event id must
+ *   be found at its revision, otherwise the answer is a wrong expected version);
+ * - positions grow with the bytes of the log and are no counter; `ClientMessage.WriteEventsCompleted` names one position for all events.
+ */
+export interface LoggedEvent {
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: bigint;
+  readonly type: string;
+  readonly contentType: string;
+  readonly createdTicks: string;
+  readonly data: Uint8Array;
+  readonly customMetadata: Uint8Array;
+}
+
+export interface ProposedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly contentType: string;
+  readonly data: Uint8Array;
+  readonly customMetadata: Uint8Array;
+}
+
+/** -1 stands for `NoStream`. */
+export type AppendVerdict =
+  | { readonly ok: true; readonly revision: number; readonly position: bigint }
+  | { readonly ok: false; readonly current: number; readonly expected: number };
+
+export class DoubleLog {
+  readonly events: LoggedEvent[] = [];
+  readonly #streams = new Map<string, LoggedEvent[]>();
+  readonly #listeners = new Set<() => void>();
+  #nextPosition = 177n;
+
+  append(stream: string, expected: number, proposed: readonly ProposedEvent[]): AppendVerdict {
+    const stored = this.stream(stream);
+    const current = stored.length - 1;
+    if (expected !== current) return this.#replayed(stored, expected, proposed);
+    for (const event of proposed) this.#store(stream, event);
+    for (const listener of this.#listeners) listener();
+    return { ok: true, revision: current + proposed.length, position: this.events.at(-1)!.position };
+  }
+
+  stream(name: string): readonly LoggedEvent[] {
+    return this.#streams.get(name) ?? [];
+  }
+
+  onAppend(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A replay names the position of its first event: nobody may take it for the last one's. */
+  #replayed(stored: readonly LoggedEvent[], expected: number, proposed: readonly ProposedEvent[]): AppendVerdict {
+    const found = proposed.map((event, index) => {
+      const candidate = stored[expected + 1 + index];
+      return candidate?.id === event.id ? candidate : undefined;
+    });
+    if (found.some((event) => !event)) return { ok: false, current: stored.length - 1, expected };
+    return { ok: true, revision: expected + proposed.length, position: found[0]!.position };
+  }
+
+  #store(stream: string, event: ProposedEvent): void {
+    const stored = this.#streams.get(stream) ?? [];
+    const logged = {
+      ...event,
+      stream,
+      revision: stored.length,
+      position: this.#nextPosition,
+      createdTicks: String(BigInt(Date.now()) * 10_000n),
+    };
+    this.#nextPosition += BigInt(stream.length + event.data.length + event.customMetadata.length + 100);
+    stored.push(logged);
+    this.#streams.set(stream, stored);
+    this.events.push(logged);
+  }
+}

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import {
+  Server,
+  ServerCredentials,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerReadableStream,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceDefinition,
+} from '@grpc/grpc-js';
+import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import gossip from '@eventstore/db-client/generated/gossip_pb.js';
+import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import type { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import { type CallFault, errorOf, FaultQueue, unavailable } from './double-faults.ts';
+import { DoubleLog, type LoggedEvent, type ProposedEvent } from './double-log.ts';
+import { batchAnswer, batchTimeout, eventMessage, nameFrom, proposedFrom, streamNotFound, unaryAnswer } from './double-messages.ts';
+import { DoubleSubscription } from './double-subscription.ts';
+
+export interface EsdbDoubleOptions {
+  /** Nodes of one cluster share it. */
+  readonly log?: DoubleLog;
+  /** Whether the server features name batch append (they do since 21.10). */
+  readonly batchAppend?: boolean;
+}
+
+/** `ReadDirection.BACKWARDS` of streams.proto. */
+const BACKWARDS = 1;
+
+interface OpenBatch {
+  readonly stream: string;
+  readonly expected: number;
+  readonly events: ProposedEvent[];
+}
+
+/**
+ * An EventStoreDB node in this process, as far as the wire shows it: the client's own generated messages over real gRPC. Written from
+ * the protocol definitions and the documented behaviour of the server, never compared with a real one here.
+ */
+export class EsdbDouble {
+  readonly log: DoubleLog;
+  readonly faults = new FaultQueue();
+  readonly #server = new Server();
+  readonly #subscriptions = new Map<DoubleSubscription, ServerWritableStream<ReadReq, ReadResp>>();
+  readonly #batchAppend: boolean;
+  #port = 0;
+  #leader: EsdbDouble | null = null;
+  #members: readonly EsdbDouble[] = [this];
+  /** Appends that reached the log's door, faults included. */
+  appendCalls = 0;
+  subscribeCalls = 0;
+
+  private constructor({ log = new DoubleLog(), batchAppend = true }: EsdbDoubleOptions) {
+    this.log = log;
+    this.#batchAppend = batchAppend;
+    this.#server.addService(streamsGrpc.StreamsService, {
+      read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
+      append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => this.#append(call, answer),
+      batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => this.#batch(call),
+      delete: (_: unknown, answer: sendUnaryData<never>) => answer(unavailable()),
+      tombstone: (_: unknown, answer: sendUnaryData<never>) => answer(unavailable()),
+    });
+    this.#server.addService(featuresGrpc.ServerFeaturesService, {
+      getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#supported()),
+    });
+    this.#server.addService(gossipGrpc.GossipService, {
+      read: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#clusterInfo()),
+    });
+  }
+
+  static async start(options: EsdbDoubleOptions = {}): Promise<EsdbDouble> {
+    const double = new EsdbDouble(options);
+    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))('127.0.0.1:0', ServerCredentials.createInsecure());
+    return double;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get connectionString(): string {
+    return `esdb://127.0.0.1:${this.#port}?tls=false`;
+  }
+
+  /** Makes this node a follower: calls that require the leader are sent on to it. Null makes it the leader. */
+  follow(leader: EsdbDouble | null): void {
+    this.#leader = leader;
+  }
+
+  /** What this node's gossip tells. */
+  gossipOf(members: readonly EsdbDouble[]): void {
+    this.#members = members;
+  }
+
+  get subscriptions(): readonly DoubleSubscription[] {
+    return [...this.#subscriptions.keys()];
+  }
+
+  /** Ends every subscription as a server that goes away does. */
+  dropSubscriptions(): void {
+    for (const call of this.#subscriptions.values()) call.destroy(unavailable());
+  }
+
+  async stop(): Promise<void> {
+    for (const subscription of this.#subscriptions.keys()) subscription.stop();
+    this.#server.forceShutdown();
+    await Promise.resolve();
+  }
+
+  #batch(call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
+    const open = new Map<string, OpenBatch>();
+    call.on('data', (request: BatchAppendReq) => {
+      const correlationId = request.getCorrelationId()!;
+      const key = correlationId.getString();
+      const options = request.getOptions();
+      const batch = open.get(key) ?? {
+        stream: nameFrom(options!.getStreamIdentifier()),
+        expected: options!.hasNoStream() ? -1 : Number(options!.getStreamPosition()),
+        events: [],
+      };
+      open.set(key, batch);
+      batch.events.push(...request.getProposedMessagesList().map(proposedFrom));
+      if (!request.getIsFinal()) return;
+      open.delete(key);
+      this.appendCalls += 1;
+      const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
+      if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+      const verdict = this.log.append(batch.stream, batch.expected, batch.events);
+      if (!fault) call.write(batchAnswer(correlationId, batch.stream, verdict));
+      else if (fault.kind === 'timeout-after-commit') call.write(batchTimeout(correlationId, batch.stream));
+      else if (fault.kind === 'unavailable-after-commit') call.destroy(unavailable());
+    });
+    call.on('end', () => call.end());
+  }
+
+  #append(call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void {
+    let stream = '';
+    let expected = -1;
+    const events: ProposedEvent[] = [];
+    call.on('data', (request: AppendReq) => {
+      const options = request.getOptions();
+      if (options) {
+        stream = nameFrom(options.getStreamIdentifier());
+        expected = options.hasNoStream() ? -1 : Number(options.getRevision());
+      }
+      const message = request.getProposedMessage();
+      if (message) events.push(proposedFrom(message));
+    });
+    call.on('end', () => {
+      this.appendCalls += 1;
+      const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
+      if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
+      const verdict = this.log.append(stream, expected, events);
+      if (!fault) answer(null, unaryAnswer(verdict));
+      else if (fault.kind !== 'silent-after-commit') answer(unavailable());
+    });
+  }
+
+  #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
+    const options = call.request.getOptions()!;
+    if (options.hasSubscription()) return this.#subscribe(call);
+    const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
+    if (fault) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+    const stream = options.getStream();
+    const limit = Number(options.getCount());
+    if (!stream) {
+      for (const event of this.#ofAll(options).slice(0, limit)) call.write(eventMessage(event, true));
+      return void call.end();
+    }
+    const name = nameFrom(stream.getStreamIdentifier());
+    const events = this.log.stream(name);
+    if (events.length === 0) call.write(streamNotFound(name));
+    const backwards = Number(options.getReadDirection()) === BACKWARDS;
+    const from = stream.hasEnd() ? events.length - 1 : stream.hasStart() ? 0 : Number(stream.getRevision());
+    const found = backwards ? events.slice(0, from + 1).reverse() : events.slice(from);
+    for (const event of found.slice(0, limit)) call.write(eventMessage(event, false));
+    call.end();
+  }
+
+  /** Forward reads begin at the position itself, backward reads before it (developers.eventstore.com, "Reading from $all"). */
+  #ofAll(options: NonNullable<ReturnType<ReadReq['getOptions']>>): readonly LoggedEvent[] {
+    const all = options.getAll()!;
+    const backwards = Number(options.getReadDirection()) === BACKWARDS;
+    const position = all.hasPosition() ? BigInt(all.getPosition()!.getCommitPosition()) : null;
+    if (backwards) return this.log.events.filter((event) => position === null || event.position < position).reverse();
+    return this.log.events.filter((event) => position === null || event.position >= position);
+  }
+
+  #subscribe(call: ServerWritableStream<ReadReq, ReadResp>): void {
+    this.subscribeCalls += 1;
+    const fault = this.#faultOf('subscribe', false);
+    if (fault) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+    const subscription = new DoubleSubscription(call, this.log);
+    this.#subscriptions.set(subscription, call);
+    const forget = (): void => {
+      subscription.stop();
+      this.#subscriptions.delete(subscription);
+    };
+    call.on('cancelled', forget);
+    call.on('close', forget);
+    call.on('error', forget);
+  }
+
+  #faultOf(kind: 'append' | 'read' | 'subscribe', requiresLeader: boolean): CallFault | undefined {
+    const planned = this.faults.take(kind);
+    if (planned) return planned;
+    return requiresLeader && this.#leader ? { kind: 'not-leader', host: '127.0.0.1', port: this.#leader.port } : undefined;
+  }
+
+  #supported(): InstanceType<typeof features.SupportedMethods> {
+    const supported = new features.SupportedMethods();
+    supported.setEventStoreServerVersion('24.6.0');
+    for (const name of ['append', 'read', ...(this.#batchAppend ? ['batchappend'] : [])]) {
+      const method = new features.SupportedMethod();
+      method.setServiceName('event_store.client.streams.streams');
+      method.setMethodName(name);
+      supported.addMethods(method);
+    }
+    return supported;
+  }
+
+  #clusterInfo(): InstanceType<typeof gossip.ClusterInfo> {
+    const info = new gossip.ClusterInfo();
+    for (const node of this.#members) {
+      const endPoint = new gossip.EndPoint();
+      endPoint.setAddress('127.0.0.1');
+      endPoint.setPort(node.#port);
+      const id = new shared.UUID();
+      id.setString(randomUUID());
+      const member = new gossip.MemberInfo();
+      member.setInstanceId(id);
+      member.setState(node.#leader ? 6 : 8);
+      member.setIsAlive(node.#port > 0);
+      member.setTimeStamp(String(Date.now()));
+      member.setHttpEndPoint(endPoint);
+      info.addMembers(member);
+    }
+    return info;
+  }
+}
+
+const storesFirst = ({ kind }: CallFault): boolean => kind.endsWith('-after-commit');
