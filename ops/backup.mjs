@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /*
- * Online backup of the embedded profile: node ops/backup.mjs <DATA_DIR> <target>
+ * Online backup of the embedded profile: npx node ops/backup.mjs <DATA_DIR> <target> (Node 24, as npm ci installs it)
  * Copies each database with SQLite's own backup while the service runs, and checks every copy. The read model and the
  * lock are left out: the one is rebuilt from the ledger, the other belongs to the running process.
  */
