@@ -1,0 +1,137 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callAdmin } from '../../src/cli/admin-client.ts';
+import { RunningService, until } from '../crash/running-service.ts';
+
+/* The service as a user runs it, on a real node: what happens to a refund when the world is not as it should be. */
+
+const WAIT_MS = 60_000;
+
+let directory: string;
+let dataDir: string;
+let service: RunningService;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'refund-life-'));
+  dataDir = join(directory, 'data');
+});
+afterEach(async () => {
+  await service.kill();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const start = async (): Promise<void> => void (service = (await RunningService.start(dataDir))!);
+const ethereum = () => service.facts.networks['ethereum']!;
+
+async function rpc<Result>(method: string, params: unknown[]): Promise<Result> {
+  const answer = await fetch(ethereum().rpc_url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const { result, error } = (await answer.json()) as { result: Result; error?: { message: string } };
+  if (error) throw new Error(`${method}: ${error.message}`);
+  return result;
+}
+
+async function paidSession(orderId = 'order-1'): Promise<string> {
+  const session = await service.client.sessions.create({ amount: '50.00', currency: 'USDT', order_id: orderId });
+  await service.client.sandbox.pay(session.id, { network: 'ethereum' });
+  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(session.id)).payment_status === 'paid');
+  return session.id;
+}
+
+const refund = (sessionId: string, value: string) => service.client.refunds.create({ session_id: sessionId, amount: { value, currency: 'USDT' } });
+const status = async (id: string) => (await service.client.refunds.get(id)).status;
+const completed = (id: string) => until('the refund completes', WAIT_MS, async () => (await status(id)) === 'COMPLETED');
+const waitsFor = (id: string, reason: string) =>
+  until(`the refund waits for ${reason}`, WAIT_MS, async () => (await service.client.refunds.get(id)).waiting_reason === reason);
+
+describe('a refund', () => {
+  it('waits while the treasury lacks gas money, says so, and goes on by itself', async () => {
+    await start();
+    const sessionId = await paidSession();
+    await until('the treasury is funded', WAIT_MS, async () => BigInt(await rpc<string>('eth_getBalance', [ethereum().treasury, 'latest'])) > 0n);
+    await rpc('anvil_setBalance', [ethereum().treasury, '0x1']);
+    const { id } = await refund(sessionId, '5.00');
+    await waitsFor(id, 'insufficient_gas');
+    expect(await status(id)).toBe('PENDING');
+    await rpc('anvil_setBalance', [ethereum().treasury, '0xde0b6b3a7640000']);
+    await completed(id);
+    const done = await service.client.refunds.get(id);
+    expect(Number(done.network_fee)).toBeGreaterThan(0);
+    expect(done.waiting_reason).toBeUndefined();
+  });
+
+  it('is not paid while the kill switch is on, and can be rejected', async () => {
+    await start();
+    const sessionId = await paidSession();
+    await callAdmin(dataDir, 'treasury.stop', { mode: 'test' });
+    const { id } = await refund(sessionId, '5.00');
+    const { id: other } = await refund(sessionId, '6.00');
+    await waitsFor(id, 'payouts_stopped');
+    await callAdmin(dataDir, 'treasury.reject', { refund_id: other });
+    expect(await service.client.refunds.get(other)).toMatchObject({
+      status: 'FAILED',
+      failure_reason: 'rejected_by_operator',
+      amount_returned: '0.00',
+    });
+    await callAdmin(dataDir, 'treasury.resume', { mode: 'test' });
+    await completed(id);
+    await expect(callAdmin(dataDir, 'treasury.reject', { refund_id: id })).rejects.toThrow(/signed already/);
+  });
+
+  it('is not paid once somebody else used the key of the treasury', async () => {
+    await start();
+    const sessionId = await paidSession();
+    await completed((await refund(sessionId, '1.00')).id);
+    await rpc('anvil_impersonateAccount', [ethereum().treasury]);
+    await rpc('eth_sendTransaction', [{ from: ethereum().treasury, to: ethereum().treasury, value: '0x1', gas: '0x5208' }]);
+    await until(
+      'the foreign transaction is in a block',
+      WAIT_MS,
+      async () => (await rpc<string>('eth_getTransactionCount', [ethereum().treasury, 'latest'])) === '0x2',
+    );
+    const { id } = await refund(sessionId, '5.00');
+    const alarm = await until('the alarm', WAIT_MS, async () => {
+      const { treasuries } = (await callAdmin(dataDir, 'treasury.status', {})) as unknown as {
+        treasuries: { network: string; alarm: string | null }[];
+      };
+      return treasuries.find(({ network }) => network === 'ethereum')!.alarm;
+    });
+    expect(alarm).toContain('somebody else holds its key');
+    expect(await status(id)).toBe('PENDING');
+  });
+
+  it('is not paid from a restored backup of the ledger, whose journal has gone on', async () => {
+    await start();
+    const sessionId = await paidSession();
+    await completed((await refund(sessionId, '1.00')).id);
+    await service.stop();
+    cpSync(dataDir, join(directory, 'backup'), { recursive: true });
+    await start();
+    await completed((await refund(sessionId, '2.00')).id);
+    await service.stop();
+    rmSync(dataDir, { recursive: true });
+    cpSync(join(directory, 'backup'), dataDir, { recursive: true });
+    await start();
+    const { id } = await refund(sessionId, '2.00');
+    await waitsFor(id, 'payouts_stopped');
+    expect(await status(id)).toBe('PENDING');
+    expect(existsSync(`${dataDir}-signer`)).toBe(true);
+  });
+
+  it('requested a hundred times in parallel with one key is one refund and one transfer', async () => {
+    await start();
+    const sessionId = await paidSession();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        service.client.refunds.create({ session_id: sessionId, amount: { value: '7.00', currency: 'USDT' } }, { idempotencyKey: 'the-same' }),
+      ),
+    );
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+    await completed(answers[0]!.id);
+    expect(await rpc('eth_getTransactionCount', [ethereum().treasury, 'latest'])).toBe('0x1');
+  });
+});
