@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { HealthChecks, HealthFact } from '../ops/health.ts';
-import { onLogLine, type Logger } from '../ops/logger.ts';
+import { addLogContext, onLogLine, type Logger } from '../ops/logger.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { reportAddresses, reportRates, type RateProviderStatus } from '../ops/metrics-parts.ts';
 import type { WebhookStats } from '../ops/metrics-webhooks.ts';
@@ -20,16 +20,18 @@ import type { WatchedNetwork } from './chains.ts';
 const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
 /** Null unless traces are wanted: then nothing of it is loaded. */
-export async function createTracing(config: Config, store: EventStore): Promise<Tracing | null> {
+export async function createTracing(config: Config, store: EventStore, log: Logger): Promise<Tracing | null> {
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
   const [{ createOtelTracer }, { Tracing: TracingOfService }] = await Promise.all([
     import('../adapters/otel/otel-tracer.ts'),
     import('../ops/tracing.ts'),
   ]);
-  return new TracingOfService(
+  const tracing = new TracingOfService(
     createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: PACKAGE.version, instance: `node-${config.NODE_NUMBER}` }),
     store,
   );
+  addLogContext(log, () => tracing.logContext());
+  return tracing;
 }
 
 /** The figures of this process, from its first moment on. */

@@ -11,6 +11,7 @@ import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { HealthChecks } from '../ops/health.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
+import { reportPayouts } from '../ops/metrics-parts.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { AddressDeriver, AddressPool } from '../ports/addresses.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
@@ -76,7 +77,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
   const metrics = parts.metrics ?? createMetrics(config, clock, log);
   const { readModel } = storage;
   const startedAtMs = clock.nowMs();
-  const tracing = await createTracing(config, storage.store);
+  const tracing = await createTracing(config, storage.store, log);
   const store = metrics.store.observe(tracing?.store() ?? storage.store);
   const health = new HealthChecks();
   const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
@@ -186,7 +187,10 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       },
     }),
   );
-  if (payouts) health.add(() => payoutHealth(payouts));
+  if (payouts) {
+    health.add(() => payoutHealth(payouts));
+    reportPayouts(metrics.registry, () => payouts.status());
+  }
   health.started();
   return {
     core,

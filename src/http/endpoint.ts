@@ -88,7 +88,9 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
-      return responder.send(response, requestId, given, rate);
+      const status = responder.send(response, requestId, given, rate);
+      tools.logger.debug({ requestId, operation: operationId, status, merchant: key.merchantId, id: request.params.id }, 'request answered');
+      return status;
     } catch (error) {
       // Nothing is known about the command, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);

@@ -44,6 +44,12 @@ const SECRET_SHAPES: readonly [RegExp, string][] = [
 ];
 
 const listeners = new WeakMap<object, LogListener[]>();
+const contexts = new WeakMap<object, () => object>();
+
+/** Adds what the function says to every line of this logger: the trace that a line belongs to. */
+export function addLogContext(log: object, context: () => object): void {
+  contexts.set(log, context);
+}
 
 /** Calls the listener for every line of this logger from `warn` upwards. */
 export function onLogLine(log: object, listener: LogListener): void {
@@ -61,6 +67,7 @@ export function createLogger(level: string, destination?: { write(line: string):
     level,
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: (): object => contexts.get(log)?.() ?? {},
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     serializers: { err: plainError, error: plainError },
@@ -74,7 +81,7 @@ export function createLogger(level: string, destination?: { write(line: string):
       },
     },
   };
-  const log = destination ? pino(options, destination) : pino(options);
+  const log: Logger = destination ? pino(options, destination) : pino(options);
   listeners.set(log, own);
   return log;
 }

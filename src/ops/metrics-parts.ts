@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
+import type { WaitReason } from '../ports/payouts.ts';
 import type { AddressStock } from '../runtime/address-pool.ts';
 
 /** A provider of rates as it stands. */
@@ -91,6 +92,50 @@ export function reportTreasury(registry: Registry, balances: () => readonly Trea
   };
   report('coin', 'quittance_treasury_balance_coins', 'What the treasury holds to pay refunds from, in units of the coin.');
   report('gas', 'quittance_treasury_gas_coins', "What the treasury holds to pay network fees from, in units of the network's own coin.");
+}
+
+/** A treasury as the payouts see it. */
+export interface TreasuryState {
+  readonly mode: Mode;
+  readonly network: Network;
+  /** Why nothing is paid at all; null when payouts go on. */
+  readonly alarm: string | null;
+  readonly waiting: readonly { readonly reason: WaitReason }[];
+}
+
+const WAIT_REASONS: readonly WaitReason[] = [
+  'insufficient_funds',
+  'insufficient_gas',
+  'network_fee_too_high',
+  'chain_unavailable',
+  'waiting_for_approval',
+  'policy_limit',
+  'payouts_stopped',
+  'signer_unavailable',
+];
+
+export function reportPayouts(registry: Registry, status: () => readonly TreasuryState[]): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'quittance_refund_payouts_waiting',
+    help: 'Payouts of refunds that cannot go on, by what holds them up.',
+    labelNames: ['mode', 'network', 'reason'],
+    registers,
+    collect() {
+      for (const { mode, network, waiting } of status()) {
+        for (const reason of WAIT_REASONS) this.set({ mode, network, reason }, waiting.filter((payout) => payout.reason === reason).length);
+      }
+    },
+  });
+  new Gauge({
+    name: 'quittance_treasury_alarm',
+    help: '1 while the payouts of a treasury stand still for a reason that a person must look at.',
+    labelNames: ['mode', 'network'],
+    registers,
+    collect() {
+      for (const { mode, network, alarm } of status()) this.set({ mode, network }, alarm === null ? 0 : 1);
+    },
+  });
 }
 
 export function reportLedger(registry: Registry, ledger: LedgerState, nowSec: () => number): void {

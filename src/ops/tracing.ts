@@ -44,6 +44,12 @@ export class Tracing {
     return this.#tracer.close();
   }
 
+  /** Which trace this moment belongs to, for log lines. */
+  logContext(): { readonly traceId?: string } {
+    const traceParent = this.#current.getStore()?.traceParent;
+    return traceParent === undefined ? {} : { traceId: traceParent.slice(3, 35) };
+  }
+
   /** Every request in a span; the app reads the span as the caller's trace context. */
   requests(serve: Serve): Serve {
     return (request, response) => {

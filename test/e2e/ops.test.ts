@@ -154,6 +154,7 @@ describe('the ops port of a running sandbox', () => {
     const { merchant } = sandbox.facts;
     const printed = sandbox.output();
     expect(printed).toContain('authentication failed');
+    expect(printed).toMatch(/"requestId":"req_\w+","operation":"createPaymentSession","status":200,"merchant":"mer_/);
     const files = ['master.key', join('wallet', 'test.key')].map((name) => join(sandbox.dataDir, name));
     const secrets = [
       merchant.api_key,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../src/ops/health.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
-import { reportAddresses, reportLedger, reportRates, reportTreasury } from '../../src/ops/metrics-parts.ts';
+import { reportAddresses, reportLedger, reportPayouts, reportRates, reportTreasury } from '../../src/ops/metrics-parts.ts';
 import { chainFacts, rateFacts, webhookFacts } from '../../src/ops/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
 
@@ -50,6 +50,7 @@ function allMetrics(): Metrics {
   );
   reportRates(registry, () => [{ provider: 'kraken', ageMs: 2_000, breaker: 'closed' }], 300);
   reportAddresses(registry, () => [{ mode: 'live', family: 'evm', available: 9, target: 10, exhausted: false }]);
+  reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
   reportLedger(
     registry,
@@ -155,7 +156,7 @@ describe('metrics', () => {
 
   it('have no label that could hold a merchant, a session or a person', async () => {
     const allowed = new Set(
-      'operation status fault mode network provider method result beyond_finality after_final kind subscription projection outcome coin currency event_type trigger level check version node_version family type space major minor patch le quantile'.split(
+      'reason operation status fault mode network provider method result beyond_finality after_final kind subscription projection outcome coin currency event_type trigger level check version node_version family type space major minor patch le quantile'.split(
         ' ',
       ),
     );
