@@ -104,7 +104,8 @@ const TREASURY_FUNDS = '999999999999';
 
 async function fundTreasury(address: string, { tokens }: NetworkSettings, producer: BlockProducer, payer: EvmPayer): Promise<void> {
   const native = BigInt(await producer.rpc<string>('eth_getBalance', [address, 'latest']));
-  if (native < GAS_FUNDS / 2n) await producer.rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]);
+  // A balance set by hand leaves no transaction, so only a snapshot behind it lets the chain be made again after a kill.
+  if (native < GAS_FUNDS / 2n) await producer.exclusive(({ rpc }) => rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]));
   for (const { coin, address: token, decimals } of tokens) {
     const data = BALANCE_OF.encodeFunctionData('balanceOf', [address]);
     const held = BigInt(await producer.rpc<string>('eth_call', [{ to: token, data }, 'latest']));
