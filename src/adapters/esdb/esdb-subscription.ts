@@ -94,13 +94,13 @@ export class EsdbSubscription implements Subscription {
 
   async #run(): Promise<void> {
     for (let attempt = 1; !this.#closed; attempt += 1) {
-      const takenBefore = this.#taken;
+      const handledBefore = this.#handled;
       try {
         await this.#refuseToBeginBeyondTheEnd();
         await this.#follow();
       } catch (error) {
         if (this.#closed) return;
-        if (this.#taken !== takenBefore) attempt = 1;
+        if (this.#handled !== handledBefore) attempt = 1;
         this.#parts.onError(error, attempt);
       }
       if (!this.#closed) await Promise.race([sleep(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
@@ -143,13 +143,16 @@ export class EsdbSubscription implements Subscription {
   #until(stream: AllStreamSubscription): Promise<never> {
     return new Promise((_, reject) => {
       this.#lastSignMs = performance.now();
+      let broken = false;
+      // After a failure nothing of this stream counts: the event behind a damaged one would move the position past it.
       const guard = (take: () => void): void => {
         this.#lastSignMs = performance.now();
-        if (this.#stream !== stream && this.#stream !== null) return;
+        if (broken || this.#stream !== stream) return;
         try {
           take();
         } catch (error) {
-          reject(error);
+          broken = true;
+          reject(error instanceof Error ? error : new Error('an event could not be taken', { cause: error }));
         }
       };
       stream.on('data', (resolved: AllStreamResolvedEvent) => guard(() => this.#take(stream, resolved)));

@@ -8,7 +8,6 @@ import {
   type ServerReadableStream,
   type ServerUnaryCall,
   type ServerWritableStream,
-  type ServiceDefinition,
 } from '@grpc/grpc-js';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';

@@ -1,0 +1,63 @@
+/*
+ * What must happen in one step runs as one script. All keys of a read model carry the same hash tag, so a cluster keeps them on one node.
+ */
+
+/**
+ * KEYS[1] checkpoints, KEYS[2] names of the lists, then the tables and lists that the changes name by their index.
+ * ARGV: projection, the checkpoint it must have ("" for none, "*" for any), the new checkpoint, then the changes.
+ * Answers 1, or 0 when the stored checkpoint is another one: then nothing was changed.
+ */
+export const APPLY = `
+local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+if stored ~= ARGV[3] and ARGV[2] ~= '*' and stored ~= ARGV[2] then return 0 end
+local at = 4
+while at <= #ARGV do
+  local op = ARGV[at]
+  local key = KEYS[tonumber(ARGV[at + 1])]
+  if op == 'put' then
+    redis.call('HSET', key, ARGV[at + 2], ARGV[at + 3])
+    at = at + 4
+  elseif op == 'delete' then
+    redis.call('HDEL', key, ARGV[at + 2])
+    at = at + 3
+  else
+    local times = KEYS[tonumber(ARGV[at + 1]) + 1]
+    if op == 'enlist' then
+      redis.call('ZADD', key, ARGV[at + 3], ARGV[at + 2])
+      redis.call('ZADD', times, ARGV[at + 4], ARGV[at + 2])
+      redis.call('SADD', KEYS[2], ARGV[at + 5])
+      at = at + 6
+    else
+      local order = redis.call('ZSCORE', key, ARGV[at + 2])
+      if order and tonumber(order) == tonumber(ARGV[at + 3]) then
+        redis.call('ZREM', key, ARGV[at + 2])
+        redis.call('ZREM', times, ARGV[at + 2])
+      end
+      at = at + 4
+    end
+  end
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`;
+
+/**
+ * KEYS: members by order, members by second. ARGV: from, to (scores), "offset" or "before", its value, limit.
+ * Seconds never fall within a list, so a member has the same rank in both sets, and a count of seconds is a rank.
+ * Answers the total in range, then members and orders by turns, newest first.
+ */
+export const PAGE = `
+local total = redis.call('ZCOUNT', KEYS[2], ARGV[1], ARGV[2])
+local newer = ARGV[2] == '+inf' and 0 or redis.call('ZCOUNT', KEYS[2], '(' .. ARGV[2], '+inf')
+local first = newer
+if ARGV[3] == 'offset' then
+  first = newer + tonumber(ARGV[4])
+elseif ARGV[4] ~= '' then
+  first = math.max(newer, redis.call('ZCOUNT', KEYS[1], ARGV[4], '+inf'))
+end
+local last = math.min(first + tonumber(ARGV[5]), newer + total) - 1
+if last < first then return { total } end
+local found = redis.call('ZREVRANGE', KEYS[1], first, last, 'WITHSCORES')
+table.insert(found, 1, total)
+return found
+`;

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openRedisReadModel, ReadModelMoved } from '../../src/adapters/redis/redis-read-model.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { readModelContract } from './read-model.contract.ts';
+
+let server: RedisServer;
+beforeAll(async () => void (server = await RedisServer.start()));
+afterAll(() => server.stop());
+
+readModelContract('Redis (a real redis-server)', async () => {
+  const options = { url: server.url, prefix: randomUUID() };
+  let model = await openRedisReadModel(options);
+  return {
+    model,
+    reopen: async () => {
+      await model.close();
+      return (model = await openRedisReadModel(options));
+    },
+    dispose: () => model.close(),
+  };
+});
+
+describe('the read model in Redis', () => {
+  let own: RedisServer;
+  let model: ReadModel;
+  let control: Redis;
+  const put = (n: number): Change => ({ op: 'put', table: 'rows@1', key: 'a', row: { n } });
+
+  beforeEach(async () => {
+    own = await RedisServer.start();
+    model = await openRedisReadModel({ url: own.url, commandMs: 300 });
+    control = new Redis(own.url);
+    control.on('error', () => {});
+  });
+  afterEach(async () => {
+    own.thaw();
+    control.disconnect();
+    await model.close();
+    await own.stop();
+  });
+
+  test('refuses to go on after FLUSHALL, and fills again from the beginning', async () => {
+    await model.apply('records', [put(1)], '1');
+    await control.flushall();
+    await expect(model.apply('records', [put(2)], '2')).rejects.toThrow(ReadModelMoved);
+    expect(await model.get('rows@1', 'a')).toBeNull();
+    expect(await model.checkpoint('records')).toBeNull();
+    await model.apply('records', [put(1)], '1');
+    await model.apply('records', [put(2)], '2');
+    expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['2', { n: 2 }]);
+  });
+
+  test('lets only one of two writers of a projection go on', async () => {
+    const other = await openRedisReadModel({ url: own.url });
+    try {
+      await model.apply('records', [put(1)], '1');
+      expect(await other.checkpoint('records')).toBe('1');
+      await other.apply('records', [put(2)], '2');
+      await expect(model.apply('records', [put(7)], '3')).rejects.toThrow(ReadModelMoved);
+      expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('takes the same apply again when nobody knows whether it happened', async () => {
+    await model.apply('records', [put(1)], '1');
+    own.freeze();
+    await expect(model.apply('records', [put(2)], '2')).rejects.toThrow(StoreUnavailable);
+    own.thaw();
+    await expect
+      .poll(
+        () =>
+          model
+            .apply('records', [put(2)], '2')
+            .then(() => true)
+            .catch(() => false),
+        { timeout: 5_000 },
+      )
+      .toBe(true);
+    await model.apply('records', [put(3)], '3');
+    expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['3', { n: 3 }]);
+  });
+
+  test('changes nothing when Redis has no memory left', async () => {
+    await model.apply('records', [put(1)], '1');
+    await control.config('SET', 'maxmemory', '1');
+    await expect(model.apply('records', [put(2)], '2')).rejects.toThrow(StoreUnavailable);
+    await control.config('SET', 'maxmemory', '0');
+    expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['1', { n: 1 }]);
+    await model.apply('records', [put(2)], '2');
+    expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });
+  });
+
+  test('keeps all its keys in one slot', async () => {
+    await model.apply('records', [put(1), { op: 'enlist', list: 'l', member: 'm', order: 0, atSec: 1 }], '1');
+    const keys = await control.keys('*');
+    expect(keys.length).toBeGreaterThan(3);
+    const tags = new Set(keys.map((key) => /\{([^}]+)\}/.exec(key)?.[1]));
+    expect([...tags]).toEqual(['quittance:rows']);
+  });
+
+  test('is not opened while nobody answers', async () => {
+    await own.kill();
+    await expect(openRedisReadModel({ url: own.url, commandMs: 200 })).rejects.toThrow(StoreUnavailable);
+  });
+});
