@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import { validityOf, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
+import { EvmView } from '../../src/signer/evm-view.ts';
+import type { SignedEntry } from '../../src/signer/payout-journal.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+import { FaultProxy, lying, refusing } from '../support/fault-proxy.ts';
+import { startTokenChain, type TokenChain } from '../support/tokens.ts';
+
+/* Payouts on a real node whose blocks, reorganisations and lies are in the test's own hand. */
+
+const wallet = new Wallet('test test test test test test test test test test test junk');
+const treasury = wallet.treasury.evm;
+const PAYEE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const DEPTH = 12;
+const NOTHING_PROMISED = { coins: {}, payouts: 0 };
+
+let chain: TokenChain;
+let payouts: EvmPayouts;
+let view: EvmView;
+const proxies: FaultProxy[] = [];
+const opened: EvmPayouts[] = [];
+
+beforeEach(async () => {
+  // Finality lags 64 blocks, so that a payout 12 deep can still be taken back.
+  chain = await startTokenChain({ slotsInAnEpoch: 32 });
+  await chain.rpc('anvil_setBalance', [treasury, '0x8ac7230489e80000']);
+  await chain.send('USDT', 'transfer', [treasury, 1_000_000_000n]);
+  await chain.mine();
+  payouts = open([chain.url]);
+  const { network, mode, chainId, tokens } = chain.settings;
+  view = new EvmView({ network, mode, chainId, tokens, urls: [chain.url] });
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((each) => each.close()));
+  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
+  await chain.close();
+});
+
+function open(urls: readonly string[]): EvmPayouts {
+  const pool = createRpcPool({ network: 'ethereum', urls });
+  const made = new EvmPayouts({ settings: chain.settings, pool, depth: DEPTH, maxFeePerGas: 10n ** 12n, fallbackTip: 10n ** 9n, bumpAfterMs: 1 });
+  opened.push(made);
+  return made;
+}
+
+async function proxy(): Promise<FaultProxy> {
+  const made = await FaultProxy.before(chain.url);
+  proxies.push(made);
+  return made;
+}
+
+const order: PayoutOrder = {
+  mode: 'test',
+  network: 'ethereum',
+  sessionId: 'cs_a',
+  refundId: 're_a',
+  legId: 're_a-1',
+  coin: 'USDT',
+  amount: '5.00',
+  toAddress: PAYEE,
+  deposits: [],
+};
+
+async function signed(draft: PayoutDraft, of: PayoutOrder = order): Promise<SentPayout> {
+  return { ...(await view.sign(draft, of, wallet)), validity: validityOf(draft) };
+}
+
+const fateOf = async (...sent: SentPayout[]): Promise<PayoutFate['kind']> => (await payouts.fate(order, treasury, sent)).kind;
+
+describe('a payout on a misbehaving network', () => {
+  it('that was dropped goes out again in the same bytes, and lands once', async () => {
+    const payout = await signed(await payouts.draft(order, treasury, 0));
+    await payouts.broadcast(payout);
+    expect(await fateOf(payout)).toBe('pending');
+    await chain.rpc('anvil_dropTransaction', [payout.txHash]);
+    expect(await fateOf(payout)).toBe('absent');
+    await payouts.broadcast(payout);
+    await chain.mine(DEPTH);
+    expect(await fateOf(payout)).toBe('landed');
+    await payouts.broadcast(payout);
+    await chain.mine();
+    expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
+  });
+
+  it('survives a fee spike by a replacement on the same nonce, of which only one lands', async () => {
+    const draft = await payouts.draft(order, treasury, 0);
+    const cheap = await signed(draft);
+    await payouts.broadcast(cheap);
+    await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
+    await chain.mine();
+    expect(await fateOf(cheap)).toBe('pending');
+    const bumped = (await payouts.bump(draft))!;
+    expect(bumped).toMatchObject({ nonce: 0, tokenUnits: '5000000' });
+    const dear = await signed(bumped);
+    await payouts.broadcast(dear);
+    await chain.mine(DEPTH);
+    await payouts.broadcast(cheap);
+    await chain.mine();
+    const fate = await payouts.fate(order, treasury, [cheap, dear]);
+    expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: dear.txHash } });
+    expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
+  });
+
+  it('waits while the network costs more than the limit', async () => {
+    await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1d1a94a2000']);
+    await chain.mine();
+    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toMatchObject({ kind: 'wait', reason: 'network_fee_too_high' });
+  });
+
+  it('whose nonce somebody else used raises an alarm, and is never signed anew', async () => {
+    const payout = await signed(await payouts.draft(order, treasury, 0));
+    await chain.rpc('anvil_impersonateAccount', [treasury]);
+    await chain.rpc('eth_sendTransaction', [{ from: treasury, to: treasury, value: '0x1', gas: '0x5208' }]);
+    await chain.mine(70);
+    expect(await payouts.sequence(treasury)).toEqual({ next: 1, final: 1 });
+    expect(await fateOf(payout)).toBe('alarm');
+  });
+
+  it('that was complete and is reorganised away is noticed; the same bytes land again', async () => {
+    const before = await chain.rpc('evm_snapshot', []);
+    const payout = await signed(await payouts.draft(order, treasury, 0));
+    await payouts.broadcast(payout);
+    await chain.mine(DEPTH);
+    expect(await fateOf(payout)).toBe('landed');
+    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: false, final: false });
+    await chain.rpc('evm_revert', [before]);
+    await chain.mine(2);
+    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: true });
+    expect(await fateOf(payout)).toBe('absent');
+    await payouts.broadcast(payout);
+    await chain.mine(DEPTH);
+    expect(await fateOf(payout)).toBe('landed');
+    await chain.mine(70);
+    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: false, final: true });
+    expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
+  });
+
+  it('that failed on chain is given back only when that is final', async () => {
+    const draft = await payouts.draft(order, treasury, 0);
+    const payout = await signed(draft);
+    await chain.send('USDT', 'addBlackList', [treasury]);
+    await chain.mine();
+    await payouts.broadcast(payout);
+    await chain.mine(DEPTH);
+    const entry = { ...payout, draft } as unknown as SignedEntry;
+    expect(await fateOf(payout)).toBe('pending');
+    expect(await view.hadNoEffect([entry])).toBe(false);
+    await chain.mine(70);
+    const fate = await payouts.fate(order, treasury, [payout]);
+    expect(fate).toMatchObject({ kind: 'ineffective', txHash: payout.txHash });
+    expect(fate.kind === 'ineffective' && Number(fate.networkFee)).toBeGreaterThan(0);
+    expect(await view.hadNoEffect([entry])).toBe(true);
+    expect(await chain.balanceOf('USDT', PAYEE)).toBe(0n);
+  });
+
+  it('is not signed for a frozen payee, a frozen treasury or a paused token', async () => {
+    await chain.send('USDT', 'addBlackList', [PAYEE]);
+    await chain.mine();
+    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'recipient_frozen' });
+    await chain.send('USDT', 'removeBlackList', [PAYEE]);
+    await chain.send('USDT', 'addBlackList', [treasury]);
+    await chain.mine();
+    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'treasury_frozen' });
+    await chain.send('USDT', 'removeBlackList', [treasury]);
+    await chain.send('USDT', 'pause', []);
+    await chain.mine();
+    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+  });
+
+  it('counts what earlier payouts still owe when it looks at the balance', async () => {
+    const promised = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
+    expect(await payouts.check(order, treasury, promised)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
+    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
+  });
+});
+
+describe('a payout behind lying nodes', () => {
+  it('that a node accepted and denied is found on chain', async () => {
+    const node = await proxy();
+    const through = open([node.url]);
+    const payout = await signed(await through.draft(order, treasury, 0));
+    node.play(async (call, forward) => {
+      if (call.method !== 'eth_sendRawTransaction') return undefined;
+      await forward(call);
+      return { error: { code: -32000, message: 'transaction underpriced' } };
+    });
+    await through.broadcast(payout);
+    await chain.mine(DEPTH);
+    expect((await through.fate(order, treasury, [payout])).kind).toBe('landed');
+  });
+
+  it('that a node accepted and forgot goes out again', async () => {
+    const node = await proxy();
+    const through = open([node.url]);
+    const payout = await signed(await through.draft(order, treasury, 0));
+    node.play(async (call) => (call.method === 'eth_sendRawTransaction' ? { result: payout.txHash } : undefined));
+    await through.broadcast(payout);
+    expect((await through.fate(order, treasury, [payout])).kind).toBe('absent');
+    node.heal();
+    await through.broadcast(payout);
+    expect((await through.fate(order, treasury, [payout])).kind).toBe('pending');
+  });
+
+  it('is not complete because one of two providers says so', async () => {
+    const liar = await proxy();
+    const honest = await proxy();
+    const both = open([liar.url, honest.url]);
+    const payout = await signed(await both.draft(order, treasury, 0));
+    await both.broadcast(payout);
+    await chain.mine(DEPTH);
+    honest.play(lying('eth_getTransactionReceipt', () => null));
+    expect((await both.fate(order, treasury, [payout])).kind).toBe('pending');
+    honest.heal();
+    expect((await both.fate(order, treasury, [payout])).kind).toBe('landed');
+  });
+
+  it('concludes nothing while one of two providers is silent', async () => {
+    const silent = await proxy();
+    const both = open([silent.url, chain.url]);
+    const payout = await signed(await both.draft(order, treasury, 0));
+    await both.broadcast(payout);
+    await chain.mine(DEPTH);
+    silent.play(refusing('eth_getTransactionReceipt', { code: -32601, message: 'the method does not exist' }));
+    await expect(both.fate(order, treasury, [payout])).rejects.toThrow(/1 of 2 providers/);
+  });
+});
