@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { leasesContract } from './leases.contract.ts';
+
+let server: RedisServer;
+beforeAll(async () => void (server = await RedisServer.start()));
+afterAll(() => server.stop());
+
+leasesContract('Redis (a real redis-server)', async () => {
+  const options = { url: server.url, prefix: randomUUID() };
+  const [mine, theirs] = [await openRedisLeases(options), await openRedisLeases(options)];
+  return {
+    mine,
+    theirs,
+    pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    dispose: async () => void (await Promise.all([mine.close(), theirs.close()])),
+  };
+});
+
+describe('leases in Redis', () => {
+  test('grow their tokens over a restart that lost everything, and the old holder is out', async () => {
+    const own = await RedisServer.start();
+    const leases = await openRedisLeases({ url: own.url });
+    try {
+      const before = (await leases.acquire('one', 60_000))!;
+      await own.restart();
+      const again = await expect
+        .poll(() => leases.acquire('one', 60_000).catch(() => null), { timeout: 10_000 })
+        .not.toBeNull()
+        .then(() => leases.acquire('two', 60_000));
+      expect(again!.token).toBeGreaterThan(before.token);
+      expect(await before.renew()).toBe(false);
+    } finally {
+      await leases.close();
+      await own.stop();
+    }
+  });
+
+  test('are lost and not granted while nobody answers', async () => {
+    const own = await RedisServer.start();
+    const leases = await openRedisLeases({ url: own.url, commandMs: 200 });
+    try {
+      const lease = (await leases.acquire('one', 60_000))!;
+      own.freeze();
+      expect(await lease.renew()).toBe(false);
+      await expect(leases.acquire('two', 60_000)).rejects.toThrow(StoreUnavailable);
+    } finally {
+      own.thaw();
+      await leases.close();
+      await own.stop();
+    }
+  });
+});
