@@ -64,6 +64,8 @@ export interface ScheduleDelivery {
 
 export interface RecordAttempt {
   readonly type: 'RecordAttempt';
+  /** For a first attempt that was made before its schedule was written: both are then recorded together. */
+  readonly delivery?: DeliveryScheduled['data'];
   readonly trigger: DeliveryAttempted['data']['trigger'];
   readonly endpointId: string | null;
   readonly nonce: string;
@@ -114,7 +116,11 @@ function requestRedelivery({ by, requestedAtMs, bulk }: RequestRedelivery, { con
 }
 
 function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState): Decision<DeliveryEvent> {
-  if (!context.scheduled) throw new Error('an attempt of a delivery that was never scheduled');
+  if (!context.scheduled) {
+    if (!command.delivery) throw new Error('an attempt of a delivery that was never scheduled');
+    const outcome = recordAttempt(command, { value: 'pending', context: { ...context, scheduled: command.delivery } });
+    return outcome.ok ? accept<DeliveryEvent>({ type: 'DeliveryScheduled', data: command.delivery }, ...outcome.events) : outcome;
+  }
   // The same attempt again: its first recording was stored without its writer hearing of it.
   if (context.last?.nonce === command.nonce) return accept();
   const { notificationId, merchantId } = context.scheduled;

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
 import type { DeliveryAttempted } from '../domain/events/delivery-events.ts';
-import type { NotificationId } from '../domain/ids.ts';
-import { deliveryStream } from '../domain/streams.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EndpointDirectory, WebhookEndpoint } from '../ports/endpoint-directory.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
@@ -9,12 +7,10 @@ import type { Random } from '../ports/random.ts';
 import type { Timers } from '../ports/timers.ts';
 import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts';
 import { ConcurrencyExhausted } from '../runtime/command-handler.ts';
-import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { readRetryAfterMs, type DeliveryState, type RecordAttempt, type RetrySchedule } from '../../state-machines/webhook-delivery.decider.ts';
 import { signedHeaders } from './deliver-webhooks-signing.ts';
 
 export interface AttemptDeps {
-  readonly handler: DeliveryHandler;
   readonly directory: EndpointDirectory;
   readonly sender: WebhookSender;
   readonly answers: DeliveryAnswers;
@@ -37,7 +33,6 @@ const NO_ENDPOINT: WebhookAnswer = {
   incomplete: false,
 };
 const STORE_RETRY_MS = 250;
-const ACTOR = 'process:deliver-webhooks';
 
 /** Makes one attempt of a delivery; resolves, when it was answered, with what is to be recorded. */
 export async function attemptDelivery(
@@ -80,12 +75,11 @@ function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint
   return deps.sender.send({ merchantId, url: endpoint.url, headers, body, attempt: state.context.attempts + 1 });
 }
 
-/** The attempt was made, so its outcome is recorded however long the store is away; recording it twice changes nothing. */
-export async function recordAttempt(deps: AttemptDeps, id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
+/** Repeats what the store's absence or another writer prevented, until it succeeds or the process is to end. */
+export async function insistently<Result>(deps: Pick<AttemptDeps, 'timers' | 'isStopping'>, action: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
-      const result = await deps.handler.execute(deliveryStream(id), command, { correlationId: id, actor: ACTOR });
-      return result.state;
+      return await action();
     } catch (error) {
       const passing = error instanceof StoreUnavailable || error instanceof ConcurrencyExhausted;
       if (!passing || deps.isStopping()) throw error;

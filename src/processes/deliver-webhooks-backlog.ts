@@ -11,6 +11,9 @@ const QUEUE = 'webhook-queue';
 const LATER = 'webhook-later';
 /** How endpoints have fared (see `EndpointHealth`). */
 const HEALTH = 'webhook-health';
+/** Up to which entry a merchant's work goes out slowly, since its endpoint came back. */
+const PACE = 'webhook-pace';
+/** Events that could not be told. */
 const PARKED = 'webhook-parked';
 
 const PAD = 16;
@@ -114,19 +117,30 @@ export class Backlog {
   }
 
   async health(): Promise<{ merchantId: MerchantId; row: Row }[]> {
-    const found: { merchantId: MerchantId; row: Row }[] = [];
-    for (let afterKey = ''; ;) {
-      const rows = await this.#readModel.scan(HEALTH, { afterKey, limit: 500 });
-      found.push(...rows.map(({ key, row }) => ({ merchantId: key as MerchantId, row })));
-      const last = rows.at(-1);
-      if (!last) return found;
-      afterKey = last.key;
-    }
+    return (await this.#all(HEALTH)).map(({ key, row }) => ({ merchantId: key as MerchantId, row }));
+  }
+
+  /** By merchant: the entry up to which its work goes out slowly. */
+  async paces(): Promise<Map<MerchantId, number>> {
+    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as MerchantId, Number(row['throughSeq'])]));
+  }
+
+  /** Null when the last such entry is gone. */
+  putPace(merchantId: MerchantId, throughSeq: number | null): void {
+    this.#replace({ table: PACE, key: merchantId }, throughSeq === null ? null : { throughSeq });
+  }
+
+  async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {
+    return (await this.#all(PARKED)).map(({ key, row }) => ({ position: key, stream: row['stream'] as string, revision: Number(row['revision']) }));
+  }
+
+  /** The event was told after all. */
+  unpark(position: Position): void {
+    this.#replace({ table: PARKED, key: position }, null);
   }
 
   putHealth(merchantId: MerchantId, row: Row | null): void {
-    const ref = { table: HEALTH, key: merchantId };
-    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
+    this.#replace({ table: HEALTH, key: merchantId }, row);
   }
 
   /** Keeps an event that could not be handled for a person to look at. */
@@ -134,13 +148,15 @@ export class Backlog {
     this.#put({ table: PARKED, key: position }, row);
   }
 
-  /** Writes what changed, together with the position up to which the log was handled. */
-  flush(position: Position | null): Promise<void> {
-    this.#flushing = this.#flushing.then(
-      () => this.#write(position),
-      () => this.#write(position),
-    );
-    return this.#flushing;
+  /**
+   * Writes what changed, together with the position up to which the log was handled. False when there is no such position
+   * yet, so that nothing could be written.
+   */
+  async flush(position: Position | null): Promise<boolean> {
+    const write = (): Promise<void> => this.#write(position);
+    this.#flushing = this.#flushing.then(write, write);
+    await this.#flushing;
+    return position !== null || this.#dirty.size === 0;
   }
 
   async #write(position: Position | null): Promise<void> {
@@ -155,6 +171,21 @@ export class Backlog {
       this.#dirty = new Map([...taken, ...this.#dirty]);
       throw error;
     }
+  }
+
+  async #all(table: string): Promise<{ key: string; row: Row }[]> {
+    const found: { key: string; row: Row }[] = [];
+    for (let afterKey = ''; ;) {
+      const rows = await this.#readModel.scan(table, { afterKey, limit: 500 });
+      found.push(...rows);
+      const last = rows.at(-1);
+      if (!last) return found;
+      afterKey = last.key;
+    }
+  }
+
+  #replace(ref: RowRef, row: Row | null): void {
+    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
   }
 
   #change(name: string, change: Change): void {

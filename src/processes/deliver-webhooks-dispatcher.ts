@@ -6,6 +6,7 @@ import type { Timers } from '../ports/timers.ts';
 import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../state-machines/webhook-delivery.decider.ts';
 import type { Backlog, BacklogEntry } from './deliver-webhooks-backlog.ts';
+import { PostponedWork } from './deliver-webhooks-postponed.ts';
 import { Lanes, type Job, type LaneLimits } from './deliver-webhooks-lanes.ts';
 
 export interface DispatchLimits extends LaneLimits {
@@ -35,16 +36,16 @@ export interface DispatcherDeps {
   readonly limits: DispatchLimits;
   readonly attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => Promise<RecordAttempt>;
   readonly record: (before: DeliveryState, attempt: RecordAttempt) => Promise<DeliveryState>;
+  /** How a delivery stands that is not in the log yet. */
+  readonly stateOf: (id: NotificationId) => DeliveryState | null;
   /** Position up to which the log was handled. */
   readonly handled: () => string | null;
 }
 
 /** Retries due within this wait in memory, later ones in the backlog. */
 const SOON_MS = 60_000;
-const LATER_PAGE = 200;
-/** How long postponed work stands back while its endpoint is suspended or busy. */
-const STAND_BACK_MS = 5 * 60_000;
-const AFTER_ERROR_MS = 1_000;
+const AGAIN_MS = 1_000;
+const PROMPT_WAITING = 50;
 /** A merchant whose memory window is full: entries after `afterSeq`, up to `lastSeq`, are in the backlog only. */
 interface Overflow {
   afterSeq: number;
@@ -73,8 +74,9 @@ export class Dispatcher {
   readonly #wakeTimers = new Map<MerchantId, () => void>();
   readonly #overflow = new Map<MerchantId, Overflow>();
   readonly #pacedThrough = new Map<MerchantId, number>();
-  readonly #running = new Set<Promise<void>>();
-  #laterTimer: { atMs: number; cancel: () => void } | null = null;
+  #running = 0;
+  #onIdle: () => void = () => {};
+  readonly #postponed: PostponedWork;
   #reads = 0;
   #started = false;
   #stopped = false;
@@ -83,12 +85,20 @@ export class Dispatcher {
     this.#deps = deps;
     const isOpen = (merchantId: MerchantId): boolean => deps.directory.endpointOf(merchantId)?.suspended !== true;
     this.#lanes = new Lanes(deps.limits, isOpen, (merchantId, atMs) => this.#wakeAt(merchantId, atMs));
+    this.#postponed = new PostponedWork({
+      ...deps,
+      mayGo: ({ id, merchantId }) => this.#jobs.has(id) || (isOpen(merchantId) && this.#hasRoom(merchantId)),
+      takeUp: (entry) => {
+        this.#takeUp(entry, false);
+        this.pump();
+      },
+    });
   }
 
   get stats(): DispatchStats {
     return {
       inFlight: this.#lanes.inFlight,
-      working: this.#running.size + this.#reads,
+      working: this.#running + this.#reads + this.#postponed.reading,
       inMemory: this.#jobs.size,
       retrying: this.#retryTimers.size,
       overflowing: this.#overflow.size,
@@ -96,8 +106,12 @@ export class Dispatcher {
   }
 
   /** Takes up what the backlog held at the last checkpoint, before newer events arrive. */
-  async restore(): Promise<void> {
-    for (const merchantId of await this.#deps.backlog.merchants()) {
+  async restore(merchants: readonly MerchantId[]): Promise<void> {
+    for (const [merchantId, throughSeq] of await this.#deps.backlog.paces()) {
+      if (merchants.includes(merchantId)) this.#pacedThrough.set(merchantId, throughSeq);
+      else this.#deps.backlog.putPace(merchantId, null);
+    }
+    for (const merchantId of merchants) {
       this.#overflow.set(merchantId, { afterSeq: 0, lastSeq: this.#deps.backlog.lastSeq, loading: false });
       await this.#load(merchantId);
     }
@@ -106,7 +120,7 @@ export class Dispatcher {
   /** Starts attempting. */
   start(): void {
     this.#started = true;
-    this.#armLater(0);
+    this.#postponed.start();
     this.pump();
   }
 
@@ -128,6 +142,11 @@ export class Dispatcher {
     else this.#overflow.set(delivery.merchantId, { afterSeq: entry.seq - 1, lastSeq: entry.seq, loading: false });
   }
 
+  /** Whether a delivery that is admitted now is attempted at once or soon. */
+  isPrompt(merchantId: MerchantId): boolean {
+    return this.#lanes.waiting(merchantId) < PROMPT_WAITING && this.#deps.directory.endpointOf(merchantId)?.suspended !== true;
+  }
+
   /** Another writer moved the delivery on: what is known of it may be old. */
   touch(id: NotificationId): void {
     const job = this.#jobs.get(id);
@@ -136,7 +155,9 @@ export class Dispatcher {
 
   /** What queued while the endpoint was away goes out slowly. */
   resume(merchantId: MerchantId): void {
-    this.#pacedThrough.set(merchantId, this.#deps.backlog.lastSeq);
+    const { backlog } = this.#deps;
+    this.#pacedThrough.set(merchantId, backlog.lastSeq);
+    backlog.putPace(merchantId, backlog.lastSeq);
     this.#lanes.pace(merchantId);
     this.#lanes.wake(merchantId);
     this.pump();
@@ -150,9 +171,8 @@ export class Dispatcher {
   pump(): void {
     if (!this.#started || this.#stopped) return;
     for (let job = this.#lanes.take(this.#deps.timers.nowMs()); job; job = this.#lanes.take(this.#deps.timers.nowMs())) {
-      const running = this.#run(job);
-      this.#running.add(running);
-      void running.finally(() => this.#running.delete(running));
+      this.#running += 1;
+      void this.#run(job);
     }
   }
 
@@ -160,8 +180,8 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of [...this.#retryTimers.values(), ...this.#wakeTimers.values()]) cancel();
-    this.#laterTimer?.cancel();
-    await Promise.allSettled(this.#running);
+    this.#postponed.stop();
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
   async #run(job: Job): Promise<void> {
@@ -173,7 +193,7 @@ export class Dispatcher {
       isAnswered = true;
     };
     try {
-      let state = job.state ?? (await handler.read(deliveryStream(job.id)));
+      let state = job.state ?? this.#deps.stateOf(job.id) ?? (await handler.read(deliveryStream(job.id)));
       const due = state && dueAttempt(state);
       if (state && due && due.dueAtMs <= timers.nowMs()) {
         const attempt = await this.#deps.attempt(state, due.trigger);
@@ -186,11 +206,13 @@ export class Dispatcher {
     } catch (error) {
       log.error({ err: error, notificationId: job.id }, 'a webhook attempt could not be made or recorded');
       job.state = null;
-      dueAtMs = timers.nowMs() + AFTER_ERROR_MS;
+      dueAtMs = timers.nowMs() + AGAIN_MS;
     }
     answered();
+    this.#running -= 1;
     this.#lanes.recorded(job);
     if (!this.#stopped) this.#plan(job, dueAtMs);
+    else if (this.#running === 0) this.#onIdle();
     this.#refillIfLow(job.merchantId);
     this.pump();
   }
@@ -216,7 +238,7 @@ export class Dispatcher {
       );
     } else {
       this.#jobs.delete(job.id);
-      this.#postpone(job, dueAtMs);
+      this.#postponed.postpone(job, job.row, dueAtMs);
     }
   }
 
@@ -273,8 +295,12 @@ export class Dispatcher {
     if (!overflow || overflow.loading || this.#stopped || this.#lanes.waiting(merchantId) > this.#window() / 2) return;
     this.#load(merchantId).catch((error: unknown) => {
       this.#deps.log.error({ err: error, merchantId }, 'the webhook backlog could not be read');
-      this.#deps.timers.at(this.#deps.timers.nowMs() + AFTER_ERROR_MS, () => this.#refillIfLow(merchantId));
+      this.#loadAgain(merchantId);
     });
+  }
+
+  #loadAgain(merchantId: MerchantId): void {
+    this.#deps.timers.at(this.#deps.timers.nowMs() + AGAIN_MS, () => this.#refillIfLow(merchantId));
   }
 
   /** Brings the next entries of a merchant from the backlog into memory, in the order of the log. */
@@ -285,7 +311,10 @@ export class Dispatcher {
     this.#reads += 1;
     try {
       const until = overflow.lastSeq;
-      await this.#deps.backlog.flush(this.#deps.handled());
+      if (!(await this.#deps.backlog.flush(this.#deps.handled()))) {
+        this.#loadAgain(merchantId);
+        return;
+      }
       const limit = Math.max(1, this.#window() - this.#lanes.waiting(merchantId));
       const entries = await this.#deps.backlog.of(merchantId, overflow.afterSeq, limit);
       for (const entry of entries) this.#takeUp(entry, true);
@@ -303,50 +332,6 @@ export class Dispatcher {
     const known = this.#jobs.get(entry.id);
     if (!known) this.#add(entry, { ordered, paced: !ordered, state: null });
     else if (known.row.key !== entry.ref.key) this.#deps.backlog.remove(entry.ref);
-  }
-
-  #postpone(
-    entry: { id: NotificationId; merchantId: MerchantId; sessionId: string; seq: number; row: { table: string; key: string } },
-    dueAtMs: number,
-  ): void {
-    this.#deps.backlog.postpone(entry, entry.row, dueAtMs);
-    this.#armLater(dueAtMs);
-  }
-
-  #armLater(atMs: number): void {
-    if (this.#stopped || (this.#laterTimer && this.#laterTimer.atMs <= atMs)) return;
-    this.#laterTimer?.cancel();
-    const cancel = this.#deps.timers.at(atMs, () => {
-      this.#laterTimer = null;
-      this.#reads += 1;
-      this.#takeUpLater()
-        .catch((error: unknown) => {
-          this.#deps.log.error({ err: error }, 'postponed webhook deliveries could not be read');
-          this.#armLater(this.#deps.timers.nowMs() + AFTER_ERROR_MS);
-        })
-        .finally(() => {
-          this.#reads -= 1;
-        });
-    });
-    this.#laterTimer = { atMs, cancel };
-  }
-
-  /** Takes up postponed deliveries whose time has come; those that cannot go now stand back without holding up others. */
-  async #takeUpLater(): Promise<void> {
-    const { backlog, timers, directory } = this.#deps;
-    await backlog.flush(this.#deps.handled());
-    const entries = await backlog.later(LATER_PAGE);
-    const nowMs = timers.nowMs();
-    for (const entry of entries) {
-      if (entry.dueAtMs > nowMs) break;
-      const mayGo = directory.endpointOf(entry.merchantId)?.suspended !== true && this.#lanes.waiting(entry.merchantId) < this.#window();
-      if (mayGo || this.#jobs.has(entry.id)) this.#takeUp(entry, false);
-      else this.#postpone({ ...entry, row: entry.ref }, nowMs + STAND_BACK_MS);
-    }
-    const next = entries.find((entry) => entry.dueAtMs > nowMs);
-    if (next) this.#armLater(next.dueAtMs);
-    else if (entries.length === LATER_PAGE) this.#armLater(nowMs + AFTER_ERROR_MS);
-    this.pump();
   }
 
   #wakeAt(merchantId: MerchantId, atMs: number): void {

@@ -40,8 +40,9 @@ async function written(dataDir: string, from: number, count: number): Promise<No
   return ids;
 }
 
-function run(dataDir: string, url: string, crash: CrashPoint, count = 1): ChildProcess {
-  const child = spawn(process.execPath, [CHILD, dataDir, url, crash, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** `live`: sessions that the process writes itself while it delivers, the first and how many. */
+function run(dataDir: string, url: string, crash: CrashPoint, count = 1, live: readonly [number, number] = [0, 0]): ChildProcess {
+  const child = spawn(process.execPath, [CHILD, dataDir, url, crash, String(count), ...live.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
   cleanups.push(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
@@ -86,6 +87,14 @@ async function expectAllTold(dataDir: string, hook: HostileReceiver, ids: readon
 
 const seen = (hook: HostileReceiver): number => new Set(hook.received.map((got) => got.headers['x-service-event-id'])).size;
 
+/** The ids of all notifications in the log, whoever wrote them. */
+async function inTheLog(dataDir: string): Promise<NotificationId[]> {
+  const world = await WebhookWorld.open({ dataDir });
+  const events = await world.store.readAll({ after: null, limit: 10_000, streamPrefixes: ['session-'] });
+  await world.close();
+  return events.flatMap((event) => (JSON.parse(event.metadata) as { notificationId?: NotificationId }).notificationId ?? []);
+}
+
 describe('after kill -9', () => {
   it.each<[string, CrashPoint, number]>([
     ['between an event and its schedule', 'before-schedule', 1],
@@ -116,6 +125,29 @@ describe('after kill -9', () => {
     expect([...times.values()].filter((arrivals) => arrivals > 1).length).toBeLessThanOrEqual(10);
     expect(hook.received.length).toBeLessThanOrEqual(EVENTS + 10);
     expect(beforeRestart).toBeLessThanOrEqual(hook.received.length);
+  });
+
+  it.each<[string, CrashPoint, number]>([
+    ['before the first append of a delivery', 'before-schedule', 1],
+    ['between an answer and its record', 'before-record', 7],
+    ['between a record and the checkpoint', 'after-record', 7],
+    ['before anything was sent', 'before-send', 9],
+  ])('%s, while the events are new, nothing is lost', async (_, crash, count) => {
+    const dataDir = directory();
+    const hook = await receiver();
+    await died(run(dataDir, hook.url, crash, count, [1, EVENTS]));
+    const ids = await inTheLog(dataDir);
+    expect(ids.length).toBeGreaterThan(0);
+    const second = run(dataDir, hook.url, 'never');
+    await until('every event', () => seen(hook) === ids.length, 60_000);
+    await until('quiet', async () => {
+      const before = hook.received.length;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return hook.received.length === before;
+    });
+    await ended(second);
+    await expectAllTold(dataDir, hook, ids);
+    expect(hook.received.length).toBeLessThanOrEqual(ids.length + 10);
   });
 
   it('again and again while new events come, also during recovery, nothing is lost', async () => {

@@ -4,8 +4,9 @@ import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
+import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
-import { merchantId, sessionId, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';
+import { merchantId, sessionId, until, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';
 
 /* The delivery process over the embedded store in virtual time: hours and days pass in moments. */
 
@@ -327,6 +328,42 @@ describe('an endpoint', () => {
   });
 });
 
+describe('a drain', () => {
+  it('keeps its pace over a restart', async () => {
+    const { world, sender, timers, pass } = await setting();
+    world.directory.change(merchantId(1), { suspended: true });
+    const ids: NotificationId[] = [];
+    for (let session = 1; session <= 60; session++) ids.push(await world.cancelled(session));
+    await pass(SECOND);
+    world.directory.change(merchantId(1), { suspended: false });
+    await pass(2 * SECOND);
+    expect(sender.sent.length).toBeLessThan(30);
+    await world.reopen();
+    await world.process.start();
+    await timers.pass(MINUTE, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    expect(sender.sent.map((sent) => sent.id)).toEqual(ids);
+    const perSecond = new Map<number, number>();
+    for (const sent of sender.sent) perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(12);
+  });
+
+  it('is slow also when the endpoint was suspended and resumed while the process was down', async () => {
+    const { world, sender, timers, pass } = await setting();
+    world.directory.change(merchantId(1), { suspended: true });
+    for (let session = 1; session <= 40; session++) await world.cancelled(session);
+    await pass(2 * SECOND);
+    await world.reopen();
+    await world.process.start();
+    const go = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    await go(SECOND);
+    world.directory.change(merchantId(1), { suspended: false });
+    await go(SECOND);
+    expect(sender.sent.length).toBeLessThanOrEqual(12);
+    await go(MINUTE);
+    expect(sender.sent).toHaveLength(40);
+  });
+});
+
 describe('durable redelivery', () => {
   it('W24: brings every event of a day-long outage, at a limited pace', async () => {
     const { world, sender, timers, pass } = await setting();
@@ -381,6 +418,21 @@ describe('durable redelivery', () => {
 });
 
 describe('W25: redeliveries', () => {
+  it('asked for while an attempt is under way get an attempt of their own when that one fails', async () => {
+    const { world, sender, pass } = await setting();
+    const open: (() => void)[] = [];
+    sender.answer = (_, count) => (count === 1 ? new Promise((resolve) => open.push(() => resolve({ status: 404 }))) : { status: 200 });
+    const id = await world.cancelled(1);
+    await pass(SECOND);
+    await world.redeliver(id);
+    await pass(SECOND);
+    expect(sender.of(id)).toHaveLength(1);
+    open[0]!();
+    await pass(SECOND);
+    expect(sender.of(id)).toHaveLength(2);
+    expect((await world.history(id)).at(-1)?.type).toBe('DeliverySucceeded');
+  });
+
   it('that coincide with a retry and each other never overlap, and send the same bytes', async () => {
     const { world, sender, pass } = await setting();
     let running = 0;
@@ -427,7 +479,119 @@ describe('W25: redeliveries', () => {
   });
 });
 
+/** The store with a hand on its appends: `before` and `after` may throw. */
+function watched(hooks: { before?: (types: string[]) => void; after?: (types: string[]) => void }) {
+  return (store: EventStore): EventStore =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== 'append') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        return async (...[request]: Parameters<EventStore['append']>) => {
+          const types = request.events.map((event) => event.type);
+          hooks.before?.(types);
+          const result = await target.append(request);
+          hooks.after?.(types);
+          return result;
+        };
+      },
+    });
+}
+
+describe('writing down', () => {
+  it('a new event and a quick answer takes one append', async () => {
+    const appends: string[][] = [];
+    const { world, pass } = await setting({ store: watched({ after: (types) => appends.push(types) }) });
+    await pass(0);
+    const id = await world.cancelled(1);
+    await pass(SECOND);
+    expect(appends).toEqual([
+      ['SessionCreated', 'SessionCancelled'],
+      ['DeliveryScheduled', 'DeliveryAttempted', 'DeliverySucceeded'],
+    ]);
+    expect((await world.history(id)).map((event) => event.type)).toEqual(appends[1]);
+  });
+
+  it('does not wait for a slow answer', async () => {
+    const { world, sender, pass } = await setting();
+    await pass(0);
+    const open: (() => void)[] = [];
+    sender.answer = () => new Promise((resolve) => open.push(() => resolve({ status: 200 })));
+    const id = await world.cancelled(1);
+    await pass(SECOND);
+    expect(sender.of(id)).toHaveLength(1);
+    expect((await world.history(id)).map((event) => event.type)).toEqual(['DeliveryScheduled']);
+    expect(world.process.stats.unsettled).toBe(0);
+    open[0]!();
+    await pass(SECOND);
+    expect((await world.history(id)).map((event) => event.type)).toEqual(['DeliveryScheduled', 'DeliveryAttempted', 'DeliverySucceeded']);
+  });
+
+  it('an outcome survives a store that is away, and one that forgets to answer, without another attempt', async () => {
+    const faults = ['lost before', 'lost after', 'lost before', 'none'];
+    const strike = (when: string) => (types: string[]) => {
+      if (!types.includes('DeliveryAttempted') || faults[0] !== when) return;
+      faults.shift();
+      throw new StoreUnavailable('the test took it away');
+    };
+    const { world, sender, timers } = await setting({ store: watched({ before: strike('lost before'), after: strike('lost after') }) });
+    sender.answer = (_, count) => ({ status: count === 1 ? 500 : 200 });
+    const id = await world.cancelled(1);
+    await until('the outcome', async () => {
+      await timers.pass(200, () => true);
+      return (await world.history(id)).at(-1)?.type === 'DeliverySucceeded';
+    });
+    expect(faults).toEqual(['none']);
+    expect(sender.of(id)).toHaveLength(2);
+    expect((await world.history(id)).map((event) => event.type)).toEqual([
+      'DeliveryScheduled',
+      'DeliveryAttempted',
+      'DeliveryAttempted',
+      'DeliverySucceeded',
+    ]);
+  });
+
+  it('takes up a backlog larger than memory that was there before the first start', async () => {
+    const timers = new VirtualTimers();
+    const sender = new ScriptedSender(timers);
+    const world = await WebhookWorld.open({ timers, sender, process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } } });
+    cleanups.push(() => world.dispose());
+    world.directory.set(merchantId(1), 'https://one.example.org/', { suspended: true });
+    const ids: NotificationId[] = [];
+    for (let session = 1; session <= 40; session++) ids.push(await world.cancelled(session));
+    await world.process.start();
+    const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    await pass(10 * SECOND);
+    await world.reopen();
+    await world.process.start();
+    await pass(10 * SECOND);
+    world.directory.change(merchantId(1), { suspended: false });
+    await pass(MINUTE);
+    expect(sender.sent.map((sent) => sent.id)).toEqual(ids);
+  });
+});
+
 describe('an event that cannot be read', () => {
+  it('is told when a later build can read it', async () => {
+    const { world, sender, timers, pass } = await setting();
+    const session = sessionId(1);
+    const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: session, merchantId: merchantId(1) }) };
+    await world.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    await pass(SECOND);
+    sender.sent.length = 0;
+    // As an older build would have left it: set aside, the checkpoint beyond it, nothing scheduled.
+    const [recorded] = await world.store.readStream(`session-${session}`, { from: 1 });
+    const other = await WebhookWorld.open({ timers, sender, directory: world.directory });
+    cleanups.push(() => other.dispose());
+    const [id] = await other.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    const head = (await other.store.head())!;
+    const row = { stream: recorded!.stream, revision: 1, type: 'SessionCancelled' };
+    await other.readModel.apply('deliver-webhooks', [{ op: 'put', table: 'webhook-parked', key: head, row }], head);
+    await other.process.start();
+    await timers.pass(10 * SECOND, () => other.process.stats.working === 0 && other.process.stats.lag === 0);
+    expect(sender.sent.map((sent) => sent.id)).toEqual([id]);
+    expect(await other.readModel.scan('webhook-parked', { limit: 10 })).toEqual([]);
+  });
+
   it('is set aside with an alarm, and others are told', async () => {
     const { world, sender, pass } = await setting();
     const orphan: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } };

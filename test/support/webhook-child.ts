@@ -4,13 +4,13 @@ import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
 import { merchantId, TestDirectory, WebhookWorld } from './webhook-world.ts';
 
 /*
- * The delivery process in a process of its own, for tests that kill it. Arguments: data directory, endpoint URL, and where
- * to die: the name of a crash point and how often it is passed before.
+ * The delivery process in a process of its own, for tests that kill it. Arguments: data directory, endpoint URL, where to
+ * die (the name of a crash point and how often it is passed before), and sessions to write while it runs (first and count).
  */
 
 export type CrashPoint = 'before-schedule' | 'after-schedule' | 'before-send' | 'before-record' | 'after-record' | 'during-drain' | 'never';
 
-const [dataDir, url, crash = 'never', count = '1'] = process.argv.slice(2) as [string, string, CrashPoint?, string?];
+const [dataDir, url, crash = 'never', count = '1', first = '0', sessions = '0'] = process.argv.slice(2) as [string, string, CrashPoint?, ...string[]];
 let left = Number(count);
 
 function pass(point: CrashPoint): void {
@@ -26,12 +26,12 @@ function mortal(store: EventStore): EventStore {
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       }
       return async (...[request]: Parameters<EventStore['append']>) => {
-        const type = request.events[0]?.type;
-        if (type === 'DeliveryScheduled') pass('before-schedule');
-        if (type === 'DeliveryAttempted') pass('before-record');
+        const holds = (type: string): boolean => request.events.some((event) => event.type === type);
+        if (holds('DeliveryScheduled')) pass('before-schedule');
+        if (holds('DeliveryAttempted')) pass('before-record');
         const result = await target.append(request);
-        if (type === 'DeliveryScheduled') pass('after-schedule');
-        if (type === 'DeliveryAttempted') pass('after-record');
+        if (holds('DeliveryScheduled')) pass('after-schedule');
+        if (holds('DeliveryAttempted')) pass('after-record');
         return result;
       };
     },
@@ -56,4 +56,5 @@ const world = await WebhookWorld.open({ dataDir, directory, sender, store: morta
 await world.process.start();
 process.stdout.write('ready\n');
 if (crash === 'during-drain') directory.change(merchantId(1), { suspended: false });
+for (let session = Number(first); session < Number(first) + Number(sessions); session++) await world.cancelled(session);
 process.on('SIGTERM', () => void world.close().then(() => process.exit(0)));

@@ -1,0 +1,155 @@
+import type { MerchantId, NotificationId } from '../domain/ids.ts';
+import { deliveryStream } from '../domain/streams.ts';
+import type { Position } from '../ports/event-store.ts';
+import type { Log } from '../ports/log.ts';
+import type { Timers } from '../ports/timers.ts';
+import { deliveryTable, type DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
+import type { DeliveryCommand, DeliveryState } from '../../state-machines/webhook-delivery.decider.ts';
+import { insistently } from './deliver-webhooks-attempts.ts';
+import type { Told } from './deliver-webhooks-notifications.ts';
+import { Settlements, type Batch } from './deliver-webhooks-settlements.ts';
+
+/** A notification that is being told and is not in the log yet. */
+interface Unsettled extends Told {
+  readonly batch: Batch;
+  /** What was told before of the same session goes into the log first; null when there is nothing. */
+  readonly before: Promise<void> | null;
+  /** Called when it is in the log. */
+  readonly followers: (() => void)[];
+}
+
+export interface SchedulingDeps {
+  readonly handler: DeliveryHandler;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly isStopping: () => boolean;
+  /** Whether an attempt would begin at once or soon. */
+  readonly isPrompt: (merchantId: MerchantId) => boolean;
+  /** Hands a delivery over for its attempts. */
+  readonly admit: (told: Told, state: DeliveryState) => void;
+  readonly onMoved: () => void;
+}
+
+/** A first attempt that is answered within this time is written down together with its schedule, in one append. */
+const WRITE_DOWN_AFTER_MS = 300;
+/** So few that most are answered in that time. */
+const MAX_UNSETTLED = 500;
+
+/**
+ * Brings notifications into the log. An event that was in the log before this process may have been told already, so its
+ * `DeliveryScheduled` (expecting no stream) goes first. A new one is attempted at once: when the answer comes soon, schedule
+ * and outcome are one append; else the schedule is written alone. Until then the checkpoint stays before the event.
+ */
+export class Scheduling {
+  readonly #deps: SchedulingDeps;
+  readonly #settlements: Settlements;
+  readonly #unsettled = new Map<NotificationId, Unsettled>();
+  readonly #lastOfSession = new Map<string, Unsettled>();
+
+  constructor(deps: SchedulingDeps, handled: Position | null) {
+    this.#deps = deps;
+    this.#settlements = new Settlements(handled, deps.onMoved);
+  }
+
+  /** Position up to which everything is in the log that follows from it. */
+  get handled(): Position | null {
+    return this.#settlements.position;
+  }
+
+  get unsettled(): number {
+    return this.#settlements.unsettled;
+  }
+
+  /** Events that may have been told before: written down first, those of one session one after another. */
+  async catchUp(told: readonly Told[], position: Position): Promise<void> {
+    const bySession = Map.groupBy(told, ({ delivery }) => delivery.sessionId);
+    const inOrder = async (ofSession: readonly Told[]): Promise<void> => {
+      for (const one of ofSession) await this.retell(one);
+    };
+    await Promise.all([...bySession.values()].map(inOrder));
+    this.#settlements.begin(position, 0);
+  }
+
+  /** Schedules what may have been scheduled before. */
+  async retell(told: Told): Promise<void> {
+    const result = await this.#execute(told, { type: 'ScheduleDelivery', delivery: told.delivery });
+    if (result.ok && result.events.length > 0) this.#deps.admit(told, result.state);
+  }
+
+  /** New events. Resolves at once, or when not too many are under way. */
+  async tell(told: readonly Told[], position: Position): Promise<void> {
+    const batch = this.#settlements.begin(position, told.length);
+    const { timers, isPrompt, admit } = this.#deps;
+    const prompt: Unsettled[] = [];
+    const tardy: Unsettled[] = [];
+    for (const one of told) {
+      const entry = this.#open(one, batch);
+      (isPrompt(one.delivery.merchantId) ? prompt : tardy).push(entry);
+      admit(one, scheduledState(one));
+    }
+    if (prompt.length > 0) timers.at(timers.nowMs() + WRITE_DOWN_AFTER_MS, () => void this.#writeDown(prompt));
+    // An endpoint that is behind must not make the events of others wait for it.
+    if (tardy.length > 0) void this.#writeDown(tardy);
+    await this.#settlements.below(MAX_UNSETTLED);
+  }
+
+  /** How an unsettled delivery stands; null for any other, which the log knows. */
+  stateOf(id: NotificationId): DeliveryState | null {
+    const entry = this.#unsettled.get(id);
+    return entry ? scheduledState(entry) : null;
+  }
+
+  /** Runs a command of a delivery, together with its schedule when that is not in the log yet. */
+  async record(id: NotificationId, command: Extract<DeliveryCommand, { type: 'RecordAttempt' }>): Promise<DeliveryState> {
+    const entry = this.#unsettled.get(id);
+    if (!entry) {
+      const context = { correlationId: id, actor: 'process:deliver-webhooks' };
+      return (await insistently(this.#deps, () => this.#deps.handler.execute(deliveryStream(id), command, context))).state;
+    }
+    await entry.before;
+    const { state } = await insistently(this.#deps, () => this.#execute(entry, { ...command, delivery: entry.delivery }));
+    this.#settle(entry);
+    return state;
+  }
+
+  #open(told: Told, batch: Batch): Unsettled {
+    const { sessionId, notificationId } = told.delivery;
+    const last = this.#lastOfSession.get(sessionId);
+    const before = last ? new Promise<void>((resolve) => last.followers.push(resolve)) : null;
+    const entry: Unsettled = { ...told, batch, before, followers: [] };
+    this.#lastOfSession.set(sessionId, entry);
+    this.#unsettled.set(notificationId, entry);
+    return entry;
+  }
+
+  #settle(entry: Unsettled): void {
+    const { sessionId, notificationId } = entry.delivery;
+    if (!this.#unsettled.delete(notificationId)) return;
+    if (this.#lastOfSession.get(sessionId) === entry) this.#lastOfSession.delete(sessionId);
+    this.#settlements.settle(entry.batch);
+    for (const follow of entry.followers) follow();
+  }
+
+  /** The answer takes its time: the schedule goes into the log without it. */
+  async #writeDown(entries: readonly Unsettled[]): Promise<void> {
+    const late = entries.filter((entry) => this.#unsettled.get(entry.delivery.notificationId) === entry);
+    const writeOne = async (entry: Unsettled): Promise<void> => {
+      await entry.before;
+      await insistently(this.#deps, () => this.#execute(entry, { type: 'ScheduleDelivery', delivery: entry.delivery }));
+      this.#settle(entry);
+    };
+    const results = await Promise.allSettled(late.map(writeOne));
+    for (const result of results) {
+      if (result.status === 'rejected' && !this.#deps.isStopping())
+        this.#deps.log.error({ err: result.reason as unknown }, 'a webhook delivery could not be scheduled');
+    }
+  }
+
+  #execute({ delivery, context }: Told, command: DeliveryCommand): ReturnType<DeliveryHandler['execute']> {
+    return this.#deps.handler.execute(deliveryStream(delivery.notificationId), command, context, { expectNew: true });
+  }
+}
+
+function scheduledState({ delivery }: Told): DeliveryState {
+  return deliveryTable.replay([{ type: 'DeliveryScheduled', data: delivery }]);
+}
