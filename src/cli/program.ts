@@ -25,6 +25,7 @@ export function createProgram(host: CliHost): Command {
   addMerchants(program, host);
   addWebhooks(program, host);
   addTreasury(program, host);
+  addAddresses(program, host);
   addSessions(program, host);
   return program;
 }
@@ -129,10 +130,28 @@ function addTreasury(program: Command, host: CliHost): void {
   admin(treasury, host, 'reject <refund_id>', 'treasury.reject', 'give up a refund that nothing was signed for; its money is refundable again');
 }
 
+function addAddresses(program: Command, host: CliHost): void {
+  const addresses = program.command('addresses').description('collection addresses');
+  admin(addresses, host, 'stock', 'addresses.stock', 'how many are ready to be given out');
+  admin(addresses, host, 'skip', 'addresses.skip', 'after a restore: give out no index below this one', [
+    ['--mode <mode>', 'test or live', true],
+    ['--family <family>', 'evm, tron or solana', true],
+    ['--to <index>', 'the lowest derivation index that may be given out from now on', true],
+  ]);
+}
+
 function addSessions(program: Command, host: CliHost): void {
   const session = program.command('session').description('look into sessions');
   admin(session, host, 'explain <session_id>', 'session.explain', 'every observation and decision, in order');
   admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever');
+  const chain = program.command('chain').description('the chains and how far they were read');
+  admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
+  admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks again; known transfers change nothing', [
+    ['--network <network>', 'ethereum, bsc or tron', true],
+    ['--from <block>', 'first block', true],
+    ['--to <block>', 'last block', true],
+    ['--mode <mode>', 'test or live, where the network is watched in both'],
+  ]);
   const projection = program.command('projection').description('rebuildable look-ups');
   admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
 }

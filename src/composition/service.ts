@@ -25,7 +25,9 @@ import { ExpireSessions } from '../processes/expire-sessions.process.ts';
 import { startAddressPool } from '../runtime/address-pool.ts';
 import { createPersonalSealer, createSealer, type MasterKeys } from '../runtime/sealing.ts';
 import { sessionStream } from '../domain/streams.ts';
+import { addressCommands } from './address-commands.ts';
 import { adminCommands } from './admin.ts';
+import { chainCommands } from './chain-commands.ts';
 import { watch, type WatchedNetwork } from './chains.ts';
 import { watchSolana, type ReplacedChain } from './solana.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
@@ -182,6 +184,8 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       projections: runner,
       more: {
         ...webhookCommands(core, webhooks.desk, random),
+        ...addressCommands(addresses),
+        ...chainCommands(watched),
         ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
         ...parts.moreAdmin?.(core),
       },

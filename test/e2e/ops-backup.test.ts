@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
@@ -33,6 +34,21 @@ async function payFor(orderId: string): Promise<Payment> {
   await call('POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'bsc' });
   await eventually(`payment of ${orderId}`, async () => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid');
   return { id, metadata: json.metadata };
+}
+
+/** Derivation indexes of the session's addresses on EVM networks, as the ledger has them. */
+function indexesOf(sessionId: string): number[] {
+  const ledger = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
+  try {
+    const rows = ledger.prepare('SELECT data FROM events').all() as { data: string }[];
+    const created = rows.map(({ data }) => data).find((data) => data.startsWith('{"sessionId"') && data.includes(`"${sessionId}"`))!;
+    const { paymentOptions } = JSON.parse(created) as { paymentOptions: { network: string; derivationIndex: number }[] };
+    const evm = paymentOptions.filter(({ network }) => network === 'ethereum' || network === 'bsc');
+    expect(evm.length).toBeGreaterThan(0);
+    return evm.map(({ derivationIndex }) => derivationIndex);
+  } finally {
+    ledger.close();
+  }
 }
 
 beforeAll(async () => {
@@ -82,7 +98,11 @@ describe('the backup of a running service', () => {
     }
     const { json } = await call('GET', '/v1/payment/sessions?page_size=100&status=paid');
     expect((json.data as { id: string }[]).map(({ id }) => id).toSorted()).toEqual(paid.map(({ id }) => id).toSorted());
-    await payFor('after the restore');
+    const skip = ['addresses', 'skip', '--mode', 'test', '--family', 'evm', '--to', '500000', '--json'];
+    await run(process.execPath, [join(repository, 'bin/quittance.mjs'), ...skip], { env: { ...process.env, DATA_DIR: dataDir } });
+    const { id } = await payFor('after the restore');
+    expect(indexesOf(id).every((index) => index >= 500_000)).toBe(true);
+    expect(indexesOf(paid[0]!.id).every((index) => index < 500_000)).toBe(true);
   }, 120_000);
 
   it('refuses a directory without a ledger and a target that is in use', async () => {
