@@ -1,6 +1,6 @@
 import type { SessionId } from '../domain/ids.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
-import type { DepositTrackingDeps, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
+import type { DepositTrackingDeps, RescanResult, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
 import type { WatchedOwners } from './watch-solana-owners.ts';
 
 /** What the rest of the service sees of a watcher, however its chain is read. */
@@ -10,6 +10,8 @@ export interface NetworkWatcher {
   scannedToSec(): number | null;
   onScanned(listener: (scannedToSec: number) => void): () => void;
   status(): WatchStatus;
+  /** Reads a range of blocks again, both ends included; absent where a chain is not read by blocks. */
+  rescan?(fromBlock: number, toBlock: number): Promise<RescanResult>;
 }
 
 export interface WatchSolanaDeps
