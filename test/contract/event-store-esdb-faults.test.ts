@@ -106,6 +106,12 @@ describe('a cluster of EventStoreDB (double)', () => {
   });
 });
 
+test('a connection string that cannot be read is refused without being shown', async () => {
+  const error: unknown = await openEsdbEventStore({ connectionString: 'esdb://admin:very-secret@' }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TypeError);
+  expect(`${String(error)} ${(error as Error).stack}`).not.toContain('very-secret');
+});
+
 describe('a read from EventStoreDB (double)', () => {
   test.each([{ kind: 'silent' }, { kind: 'unavailable' }] as const)('that meets $kind is read again', async (fault) => {
     const store = await open();

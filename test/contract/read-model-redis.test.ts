@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRedisReadModel, ReadModelMoved } from '../../src/adapters/redis/redis-read-model.ts';
@@ -102,6 +103,15 @@ describe('the read model in Redis', () => {
     expect(keys.length).toBeGreaterThan(3);
     const tags = new Set(keys.map((key) => /\{([^}]+)\}/.exec(key)?.[1]));
     expect([...tags]).toEqual(['quittance:rows']);
+  });
+
+  test('shows no password when Redis refuses it', async () => {
+    await control.config('SET', 'requirepass', 'the-right-one');
+    const seen: unknown[] = [];
+    const url = own.url.replace('redis://', 'redis://:very-secret@');
+    seen.push(await openRedisReadModel({ url, commandMs: 300, onError: (error) => seen.push(error) }).catch((error: unknown) => error));
+    expect(seen.at(-1)).toBeInstanceOf(StoreUnavailable);
+    for (const error of seen) expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('very-secret');
   });
 
   test('is not opened while nobody answers', async () => {

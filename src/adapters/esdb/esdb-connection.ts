@@ -80,9 +80,18 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
  * stream forgets them all, and an answer that still arrives then throws inside an event handler, which ends the process.
  */
 function openClient(connectionString: string): EventStoreDBClient {
-  const client = EventStoreDBClient.connectionString(connectionString);
+  const client = parsedClient(connectionString);
   Object.defineProperty(client, 'supports', { value: () => Promise.resolve(false) });
   return client;
+}
+
+/** The driver's own error would show the whole connection string, the password with it. */
+function parsedClient(connectionString: string): EventStoreDBClient {
+  try {
+    return EventStoreDBClient.connectionString(connectionString);
+  } catch {
+    throw new TypeError('the connection string of the event store cannot be used: see its format, and that its certificate files exist');
+  }
 }
 
 /** The driver never closes its channel by itself and shows no way to. */

@@ -23,7 +23,8 @@ export async function connectRedis({ url, commandMs = 2_000, onError = () => {} 
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
   });
-  redis.on('error', onError);
+  // The driver's errors carry the failed command with its words, the password of AUTH among them: only their text goes on.
+  redis.on('error', (error) => onError(new Error(messageOf(error))));
   try {
     await redis.connect();
     return redis;
@@ -42,13 +43,13 @@ export async function disconnectRedis(redis: Redis): Promise<void> {
   }
 }
 
-/** Every failure of the server or the way to it becomes `StoreUnavailable`; the driver's messages hold no credentials. */
+/** Every failure of the server or the way to it becomes `StoreUnavailable`, without the failed command. */
 export async function answered<Value>(command: Promise<Value>): Promise<Value> {
   try {
     return await command;
   } catch (error) {
     const kind = error instanceof ReplyError ? 'Redis refused' : 'Redis did not answer';
-    throw new StoreUnavailable(`${kind}: ${messageOf(error)}`, { cause: error });
+    throw new StoreUnavailable(`${kind}: ${messageOf(error)}`);
   }
 }
 
