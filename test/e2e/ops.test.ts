@@ -1,13 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, freePort, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
+import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const PROMETHEUS = ['/usr/bin/prometheus', '/usr/local/bin/prometheus'].find((path) => existsSync(path));
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 const NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
 /** Never to be printed: said by a merchant about a person. */
@@ -19,9 +17,7 @@ interface Panel {
 }
 
 let sandbox: RunningSandbox;
-let prometheus: ChildProcess | null = null;
-let prometheusUrl = '';
-const folder = mkdtempSync(join(tmpdir(), 'quittance-prometheus-'));
+let prometheus: RunningPrometheus | null = null;
 const dashboards = readdirSync(join(repository, 'ops/grafana')).map(
   (name) => JSON.parse(readFileSync(join(repository, 'ops/grafana', name), 'utf8')) as { title: string; panels: Panel[] },
 );
@@ -45,33 +41,10 @@ async function pay(orderId: string, network: string): Promise<string> {
 
 const isPaid = async (id: string): Promise<boolean> => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
 
-async function startPrometheus(): Promise<void> {
-  const port = await freePort();
-  const config = {
-    global: { scrape_interval: '1s', evaluation_interval: '1s' },
-    rule_files: [join(repository, 'ops/prometheus/alerts.yml')],
-    scrape_configs: [{ job_name: 'quittance', static_configs: [{ targets: [new URL(sandbox.facts.ops_url).host] }] }],
-  };
-  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
-  prometheus = spawn(
-    PROMETHEUS!,
-    [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
-    { stdio: 'ignore' },
-  );
-  prometheusUrl = `http://127.0.0.1:${port}`;
-  await eventually('the start of Prometheus', async () => (await fetch(`${prometheusUrl}/-/ready`).catch(() => null))?.ok);
-}
-
-async function query(expr: string): Promise<number[]> {
-  const response = await fetch(`${prometheusUrl}/api/v1/query`, { method: 'POST', body: new URLSearchParams({ query: expr }) });
-  const answer = (await response.json()) as { status: string; error?: string; data: { result: { value: [number, string] }[] } };
-  if (answer.status !== 'success') throw new Error(`${expr}: ${answer.error}`);
-  return answer.data.result.map(({ value }) => Number(value[1]));
-}
-
 beforeAll(async () => {
   sandbox = await startRunningSandbox({ env: { LOG_LEVEL: 'debug' } });
-  if (PROMETHEUS !== undefined) await startPrometheus();
+  if (PROMETHEUS !== undefined)
+    prometheus = await startPrometheus(sandbox.facts.ops_url, readFileSync(join(repository, 'ops/prometheus/alerts.yml'), 'utf8'));
   // Two rounds with scrapes between them, so that rates have something to rise from.
   await pay('before', 'ethereum').then((id) => eventually('the first payment', () => isPaid(id)));
   await new Promise((wait) => setTimeout(wait, 2_000));
@@ -92,14 +65,9 @@ beforeAll(async () => {
 }, 200_000);
 
 afterAll(async () => {
-  if (prometheus) {
-    const ended = new Promise((done) => prometheus!.once('exit', done));
-    prometheus.kill('SIGKILL');
-    await ended;
-  }
+  await prometheus?.stop();
   await sandbox?.stop();
   if (sandbox) rmSync(sandbox.dataDir, { recursive: true, force: true });
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the ops port of a running sandbox', () => {
@@ -175,7 +143,7 @@ describe.skipIf(PROMETHEUS === undefined)('a real Prometheus that scrapes it', (
       for (const panel of panels) {
         for (const { expr } of panel.targets) {
           const asked = expr.replaceAll('$mode', 'test').replaceAll('$__rate_interval', '5m');
-          const values = await query(asked);
+          const values = await prometheus!.query(asked);
           if (!values.some((value) => Number.isFinite(value))) empty.push(`${panel.title}: ${asked}`);
         }
       }
@@ -184,10 +152,7 @@ describe.skipIf(PROMETHEUS === undefined)('a real Prometheus that scrapes it', (
   }
 
   it('accepts the alert rules and finds nothing wrong', async () => {
-    const answer = (await (await fetch(`${prometheusUrl}/api/v1/rules?type=alert`)).json()) as {
-      data: { groups: { rules: { name: string; health: string; state: string }[] }[] };
-    };
-    const rules = answer.data.groups.flatMap(({ rules: group }) => group);
+    const rules = await prometheus!.rules();
     expect(rules.length).toBeGreaterThan(30);
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
     expect(rules.filter(({ state }) => state === 'firing').map(({ name }) => name)).toEqual([]);
