@@ -2,10 +2,10 @@ import type { Language } from './languages.ts';
 import { html, type Html } from './html.ts';
 import type { TextKey } from './texts/en.ts';
 
-/** A run of text; `strong` stands out, `time` is a moment (Unix seconds) that the script shows in the reader's time zone. */
+/** A run of text; `value` is filled in, `strong` stands out as well, `time` is a moment (Unix seconds) that the script shows in the reader's time zone. */
 export interface Piece {
   readonly text: string;
-  readonly kind?: 'strong' | 'time';
+  readonly kind?: 'value' | 'strong' | 'time';
   readonly atSec?: number;
 }
 
@@ -35,7 +35,7 @@ export class Speech {
       .map((part, index): Piece => {
         if (index % 2 === 0) return { text: part };
         const value = values[part] ?? '';
-        return typeof value === 'string' ? { text: value } : value;
+        return typeof value === 'string' ? { text: value, kind: 'value' } : value;
       })
       .filter(({ text }) => text !== '');
   }
@@ -69,6 +69,7 @@ export class Speech {
 export function sentenceHtml(sentence: Sentence): Html {
   return html`${sentence.map((piece) => {
     if (piece.kind === 'strong') return html`<strong><bdi>${piece.text}</bdi></strong>`;
+    if (piece.kind === 'value') return html`<bdi>${piece.text}</bdi>`;
     if (piece.kind === 'time') return html`<time datetime="${isoTime(piece.atSec ?? 0)}">${piece.text}</time>`;
     return html`${piece.text}`;
   })}`;

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import jsQR from 'jsqr';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
-import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const run = promisify(execFile);
 const repository = resolve(import.meta.dirname, '../..');
@@ -92,19 +92,25 @@ export class CheckoutWorld {
     return keys;
   }
 
+  /** A call of the merchant; once more when a connection that lay idle was closed before the request reached the service. */
+  async call(keys: Keys, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    const call = (): Promise<ApiAnswer> => signedCall(this.sandbox.facts.base_url, keys, method, path, body);
+    return call().catch(call);
+  }
+
   async create(keys: Keys, body: object = {}): Promise<Session> {
     const order = { amount: '12.50', currency: 'EUR', order_id: `order-${crypto.randomUUID()}`, ...body };
-    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', '/api/v1/checkout/sessions/create', order);
+    const { status, json } = await this.call(keys, 'POST', '/api/v1/checkout/sessions/create', order);
     if (status !== 200) throw new Error(JSON.stringify(json));
     return json as unknown as Session;
   }
 
   async get(keys: Keys, id: string): Promise<Session> {
-    return (await signedCall(this.sandbox.facts.base_url, keys, 'GET', `/api/v1/checkout/sessions/${id}`)).json as unknown as Session;
+    return (await this.call(keys, 'GET', `/api/v1/checkout/sessions/${id}`)).json as unknown as Session;
   }
 
   async cancel(keys: Keys, id: string): Promise<void> {
-    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
+    const { status, json } = await this.call(keys, 'POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
     if (status !== 200) throw new Error(JSON.stringify(json));
   }
 
@@ -113,7 +119,7 @@ export class CheckoutWorld {
     id: string,
     body: { readonly case?: string; readonly network?: string; readonly amount?: string },
   ): Promise<{ readonly transfers: readonly { readonly from_address: string }[] }> {
-    const { status, json } = await signedCall(this.sandbox.facts.base_url, keys, 'POST', `/v1/sandbox/sessions/${id}/pay`, {
+    const { status, json } = await this.call(keys, 'POST', `/v1/sandbox/sessions/${id}/pay`, {
       network: 'ethereum',
       ...body,
     });

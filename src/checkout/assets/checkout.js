@@ -44,7 +44,8 @@
         const strong = element('strong');
         strong.append(element('bdi', text));
         parent.append(strong);
-      } else if (kind === 'time') parent.append(element('time', text, { dateTime: new Date(atSec * 1000).toISOString() }));
+      } else if (kind === 'value') parent.append(element('bdi', text));
+      else if (kind === 'time') parent.append(element('time', text, { dateTime: new Date(atSec * 1000).toISOString() }));
       else parent.append(text);
     }
     return parent;
