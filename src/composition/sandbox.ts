@@ -69,7 +69,11 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const chains = await startSandboxChains({
     dataDir,
     log,
-    starters: { ...EVM_STARTERS, tron: ({ directory }) => startTronFacade({ directory }), solana: ({ directory }) => startSurfpool({ directory }) },
+    starters: {
+      ...EVM_STARTERS,
+      tron: ({ directory }) => startTronFacade({ directory }),
+      solana: ({ directory }) => startSurfpool({ directory, ...attached(process.env['SANDBOX_SOLANA_URL']) }),
+    },
   });
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSignerProcess({
@@ -123,6 +127,10 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     },
   };
 }
+
+/** A Solana chain that outlives this process, for tests that kill it. */
+const attached = (url: string | undefined): { attachTo?: string } =>
+  url === undefined || !url.startsWith('http://127.0.0.1:') ? {} : { attachTo: url };
 
 function solanaOf(sandbox: SolanaSandbox, metrics: Metrics) {
   const { settings, rpcUrl, previousGenesis } = sandbox;

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { transfersSeen } from './chain-witness.ts';
 import { RunningService, until } from './running-service.ts';
 
@@ -43,7 +45,8 @@ export class CrashWorld {
   readonly #directory: string;
   readonly #dataDir: string;
   readonly #network: PaidNetwork;
-  readonly #env: Readonly<Record<string, string>>;
+  #env: Readonly<Record<string, string>>;
+  #solana: SandboxChain | null = null;
   #sessionId = '';
   #payer = '';
   #pieces = 0;
@@ -58,15 +61,18 @@ export class CrashWorld {
   static async create(network: PaidNetwork, env: Readonly<Record<string, string>> = {}): Promise<CrashWorld> {
     const world = new CrashWorld(network, env);
     try {
+      // The other chains keep their state over a kill; Solana's must run outside of what is killed.
+      if (network === 'solana') await world.#runSolana();
       await world.#prepare();
       return world;
     } catch (error) {
-      world.remove();
+      await world.remove();
       throw error;
     }
   }
 
-  remove(): void {
+  async remove(): Promise<void> {
+    await this.#solana?.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
@@ -89,6 +95,13 @@ export class CrashWorld {
     } finally {
       await service.kill();
     }
+  }
+
+  async #runSolana(): Promise<void> {
+    const solana = await startSurfpool({ directory: join(this.#dataDir, 'chains', 'solana') });
+    if ('reason' in solana) throw new Error(solana.reason);
+    this.#solana = solana;
+    this.#env = { ...this.#env, SANDBOX_SOLANA_URL: solana.rpcUrl };
   }
 
   async #prepare(): Promise<void> {

@@ -10,7 +10,7 @@ import { CRASH_POINTS, CrashWorld, type Outcome, type PaidNetwork } from './cras
 /** The second kill comes while the service recovers from the first one. */
 const SECOND = ['after-reserve', 'after-sign', 'before-broadcast', 'after-broadcast', 'before-landed-event'] as const;
 
-const networks = (process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ethereum', 'bsc', 'tron']) as PaidNetwork[];
+const networks = (process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ethereum', 'bsc', 'tron', 'solana']) as PaidNetwork[];
 const rows: string[] = [];
 let violations = 0;
 
@@ -20,7 +20,7 @@ for (const network of networks) {
     for (const first of CRASH_POINTS)
       for (const points of [[first], ...SECOND.map((second) => [first, second])]) report(await attempt(world, network, points));
   } finally {
-    world.remove();
+    await world.remove();
   }
 }
 if (process.env['CRASH_REPORT']) writeFileSync(process.env['CRASH_REPORT'], `${rows.join('\n')}\n`);

@@ -21,7 +21,7 @@ describe('a refund whose process is killed', () => {
         expect(await world.refundThrough(points)).toEqual({ network: 'ethereum', points, reached: points, transfers: 1, violation: null });
       }
     } finally {
-      world.remove();
+      await world.remove();
     }
   });
 });
@@ -37,7 +37,7 @@ describe('the crash tests', () => {
       expect(outcome.transfers).toBe(2);
       expect(outcome.violation).toBe('2 transfers');
     } finally {
-      world.remove();
+      await world.remove();
     }
   });
 
@@ -46,7 +46,7 @@ describe('the crash tests', () => {
     try {
       expect(await world.refundThrough(['before-broadcast'])).toMatchObject({ transfers: 1, violation: null });
     } finally {
-      world.remove();
+      await world.remove();
     }
   });
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
-import { createRpc } from '../json-rpc.ts';
+import { createRpc, type Rpc } from '../json-rpc.ts';
 import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
 import { SolanaTestWallet } from './solana-test-wallet.ts';
 import type { SolanaTransfer } from './solana-test-wallet.ts';
@@ -22,6 +22,8 @@ export interface SurfpoolOptions {
   readonly slotTimeMs?: number;
   /** Default: the addon for this platform. */
   readonly addonPath?: string | null;
+  /** A chain that already runs elsewhere with this directory's keys; it goes on when this process ends. For tests that kill the process. */
+  readonly attachTo?: string;
 }
 
 /** The Solana chain of the sandbox, with what only tests ask of it. */
@@ -50,6 +52,7 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
   if (addonPath === null) return unavailable(`there is no Surfpool for ${process.platform} ${process.arch} here`);
   mkdirSync(options.directory, { recursive: true });
   const genesis = loadSolanaGenesis(options.directory);
+  if (options.attachTo !== undefined) return sandboxOf(FOREIGN_PROCESS, options.attachTo, genesis, options.directory);
   const config: SurfpoolChildConfig = {
     addonPath,
     directory: options.directory,
@@ -72,9 +75,16 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
   }
 }
 
+const FOREIGN_PROCESS: Pick<GuardedProcess, 'ended' | 'end'> = { ended: new Promise(() => {}), end: () => Promise.resolve() };
+
 const unavailable = (reason: string): SandboxChainUnavailable => ({ network: 'solana', reason });
 
-async function sandboxOf(child: GuardedProcess, url: string, genesis: SolanaGenesis, directory: string): Promise<SolanaSandbox> {
+async function sandboxOf(
+  child: Pick<GuardedProcess, 'ended' | 'end'>,
+  url: string,
+  genesis: SolanaGenesis,
+  directory: string,
+): Promise<SolanaSandbox> {
   const rpc = createRpc(url);
   const genesisHash = await rpc<string>('getGenesisHash');
   const settings: NetworkSettings = {
@@ -102,7 +112,7 @@ async function sandboxOf(child: GuardedProcess, url: string, genesis: SolanaGene
     transfer: (payer, transfers) => wallet.transfer(payer, transfers),
     payAndFail: (payment) => wallet.payAndFail(payment),
     sendNative: (to, lamports) => wallet.sendNative(to, lamports),
-    fundTreasury: (address) => fundTreasury(address, wallet),
+    fundTreasury: (address) => fundTreasury(address, wallet, rpc),
     ended: child.ended,
     close: () => child.end(),
   };
@@ -112,13 +122,14 @@ const TREASURY_LAMPORTS = 100_000_000_000;
 /** Base units of each coin. */
 const TREASURY_UNITS = 1_000_000n * 10n ** BigInt(TOKEN_DECIMALS);
 
-/** The chain is new after each start, so the treasury always lacks everything. */
-async function fundTreasury(address: string, wallet: SolanaTestWallet): Promise<void> {
-  await wallet.sendNative(address, TREASURY_LAMPORTS);
+async function fundTreasury(address: string, wallet: SolanaTestWallet, rpc: Rpc): Promise<void> {
+  // Gas money and tokens come together, so the one tells of the other.
+  if ((await rpc<{ value: number }>('getBalance', [address])).value > TREASURY_LAMPORTS / 2) return;
   await wallet.transfer('second', [
     { to: address, coin: 'USDT', units: TREASURY_UNITS },
     { to: address, coin: 'USDC', units: TREASURY_UNITS },
   ]);
+  await wallet.sendNative(address, TREASURY_LAMPORTS);
 }
 
 /** Remembers the chain that runs now and answers the one before. */
