@@ -8,9 +8,11 @@ import { sessionOfStream } from '../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
+import { projectionId } from '../runtime/projection-batch.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
 import { deliveryList, DELIVERIES_TABLE, type DeliveryRow } from '../../projections/webhook-deliveries.projection.ts';
 import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
 import type { WebhookMetrics } from './metrics-webhooks.ts';
@@ -73,7 +75,7 @@ export class MoneyFollower implements MoneyUnderWay {
   async start(): Promise<void> {
     const { store, readModel } = this.#deps;
     // Checkpoint first: rows that are newer than it are met again as events, which is harmless.
-    const after = await readModel.checkpoint('session-view@1');
+    const after = await readModel.checkpoint(projectionId(sessionView));
     await this.#restoreSessions();
     await this.#restoreRefunds();
     for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
