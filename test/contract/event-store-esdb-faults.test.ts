@@ -237,6 +237,31 @@ describe('a subscription to EventStoreDB (double)', () => {
   });
 });
 
+test('a subscription to EventStoreDB (double) that was full when a damaged event came takes nothing that came behind it', async () => {
+  const errors: string[] = [];
+  const store = await open({ onSubscriptionError: (_, error) => errors.push(String(error)), attemptMs: 5_000 });
+  await store.append(appendOf('s-1', FIRST, 2_600));
+  // The handler holds 500, 2,000 wait, and the next few are in the stream's own buffer, which empties at one go.
+  double.log.events[2_505]!.data[20]! ^= 1;
+  let release: () => void = () => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const seen: number[] = [];
+  store.subscribe({
+    name: 'full',
+    after: null,
+    maxBatch: 500,
+    onEvents: async (events) => {
+      await gate;
+      seen.push(...events.map(({ revision }) => revision));
+    },
+  });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  release();
+  await until('it was reported twice', () => errors.length > 1);
+  expect(seen).toEqual(Array.from({ length: 2_505 }, (_, index) => index).slice(0, seen.length));
+  expect(errors[0]).toMatch(/event 2505 of stream s-1 does not have the hash/);
+});
+
 describe('an append that is a mistake of its caller (double)', () => {
   test.each([
     ['no events', { events: [] }],

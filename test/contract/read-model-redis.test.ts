@@ -92,8 +92,9 @@ describe('the read model in Redis', () => {
     await control.config('SET', 'maxmemory', '1');
     await expect(model.apply('records', [put(2)], '2')).rejects.toThrow(StoreUnavailable);
     await control.config('SET', 'maxmemory', '0');
-    expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['1', { n: 1 }]);
+    expect(await model.get('rows@1', 'a')).toEqual({ n: 1 });
     await model.apply('records', [put(2)], '2');
+    expect(await model.checkpoint('records')).toBe('2');
     expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });
   });
 
