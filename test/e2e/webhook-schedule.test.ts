@@ -78,6 +78,7 @@ describe('the quick retries', () => {
     await pass(HOUR);
     const gaps = gapsSec(sender.sent.map((sent) => sent.atMs));
     const expected = [5, 2, 4, 60, 16];
+    expect(gaps).toHaveLength(expected.length);
     gaps.forEach((gap, index) => {
       expect(gap).toBeGreaterThanOrEqual(expected[index]!);
       expect(gap).toBeLessThanOrEqual(expected[index]! * 1.1 + 0.001);
@@ -262,9 +263,9 @@ describe('an endpoint', () => {
     const { world, sender, pass } = await setting();
     sender.answer = (_, count) => ({ status: count % 2 === 1 ? 500 : 200 });
     const ids: NotificationId[] = [];
-    for (let day = 0; day < 8; day++) {
-      ids.push(await world.cancelled(day));
-      await pass(DAY);
+    for (let session = 0; session < 24; session++) {
+      ids.push(await world.cancelled(session));
+      await pass(DAY / 3);
     }
     for (const id of ids) expect((await world.history(id)).at(-1)?.type).toBe('DeliverySucceeded');
     expect(world.directory.endpointOf(merchantId(1))?.suspended).toBe(false);
