@@ -5,6 +5,7 @@ import type { EncodedEvent, Rider } from '../../ports/event-store.ts';
 import { openEventsDatabase } from './event-schema.ts';
 import { NONCE_LIFETIME_SEC } from './nonce-memory.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
+import { faultOf } from './sqlite-fault.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 
 /** Where the log ends: what the holder of the pen needs to go on writing. */
@@ -46,6 +47,10 @@ export interface Commit {
   readonly tail: Tail;
 }
 
+const LONGEST_LOCK_WAIT_MS = 5_000;
+const LOCK_POLL_MS = 0.2;
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
+
 /** Nonces between two removals of expired ones; each removal takes at most twice as many. */
 const NONCE_SWEEP_INTERVAL = 512;
 
@@ -70,6 +75,7 @@ export class Committer {
     this.database = openEventsDatabase(dataDir);
     this.#names = new StreamNamesFile(dataDir);
     this.#statements = prepareStatements(this.database);
+    this.database.exec('PRAGMA busy_timeout = 0');
   }
 
   /**
@@ -84,7 +90,7 @@ export class Committer {
     this.#saltsOfBatch = [];
     const statements = this.#statements;
     try {
-      statements.begin.run();
+      this.#begin();
       const outcomes = this.#names.together(() => jobs.map((job) => this.#apply(job)));
       if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
       statements.commit.run();
@@ -101,6 +107,20 @@ export class Committer {
     this.#personalKeys?.close();
     this.#names.close();
     this.database.close();
+  }
+
+  /** SQLite's own waiting sleeps for milliseconds; a checkpoint that restarts the WAL is over sooner. */
+  #begin(): void {
+    const deadlineMs = performance.now() + LONGEST_LOCK_WAIT_MS;
+    for (;;) {
+      try {
+        this.#statements.begin.run();
+        return;
+      } catch (error) {
+        if (faultOf(error).kind !== 'busy' || performance.now() > deadlineMs) throw error;
+        Atomics.wait(NEVER_WOKEN, 0, 0, LOCK_POLL_MS);
+      }
+    }
   }
 
   #apply(job: AppendJob): JobOutcome {

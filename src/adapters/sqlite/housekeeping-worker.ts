@@ -20,7 +20,7 @@ export interface HousekeepingReply {
  * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet times.
  * A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
  */
-const RESTART_FROM_PAGES = 2_048;
+const RESTART_FROM_PAGES = 4_096;
 /** How long the restart may wait for a writer to pause; it is tried again next time. */
 const RESTART_TIMEOUT_MS = 100;
 
