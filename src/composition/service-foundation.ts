@@ -1,0 +1,105 @@
+import { createRates } from '../adapters/rates/create-rates.ts';
+import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
+import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { AddressPool } from '../ports/addresses.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Rates } from '../ports/rates.ts';
+import { startAddressPool, type RunningAddressPool } from '../runtime/address-pool.ts';
+import { createPersonalSealer, createSealer } from '../runtime/sealing.ts';
+import { startCore, type Core, type CorePorts } from './core.ts';
+import { createMetrics, createTracing } from './observability.ts';
+import type { ProjectionThread } from './projection-thread.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+/** What everything else stands on: the observed store, rates, addresses, projections and the core. */
+export interface Foundation {
+  readonly startedAtMs: number;
+  readonly metrics: Metrics;
+  readonly tracing: Awaited<ReturnType<typeof createTracing>>;
+  readonly store: EventStore;
+  readonly rates: ReturnType<typeof createRates>;
+  readonly addresses: RunningAddressPool;
+  readonly projections: ProjectionThread;
+  readonly core: Core;
+  /** Resolves once everything written so far is listed, or after a bounded wait. */
+  readonly caughtUp: () => Promise<void>;
+  /** Everything but the storage. */
+  close(): Promise<void>;
+}
+
+export async function startFoundation(parts: ServiceParts): Promise<Foundation> {
+  const { config, storage, clock, random, log } = parts;
+  const metrics = parts.metrics ?? createMetrics(config, clock, log);
+  const startedAtMs = clock.nowMs();
+  const tracing = await createTracing(config, storage.store, log);
+  const store = metrics.store.observe(tracing?.store() ?? storage.store);
+  const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
+  const addresses = startAddressPool({ store, derivers: parts.derivers, node: String(config.NODE_NUMBER), clock, random, log });
+  const { projections } = storage;
+  await projections.start(storage.store, {
+    ...metrics.projections.hooks,
+    onParked: (event) => {
+      metrics.projections.hooks.onParked?.(event);
+      log.error({ ...event }, 'a projection parked an event');
+    },
+    onError: (error) => log.error({ err: error }, 'a projection failed'),
+  });
+  await addresses.ready();
+  const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
+  tracing?.commands(core.sessionHandler);
+  tracing?.deposits(core.deposits);
+  const traced = await tracing?.projections((position) => projections.caughtUpTo(position));
+  return {
+    startedAtMs,
+    metrics,
+    tracing,
+    store,
+    rates,
+    addresses,
+    projections,
+    core,
+    caughtUp: async () => {
+      const head = await store.head();
+      if (head !== null) await projections.caughtUpTo(head);
+    },
+    close: async () => {
+      await traced?.close();
+      await core.close();
+      await projections.stop();
+      await addresses.close();
+      await rates.close();
+    },
+  };
+}
+
+function corePorts(
+  { storage, clock, random, masterKeys, webhookRules, networks }: ServiceParts,
+  store: EventStore,
+  rates: Rates,
+  addresses: AddressPool,
+): CorePorts {
+  return {
+    store,
+    readModel: storage.readModel,
+    personalKeys: storage.personalKeys,
+    rates,
+    addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
+    clock,
+    random,
+    sealer: createSealer(masterKeys),
+    personalSealer: createPersonalSealer(masterKeys),
+    vetWebhookUrl: (url) => vetWebhookUrl(url, webhookRules),
+    networks,
+    soleWriter: true,
+  };
+}
+
+function rateSettings({ config, rateProviders }: ServiceParts) {
+  return {
+    providers: rateProviders,
+    staticText: config.RATE_STATIC,
+    urls: { coinbase: config.RATE_COINBASE_URL, kraken: config.RATE_KRAKEN_URL, coingecko: config.RATE_COINGECKO_URL },
+    maxAgeSec: config.RATE_MAX_AGE_SECONDS,
+  };
+}

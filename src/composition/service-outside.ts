@@ -1,0 +1,137 @@
+import type { Express } from 'express';
+import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
+import { serveAdmin } from '../cli/admin-server.ts';
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import { HealthChecks } from '../ops/health.ts';
+import { reportPayouts } from '../ops/metrics-parts.ts';
+import { startOpsServer } from '../ops/ops-server.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import { addressCommands } from './address-commands.ts';
+import { adminCommands } from './admin.ts';
+import { chainCommands } from './chain-commands.ts';
+import type { WatchedNetwork } from './chains.ts';
+import { closeServer, listen, urlOf } from './listening.ts';
+import { startObservability } from './observability.ts';
+import { payoutCommands, payoutHealth } from './payout-commands.ts';
+import type { Foundation } from './service-foundation.ts';
+import type { MovingMoney } from './service-money.ts';
+import type { ServiceParts } from './service-parts.ts';
+import { createWebApp } from './web.ts';
+import { webhookCommands } from './webhooks.ts';
+
+/** Where others reach the service. */
+export interface Outside {
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+  /** Takes nothing new and gives what is under way a moment to finish. */
+  stopTaking(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const BURST_SECONDS = 5;
+const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
+
+/** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
+export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney): Promise<Outside> {
+  const { config, storage, clock, log } = parts;
+  const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
+  const { watched, payouts, webhooks } = money;
+  const health = new HealthChecks();
+  const web = await listen(config, (publicUrl) => webApp(parts, foundation, money, publicUrl));
+  const observability = startObservability({
+    config,
+    metrics,
+    health,
+    clock,
+    log,
+    store,
+    readModel: storage.readModel,
+    core,
+    watched,
+    projections,
+    rates,
+    addresses,
+    webhooks: () => webhooks.process.stats,
+    startedAtMs,
+  });
+  const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
+  const admin = await serveAdmin(config.DATA_DIR, operatorCommands(parts, foundation, money));
+  if (payouts) {
+    health.add(() => payoutHealth(payouts));
+    reportPayouts(metrics.registry, () => payouts.status());
+  }
+  health.started();
+  return {
+    baseUrl: web.publicUrl,
+    opsUrl: urlOf(config.HOST, ops),
+    stopTaking: async () => {
+      health.stopping();
+      await Promise.all([closeServer(web.server), closeServer(admin)]);
+    },
+    close: async () => {
+      await observability.close();
+      await closeServer(ops);
+    },
+  };
+}
+
+function webApp(
+  parts: ServiceParts,
+  { metrics, tracing, core, caughtUp }: Foundation,
+  { watched, payouts, webhooks, testWallet }: MovingMoney,
+  publicUrl: string,
+): Express {
+  const { config, storage, clock, log, networks } = parts;
+  const app = createWebApp({
+    observer: tracing?.observer(metrics.http) ?? metrics.http,
+    metrics,
+    config,
+    publicUrl,
+    core,
+    storage,
+    caughtUp,
+    webhooks: webhooks.desk,
+    rateLimiter: rateLimiterOf(config),
+    clock,
+    log,
+    networks,
+    confirmationsOf: confirmationCounter(watched),
+    waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
+    testWallet,
+  });
+  return tracing ? (tracing.requests(app) as Express) : app;
+}
+
+function operatorCommands(
+  parts: ServiceParts,
+  { core, store, projections, addresses }: Foundation,
+  { testWallet, watched, payouts, webhooks }: MovingMoney,
+) {
+  return adminCommands({
+    core,
+    store,
+    testWallet,
+    projections,
+    more: {
+      ...webhookCommands(core, webhooks.desk, parts.random),
+      ...addressCommands(addresses),
+      ...chainCommands(watched),
+      ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
+      ...parts.moreAdmin?.(core),
+    },
+  });
+}
+
+function rateLimiterOf({ RATE_LIMIT_PER_KEY: ratePerSec }: Config): RateLimiter {
+  return ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
+}
+
+/** Blocks from a transfer's block to the head, both included; 0 while the head is unknown. */
+function confirmationCounter(watched: readonly WatchedNetwork[]) {
+  return (mode: Mode, network: Network, block: number): number => {
+    const head = watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status().headBlock;
+    return head === null || head === undefined ? 0 : Math.max(0, head - block + 1);
+  };
+}

@@ -1,0 +1,41 @@
+import type { UrlRules } from '../adapters/webhook-http/webhook-url.ts';
+import type { AdminCommands } from '../cli/admin-commands.ts';
+import type { Config, RateProviderName } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { AccountChain } from '../ports/account-chain.ts';
+import type { AddressDeriver } from '../ports/addresses.ts';
+import type { Chain } from '../ports/chain.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { MasterKeys } from '../runtime/sealing.ts';
+import type { Core } from './core.ts';
+import type { EmbeddedStorage } from './embedded.ts';
+import type { PayoutParts } from './payouts.ts';
+import type { TestWallet } from './sandbox-desk.ts';
+import type { ReplacedChain } from './solana.ts';
+
+/** What a profile hands to the service: its adapters, opened, and its rules. */
+export interface ServiceParts {
+  readonly config: Config;
+  readonly storage: EmbeddedStorage;
+  readonly masterKeys: MasterKeys;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Made before the parts that report to it; absent: made at the start. */
+  readonly metrics?: Metrics;
+  readonly derivers: readonly AddressDeriver[];
+  readonly chains: readonly Chain[];
+  readonly solana?: readonly { readonly chain: AccountChain; readonly replaced: ReplacedChain | null }[];
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly rateProviders: readonly RateProviderName[];
+  readonly webhookRules: UrlRules;
+  /** Absent: refunds are accepted and stay pending. */
+  readonly payouts?: PayoutParts | null;
+  /** Null outside the sandbox. */
+  readonly testWallet: ((core: Core) => TestWallet) | null;
+  readonly moreAdmin?: (core: Core) => AdminCommands;
+}
