@@ -14,6 +14,8 @@ const MAX_IN_FLIGHT = 2;
 const MAX_QUEUED_APPENDS = 16_384;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 const MAX_BATCH_APPENDS = 512;
+/** Smaller crowds are not divided. */
+const SMALLEST_HALF = 16;
 const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
 const REMEMBERED_STREAMS = 4_096;
 /** So many batches of one append in a row, and there is only one caller. */
@@ -160,11 +162,19 @@ export class GroupWriter {
     }
   }
 
+  /** Two halves of a crowd that take turns must stay halves, or one thread waits for the other again. */
+  #fairShare(): number {
+    const underWay = this.#inFlight[0]?.waiting.length ?? 0;
+    const half = Math.ceil((this.#queue.length + underWay) / 2);
+    return underWay === 0 || half < SMALLEST_HALF ? MAX_BATCH_APPENDS : Math.min(half, MAX_BATCH_APPENDS);
+  }
+
   #takeBatch(): Batch {
+    const most = this.#fairShare();
     let length = 0;
     let characters = 0;
     for (const { characters: more } of this.#queue) {
-      if (length === MAX_BATCH_APPENDS || (length > 0 && characters + more > MAX_BATCH_CHARACTERS)) break;
+      if (length === most || (length > 0 && characters + more > MAX_BATCH_CHARACTERS)) break;
       length += 1;
       characters += more;
     }
