@@ -2,11 +2,15 @@
 // Node runs the TypeScript sources itself (type stripping), which needs Node 24; `npm ci` brings it.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
-  process.stderr.write(`quittance needs Node 24 or later, this is ${process.versions.node}. Inside the project "npx quittance" and "npm start" use the Node that "npm ci" installed.\n`);
+  process.stderr.write(
+    `quittance needs Node 24 or later, this is ${process.versions.node}. Inside the project "npx quittance" and "npm start" use the Node that "npm ci" installed.\n`,
+  );
   process.exit(1);
 }
 if (import.meta.url.includes('/node_modules/')) {
-  process.stderr.write('The package holds the client only (quittance/client, quittance/webhooks). Run the service from a checkout of the repository.\n');
+  process.stderr.write(
+    'The package holds the client only (quittance/client, quittance/webhooks). Run the service from a checkout of the repository.\n',
+  );
   process.exit(1);
 }
 const { main } = await import('../src/main.ts');

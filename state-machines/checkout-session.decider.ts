@@ -1,11 +1,29 @@
-import type { DepositFacts, DepositConfirmed, DepositReverted, SessionCreated, SessionEvent, SessionExpired, Valuation } from '../src/domain/events/session-events.ts';
+import type {
+  DepositFacts,
+  DepositConfirmed,
+  DepositReverted,
+  SessionCreated,
+  SessionEvent,
+  SessionExpired,
+  Valuation,
+} from '../src/domain/events/session-events.ts';
 import type { RefundId } from '../src/domain/ids.ts';
 import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import { decidePayout, type PayoutCommand } from './checkout-session-payouts.decider.ts';
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
-import { finalOf, foldConfirmed, hasPending, isSufficient, kindOf, received, refundable, refundedOrReserved, type SessionContext } from './checkout-session.state.ts';
+import {
+  finalOf,
+  foldConfirmed,
+  hasPending,
+  isSufficient,
+  kindOf,
+  received,
+  refundable,
+  refundedOrReserved,
+  type SessionContext,
+} from './checkout-session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -57,7 +75,8 @@ export interface RequestRefund {
   readonly nowSec: number;
 }
 
-export type SessionCommand = CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund | PayoutCommand;
+export type SessionCommand =
+  CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund | PayoutCommand;
 
 /** What may happen to a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
@@ -92,7 +111,8 @@ function create({ data }: CreateSession, state: SessionState): Decision<SessionE
 
 function cancel({ nowSec }: CancelSession, { value, context }: SessionState): Decision<SessionEvent> {
   if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
-  if ((value !== 'open' && value !== 'processing') || nowSec >= context.expiresAtSec) return refuse('session_expired', 'the session is already expired');
+  if ((value !== 'open' && value !== 'processing') || nowSec >= context.expiresAtSec)
+    return refuse('session_expired', 'the session is already expired');
   return accept({ type: 'SessionCancelled', data: { cancelledAtSec: nowSec, inFlight: value === 'processing' } });
 }
 

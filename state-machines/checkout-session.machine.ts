@@ -49,7 +49,15 @@ function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'
       { leg, units: amountOf(leg.amount), status: 'PENDING', txHashes: [], payouts: [], landedTxHash: null, networkFee: null, failureReason: null },
     ]),
   );
-  const refund: RefundState = { requested: data, units: amountOf(data.amount), status: 'PENDING', legs, updatedAtSec: data.requestedAtSec, failureReason: null, returned: 0n };
+  const refund: RefundState = {
+    requested: data,
+    units: amountOf(data.amount),
+    status: 'PENDING',
+    legs,
+    updatedAtSec: data.requestedAtSec,
+    failureReason: null,
+    returned: 0n,
+  };
   return { refunds: { ...context.refunds, [data.refundId]: refund } };
 }
 
@@ -78,13 +86,17 @@ function foldSigned(context: SessionContext, data: RefundPayoutSigned['data']): 
 }
 
 const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded'>['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'COMPLETED', landedTxHash: data.txHash, networkFee: data.networkFee }), { updatedAtSec: data.landedAtSec });
+  withLeg(context, data, (leg) => ({ ...leg, status: 'COMPLETED', landedTxHash: data.txHash, networkFee: data.networkFee }), {
+    updatedAtSec: data.landedAtSec,
+  });
 
 const foldPayoutReverted = (context: SessionContext, data: Of<'RefundPayoutReverted'>['data']): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null }));
 
 const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), { updatedAtSec: data.failedAtSec });
+  withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), {
+    updatedAtSec: data.failedAtSec,
+  });
 
 function foldRefundEnd(context: SessionContext, refundId: string, change: Partial<RefundState>): Partial<SessionContext> {
   const refund = context.refunds[refundId];
@@ -115,14 +127,21 @@ const isSigned = (context: SessionContext, data: { refundId: string; legId: stri
 function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
   const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
   if (!last || last.txHash !== data.replaces || last.validity.kind !== data.validity.kind) return false;
-  if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce') return data.why === 'fee_bump' && last.validity.nonce === data.validity.nonce;
+  if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce')
+    return data.why === 'fee_bump' && last.validity.nonce === data.validity.nonce;
   return data.why === 'can_never_land';
 }
 
 function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
   const units = amountOf(data.amount);
   const legs = data.legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
-  return units > 0n && units === legs && context.refunds[data.refundId] === undefined && units <= refundable(context, data.coin) && data.legs.every((leg) => leg.coin === data.coin);
+  return (
+    units > 0n &&
+    units === legs &&
+    context.refunds[data.refundId] === undefined &&
+    units <= refundable(context, data.coin) &&
+    data.legs.every((leg) => leg.coin === data.coin)
+  );
 }
 
 const allLegs = (context: SessionContext, refundId: string, test: (leg: LegState) => boolean): boolean => {
@@ -140,19 +159,25 @@ type Seen = { context: SessionContext; event: SessionEvent };
 export const checkoutSessionMachine = setup({
   types: { context: {} as SessionContext, events: {} as SessionEvent },
   guards: {
-    isOnTimeAndNew: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) && as<'DepositDetected'>(event).kind === 'on_time',
+    isOnTimeAndNew: ({ context, event }: Seen) =>
+      isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) && as<'DepositDetected'>(event).kind === 'on_time',
     isNewDeposit: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey),
     leavesPending: ({ context, event }: Seen) =>
-      depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected') && hasPending({ ...context, ...foldConfirmed(context, as<'DepositConfirmed'>(event)) }),
+      depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected') &&
+      hasPending({ ...context, ...foldConfirmed(context, as<'DepositConfirmed'>(event)) }),
     isDetected: ({ context, event }: Seen) => depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected'),
     revertLeavesPending: ({ context, event }: Seen) =>
-      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') && hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
+      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') &&
+      hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
     isRevertible: ({ context, event }: Seen) => depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
-    isSufficient: ({ context, event }: Seen) => isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
+    isSufficient: ({ context, event }: Seen) =>
+      isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
-    isReplacement: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') && isReplacement(context, as<'RefundPayoutReplaced'>(event)),
-    isInFlightPayout: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') && isSigned(context, as<'RefundPayoutLanded'>(event)),
+    isReplacement: ({ context, event }: Seen) =>
+      legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') && isReplacement(context, as<'RefundPayoutReplaced'>(event)),
+    isInFlightPayout: ({ context, event }: Seen) =>
+      legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') && isSigned(context, as<'RefundPayoutLanded'>(event)),
     isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
     isUnfinishedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
     isAllLanded: ({ context, event }: Seen) => allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
@@ -168,7 +193,9 @@ export const checkoutSessionMachine = setup({
     foldPaid: assign(foldOf<'SessionPaid'>((_, paid) => ({ paid }))),
     foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
     foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
-    foldCancelled: assign(foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) }))),
+    foldCancelled: assign(
+      foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) })),
+    ),
     foldRefundRequested: assign(foldOf<'RefundRequested'>(foldRefundRequested)),
     foldSigned: assign(foldOf<'RefundPayoutSigned'>(foldSigned)),
     foldReplaced: assign(foldOf<'RefundPayoutReplaced'>(foldSigned)),
@@ -176,11 +203,18 @@ export const checkoutSessionMachine = setup({
     foldPayoutReverted: assign(foldOf<'RefundPayoutReverted'>(foldPayoutReverted)),
     foldPayoutFailed: assign(foldOf<'RefundPayoutFailed'>(foldPayoutFailed)),
     foldRefundCompleted: assign(
-      foldOf<'RefundCompleted'>((context, data) => foldRefundEnd(context, data.refundId, { status: 'COMPLETED', returned: amountOf(data.amount), updatedAtSec: data.completedAtSec })),
+      foldOf<'RefundCompleted'>((context, data) =>
+        foldRefundEnd(context, data.refundId, { status: 'COMPLETED', returned: amountOf(data.amount), updatedAtSec: data.completedAtSec }),
+      ),
     ),
     foldRefundFailed: assign(
       foldOf<'RefundFailed'>((context, data) =>
-        foldRefundEnd(context, data.refundId, { status: 'FAILED', returned: amountOf(data.amountReturned), failureReason: data.reason, updatedAtSec: data.failedAtSec }),
+        foldRefundEnd(context, data.refundId, {
+          status: 'FAILED',
+          returned: amountOf(data.amountReturned),
+          failureReason: data.reason,
+          updatedAtSec: data.failedAtSec,
+        }),
       ),
     ),
   },

@@ -86,12 +86,20 @@ const depositsOf = (context: SessionContext): DepositState[] => Object.values(co
 
 /** Final on-time money of the due coin: what can make the session paid. */
 export function received(context: SessionContext): bigint {
-  return sum(depositsOf(context).filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final').map((deposit) => deposit.units));
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final')
+      .map((deposit) => deposit.units),
+  );
 }
 
 /** On-time money of the due coin that was seen but is not final. */
 export function pending(context: SessionContext): bigint {
-  return sum(depositsOf(context).filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected').map((deposit) => deposit.units));
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected')
+      .map((deposit) => deposit.units),
+  );
 }
 
 export function hasPending(context: SessionContext): boolean {
@@ -104,7 +112,11 @@ export function isSufficient(context: SessionContext, units: bigint): boolean {
 
 /** Final money of a coin, whatever its kind: all of it can go back to who paid it. */
 export function finalOf(context: SessionContext, coin: Coin): bigint {
-  return sum(depositsOf(context).filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final').map((deposit) => deposit.units));
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final')
+      .map((deposit) => deposit.units),
+  );
 }
 
 /** Money of a coin that refunds have paid out or hold reserved. A failed leg is released. */
@@ -147,7 +159,8 @@ export function kindOf(context: SessionContext, deposit: { coin: Coin; network: 
 }
 
 /** Whether on-time money, final or still on its way, would pay the session. */
-export const suffices = (context: SessionContext): boolean => isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
+export const suffices = (context: SessionContext): boolean =>
+  isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
 
 /** Changes one known deposit and remembers whether enough was ever seen. */
 export function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {

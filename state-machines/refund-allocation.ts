@@ -35,7 +35,9 @@ export function allocateRefund(context: SessionContext, refundId: string, coin: 
 
 function payersOf(context: SessionContext, coin: Coin): Payer[] {
   const payers = new Map<string, Payer>();
-  const deposits = Object.values(context.deposits).filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final' && deposit.facts.fromAddress !== null);
+  const deposits = Object.values(context.deposits).filter(
+    (deposit) => deposit.facts.coin === coin && deposit.status === 'final' && deposit.facts.fromAddress !== null,
+  );
   deposits.sort((one, other) => other.facts.blockTimeSec - one.facts.blockTimeSec || (one.facts.depositKey < other.facts.depositKey ? 1 : -1));
   for (const deposit of deposits) {
     const { network, fromAddress } = deposit.facts;
@@ -54,4 +56,5 @@ function payersOf(context: SessionContext, coin: Coin): Payer[] {
   return [...payers.values()];
 }
 
-const payerKey = (network: string, address: string): string => `${network}:${network === 'ethereum' || network === 'bsc' ? address.toLowerCase() : address}`;
+const payerKey = (network: string, address: string): string =>
+  `${network}:${network === 'ethereum' || network === 'bsc' ? address.toLowerCase() : address}`;

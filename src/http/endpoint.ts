@@ -88,9 +88,8 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
-      const status = responder.send(response, requestId, given, rate);
-      tools.logger.debug({ requestId, operation: operationId, status, merchant: key.merchantId, id: request.params.id }, 'request answered');
-      return status;
+      const about = { requestId, operation: operationId, merchant: key.merchantId, id: request.params.id };
+      return answered(tools.logger, about, responder.send(response, requestId, given, rate));
     } catch (error) {
       // Nothing is known about the command, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
@@ -126,6 +125,11 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const given = error instanceof StoreUnavailable && request.method === 'GET' ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
     return responder.send(response, requestId, given);
   }
+}
+
+function answered(logger: HttpLogger, about: object, status: number): number {
+  logger.debug({ ...about, status }, 'request answered');
+  return status;
 }
 
 const BODY_TOO_LARGE: Answer = {

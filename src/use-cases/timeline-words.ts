@@ -3,6 +3,11 @@ import type { DepositKind } from '../domain/events/session-events.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
+interface Description {
+  readonly message: string;
+  readonly facts: Facts;
+}
+
 const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
   on_time: 'it counts towards the amount due once it is final',
   late: 'it does not count: its block is later than the deadline, or the session was cancelled; it can be refunded',
@@ -12,7 +17,11 @@ const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
 };
 
 /** An event in one sentence for people, with the facts behind it. */
-export function describeEvent(event: DomainEvent): { message: string; facts: Facts } {
+export function describeEvent(event: DomainEvent): Description {
+  return describeSession(event) ?? describeRefund(event) ?? describeDelivery(event) ?? { message: event.type, facts: {} };
+}
+
+function describeSession(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'SessionCreated': {
       const { dueAmount, dueCoin, expiresAtSec, paymentOptions, rateLock } = event.data;
@@ -68,6 +77,13 @@ export function describeEvent(event: DomainEvent): { message: string; facts: Fac
         message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
         facts: { in_flight: event.data.inFlight },
       };
+    default:
+      return null;
+  }
+}
+
+function describeRefund(event: DomainEvent): Description | null {
+  switch (event.type) {
     case 'RefundRequested':
       return {
         message: `Refund of ${event.data.amount} ${event.data.coin} requested and reserved.`,
@@ -101,6 +117,13 @@ export function describeEvent(event: DomainEvent): { message: string; facts: Fac
         message: `Refund failed: ${event.data.reason}; ${event.data.amountReturned} ${event.data.coin} reached the payer.`,
         facts: { refund: event.data.refundId, reason: event.data.reason },
       };
+    default:
+      return null;
+  }
+}
+
+function describeDelivery(event: DomainEvent): Description | null {
+  switch (event.type) {
     case 'DeliveryScheduled':
       return { message: `Webhook ${event.data.eventType} scheduled.`, facts: { event: event.data.notificationId } };
     case 'DeliveryAttempted': {
@@ -117,7 +140,7 @@ export function describeEvent(event: DomainEvent): { message: string; facts: Fac
     case 'DeliveryRejected':
       return { message: `Webhook rejected by the receiver (${event.data.failure}).`, facts: { event: event.data.notificationId } };
     default:
-      return { message: event.type, facts: {} };
+      return null;
   }
 }
 

@@ -8,7 +8,10 @@ import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../support/s
 import { given } from '../support/given.ts';
 
 const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
-const detected = (facts: DepositFacts, kind: 'on_time' | 'late' | 'wrong_coin' | 'dust' = 'on_time'): SessionEvent => ({ type: 'DepositDetected', data: { ...facts, kind } });
+const detected = (facts: DepositFacts, kind: 'on_time' | 'late' | 'wrong_coin' | 'dust' = 'on_time'): SessionEvent => ({
+  type: 'DepositDetected',
+  data: { ...facts, kind },
+});
 const confirmData = (facts: DepositFacts) => ({
   depositKey: facts.depositKey,
   rule: { kind: 'finalized' as const },
@@ -18,7 +21,12 @@ const confirmData = (facts: DepositFacts) => ({
   headNumber: facts.blockNumber + 20,
 });
 const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: confirmData(facts) });
-const confirm = (facts: DepositFacts): ConfirmDeposit => ({ type: 'ConfirmDeposit', data: confirmData(facts), nowSec: EXPIRES_AT - 100, valuation: null });
+const confirm = (facts: DepositFacts): ConfirmDeposit => ({
+  type: 'ConfirmDeposit',
+  data: confirmData(facts),
+  nowSec: EXPIRES_AT - 100,
+  valuation: null,
+});
 const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
   type: 'SessionPaid',
   data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: EXPIRES_AT - 100, afterExpiry, valuation: null },
@@ -48,7 +56,9 @@ describe('creating', () => {
     given(created()).when({ type: 'CreateSession', data: createdFacts() }).then();
   });
   it('refuses another request with the same order_id', () => {
-    given(created()).when({ type: 'CreateSession', data: createdFacts({ requestHash: 'other' }) }).thenRefused('order_id_conflict');
+    given(created())
+      .when({ type: 'CreateSession', data: createdFacts({ requestHash: 'other' }) })
+      .thenRefused('order_id_conflict');
   });
   it('refuses every other command on an absent session', () => {
     given().when({ type: 'RecordDeposit', facts: full }).thenRefused('not_found');
@@ -101,8 +111,13 @@ describe('a payment', () => {
     given(created(), detected(full)).when(moved).then('DepositConfirmed');
   });
   it('that left the chain counts again when it comes back', () => {
-    const reverted: SessionEvent = { type: 'DepositReverted', data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
-    given(created(), detected(full)).when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1 }).then('DepositReverted');
+    const reverted: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 },
+    };
+    given(created(), detected(full))
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1 })
+      .then('DepositReverted');
     given(created(), detected(full), reverted).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
     given(created(), detected(full), reverted, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
   });
@@ -126,7 +141,9 @@ describe('the end of a session', () => {
     expect(events[0]).toMatchObject({ data: { received: '5.00' } });
   });
   it('does not expire before its deadline, nor while on-time money is on its way', () => {
-    given(created()).when({ ...expire, nowSec: EXPIRES_AT }).then();
+    given(created())
+      .when({ ...expire, nowSec: EXPIRES_AT })
+      .then();
     given(created(), detected(full)).when(expire).then();
   });
   it('fails when a payment that would have sufficed was lost', () => {
@@ -147,14 +164,22 @@ describe('the end of a session', () => {
 describe('cancelling', () => {
   const cancelledEvent: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: EXPIRES_AT - 500, inFlight: false } };
   it('ends an unpaid session before its deadline, in flight or not', () => {
-    const { after } = given(created()).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 }).then('SessionCancelled');
+    const { after } = given(created())
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 })
+      .then('SessionCancelled');
     expect(after.context.expiresAtSec).toBe(EXPIRES_AT - 500);
-    given(created(), detected(full)).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 }).then('SessionCancelled');
+    given(created(), detected(full))
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 })
+      .then('SessionCancelled');
   });
   it('is refused from the deadline on, after a cancel, and once paid', () => {
     given(created()).when({ type: 'CancelSession', nowSec: EXPIRES_AT }).thenRefused('session_expired');
-    given(created(), cancelledEvent).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 400 }).thenRefused('session_expired');
-    given(created(), detected(full), confirmed(full), paid()).when({ type: 'CancelSession', nowSec: EXPIRES_AT - 50 }).thenRefused('session_already_paid');
+    given(created(), cancelledEvent)
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 400 })
+      .thenRefused('session_expired');
+    given(created(), detected(full), confirmed(full), paid())
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 50 })
+      .thenRefused('session_already_paid');
   });
   it('makes money that becomes final afterwards refundable and never paid', () => {
     const { after } = given(created(), detected(full), cancelledEvent).when(confirm(full)).then('DepositConfirmed');
@@ -170,19 +195,41 @@ describe('refunding', () => {
     given(created(), detected(full)).when(refund('1')).thenRefused('session_not_paid');
   });
   it('takes all that is left when no amount is named', () => {
-    const { events } = given(...paidSession).when(refund(null)).then('RefundRequested');
-    expect(events[0]).toMatchObject({ data: { amount: '10.00', refundType: 'full', legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }] } });
+    const { events } = given(...paidSession)
+      .when(refund(null))
+      .then('RefundRequested');
+    expect(events[0]).toMatchObject({
+      data: { amount: '10.00', refundType: 'full', legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }] },
+    });
   });
   it('never exceeds what was received, over several partial refunds', () => {
-    const { events } = given(...paidSession).when(refund('6')).then('RefundRequested');
-    given(...paidSession, ...events).when(refund('4.000001', 're_b')).thenRefused('refund_exceeds_paid');
-    given(...paidSession, ...events).when(refund('4', 're_b')).then('RefundRequested');
+    const { events } = given(...paidSession)
+      .when(refund('6'))
+      .then('RefundRequested');
+    given(...paidSession, ...events)
+      .when(refund('4.000001', 're_b'))
+      .thenRefused('refund_exceeds_paid');
+    given(...paidSession, ...events)
+      .when(refund('4', 're_b'))
+      .then('RefundRequested');
   });
   it('goes back to several payers, newest first, each capped by what it paid', () => {
     const history = [created(), detected(half), confirmed(half), detected(otherHalf), confirmed(otherHalf), paid()];
-    const { events } = given(...history).when(refund('7')).then('RefundRequested');
-    expect(events[0]).toMatchObject({ data: { refundType: 'partial', legs: [{ toAddress: '0xSecond', amount: '5.00', network: 'bsc' }, { toAddress: '0xFirst', amount: '2.00', network: 'ethereum' }] } });
-    const { events: rest } = given(...history, ...events).when(refund(null, 're_b')).then('RefundRequested');
+    const { events } = given(...history)
+      .when(refund('7'))
+      .then('RefundRequested');
+    expect(events[0]).toMatchObject({
+      data: {
+        refundType: 'partial',
+        legs: [
+          { toAddress: '0xSecond', amount: '5.00', network: 'bsc' },
+          { toAddress: '0xFirst', amount: '2.00', network: 'ethereum' },
+        ],
+      },
+    });
+    const { events: rest } = given(...history, ...events)
+      .when(refund(null, 're_b'))
+      .then('RefundRequested');
     expect(rest[0]).toMatchObject({ data: { amount: '3.00', legs: [{ toAddress: '0xFirst', amount: '3.00' }] } });
   });
   it('cannot pay a payer that is not known', () => {
@@ -190,16 +237,37 @@ describe('refunding', () => {
     given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('refund_exceeds_paid');
   });
   it('releases only the legs that failed', () => {
-    const { events } = given(...paidSession).when(refund('10')).then('RefundRequested');
+    const { events } = given(...paidSession)
+      .when(refund('10'))
+      .then('RefundRequested');
     const failed: SessionEvent[] = [
-      { type: 'RefundPayoutFailed', data: { refundId: 're_a' as RefundId, legId: 're_a-1', reason: 'recipient_frozen', networkFee: null, failedAtSec: EXPIRES_AT } },
-      { type: 'RefundFailed', data: { refundId: 're_a' as RefundId, coin: 'USDT', amount: '10.00', amountReturned: '0.00', reason: 'recipient_frozen', failedAtSec: EXPIRES_AT } },
+      {
+        type: 'RefundPayoutFailed',
+        data: { refundId: 're_a' as RefundId, legId: 're_a-1', reason: 'recipient_frozen', networkFee: null, failedAtSec: EXPIRES_AT },
+      },
+      {
+        type: 'RefundFailed',
+        data: {
+          refundId: 're_a' as RefundId,
+          coin: 'USDT',
+          amount: '10.00',
+          amountReturned: '0.00',
+          reason: 'recipient_frozen',
+          failedAtSec: EXPIRES_AT,
+        },
+      },
     ];
-    given(...paidSession, ...events, ...failed).when(refund('10', 're_b')).then('RefundRequested');
+    given(...paidSession, ...events, ...failed)
+      .when(refund('10', 're_b'))
+      .then('RefundRequested');
   });
   it('is the same refund when its id is repeated', () => {
-    const { events } = given(...paidSession).when(refund('6')).then('RefundRequested');
-    given(...paidSession, ...events).when(refund('6')).then();
+    const { events } = given(...paidSession)
+      .when(refund('6'))
+      .then('RefundRequested');
+    given(...paidSession, ...events)
+      .when(refund('6'))
+      .then();
   });
   it('reads no session but its own', () => {
     expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);

@@ -54,14 +54,10 @@ export const refund = z
     created: unixSeconds,
     updated: unixSeconds,
     failure_reason: z.string().nullable(),
-    waiting_reason: z
-      .string()
-      .nullable()
-      .optional()
-      .meta({
-        description:
-          'While it is not paid: what holds it up (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); null when nothing does.',
-      }),
+    waiting_reason: z.string().nullable().optional().meta({
+      description:
+        'While it is not paid: what holds it up (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); null when nothing does.',
+    }),
   })
   .meta({ id: 'Refund' });
 
