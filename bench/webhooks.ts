@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { nodeRandom } from '../src/adapters/node/random.ts';
 import { SqliteDeliveryAnswers } from '../src/adapters/sqlite/delivery-answers.ts';
@@ -15,7 +16,7 @@ import type { WebhookEndpoint } from '../src/ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, SubscribeOptions } from '../src/ports/event-store.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { systemTimers } from '../src/ports/timers.ts';
-import { DeliverWebhooks } from '../src/processes/deliver-webhooks.process.ts';
+import { DeliverWebhooks, type DeliveryObserver } from '../src/processes/deliver-webhooks.process.ts';
 import { encodeEvent } from '../src/runtime/codec.ts';
 import { NotificationIds } from '../src/runtime/notification-ids.ts';
 import { createDeliveryHandler } from '../src/use-cases/webhook-delivery-handler.ts';
@@ -48,6 +49,21 @@ async function startReceiver(): Promise<Receiver> {
     await once(child, 'exit');
   };
   return { url: `http://127.0.0.1:${port}/hook`, close };
+}
+
+/** Accepts connections and never answers. */
+async function startSilence(): Promise<Receiver> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).resume();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, close };
 }
 
 /** Sessions that were created and cancelled: two events each, the second one notifies. */
@@ -112,15 +128,23 @@ function behind(store: EventStore, gate: Promise<void>): EventStore {
   });
 }
 
-/** Delivers what the log holds; every attempt is an event that was synced before it counts. */
-async function deliver(folder: string, urls: readonly string[], deliveries: number): Promise<number> {
-  const dataDir = mkdtempSync(join(folder, 'run-'));
+interface Service {
+  readonly store: EventStore;
+  readonly ids: NotificationIds;
+  close(): Promise<void>;
+}
+
+/** The delivery process as the service runs it; endpoint `index` is that of merchant `index`. */
+async function startService(
+  dataDir: string,
+  urls: readonly string[],
+  seenBy: (store: EventStore) => EventStore,
+  observer: DeliveryObserver,
+): Promise<Service> {
   const store = await openSqliteEventStore({ dataDir });
   const readModel = await openSqliteReadModel({ dataDir });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => Date.now() });
   const ids = new NotificationIds(systemTimers);
-  let open = (): void => undefined;
-  const gate = new Promise<void>((resolve) => (open = resolve));
   const secret = createSecretKey(Buffer.from(SECRET));
   const endpoints = new Map<string, WebhookEndpoint>(
     urls.map((url, index) => [
@@ -129,38 +153,62 @@ async function deliver(folder: string, urls: readonly string[], deliveries: numb
     ]),
   );
   const sender = new HttpWebhookSender({ allowInsecure: true, ownHosts: [] });
-  let recorded = 0;
-  let finish = (): void => undefined;
-  const finished = new Promise<void>((resolve) => (finish = resolve));
   const process = new DeliverWebhooks({
-    store: behind(store, gate),
+    store: seenBy(store),
     readModel,
     handler: createDeliveryHandler({ store, clock: systemTimers, random: nodeRandom, notificationIds: ids }),
-    directory: { endpointOf: (merchantId) => endpoints.get(merchantId) ?? null, suspend: async () => undefined, onChange: () => () => undefined },
+    directory: {
+      endpointOf: (merchantId) => endpoints.get(merchantId) ?? null,
+      suspend: async () => undefined,
+      onChange: () => () => undefined,
+    },
     sender,
     answers,
     timers: systemTimers,
     random: nodeRandom,
     log: silentLog,
     headerPrefix: 'X-Service-',
-    observer: {
-      onAttempt: (attempt) => {
-        if (attempt.failure !== null) throw new Error(`an attempt failed: ${attempt.failure}`);
-        if (++recorded === deliveries) finish();
-      },
-    },
+    observer,
+    stopGraceMs: 100,
   });
   await process.start();
+  const close = async (): Promise<void> => {
+    await process.stop();
+    await sender.close();
+    await answers.close();
+    await readModel.close();
+    await store.close();
+  };
+  return { store, ids, close };
+}
+
+/** Delivers what the log holds; every attempt is an event that was synced before it counts. */
+async function deliver(folder: string, urls: readonly string[], deliveries: number): Promise<number> {
+  const dataDir = mkdtempSync(join(folder, 'run-'));
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  let recorded = 0;
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const onAttempt = (attempt: { readonly failure: string | null }): void => {
+    if (attempt.failure !== null) throw new Error(`an attempt failed: ${attempt.failure}`);
+    if (++recorded === deliveries) finish();
+  };
+  const { store, ids, close } = await startService(dataDir, urls, (live) => behind(live, gate), { onAttempt });
   await writeSessions(store, ids, deliveries, (index) => merchantOf(index % urls.length));
   globalThis.gc?.();
   const startedMs = performance.now();
   open();
   await finished;
   const seconds = (performance.now() - startedMs) / 1000;
-  await process.stop();
-  await sender.close();
-  await answers.close();
-  await readModel.close();
+  await expectRecorded(store, deliveries);
+  await close();
+  rmSync(dataDir, { recursive: true, force: true });
+  return deliveries / seconds;
+}
+
+/** Scheduled, attempted and delivered: three events each. */
+async function expectRecorded(store: EventStore, deliveries: number): Promise<void> {
   let events = 0;
   for (let after: string | null = null; ;) {
     const page: RecordedEvent[] = await store.readAll({ after, limit: 5_000, streamPrefixes: ['delivery-'] });
@@ -169,9 +217,58 @@ async function deliver(folder: string, urls: readonly string[], deliveries: numb
     if (after === null) break;
   }
   if (events !== deliveries * 3) throw new Error(`the log holds ${events} events of ${deliveries} deliveries`);
-  await store.close();
+}
+
+const ISOLATION_ROUNDS = 3;
+const HEALTHY = 99;
+const PACE_PER_SEC = 600;
+const ISOLATION_SECONDS = 3;
+const HANGING_EVENTS = 10_000;
+
+/** Milliseconds from the commit of an event to its recorded delivery, for 99 merchants; beside one whose endpoint hangs, or not. */
+async function latencies(folder: string, url: string, hangingUrl: string | null): Promise<number[]> {
+  const dataDir = mkdtempSync(join(folder, 'run-'));
+  const urls = [hangingUrl ?? url, ...Array.from({ length: HEALTHY }, () => url)];
+  const measured: number[] = [];
+  const service = await startService(dataDir, urls, (store) => store, {
+    onAttempt: (attempt) => {
+      if (attempt.merchantId === merchantOf(0)) return;
+      // An event id is the time of its decision, in nanoseconds.
+      measured.push(Date.now() - Number(attempt.notificationId.slice('evt_'.length)) / 1e6);
+    },
+  });
+  if (hangingUrl !== null) await writeSessions(service.store, service.ids, HANGING_EVENTS, () => merchantOf(0));
+  const total = PACE_PER_SEC * ISOLATION_SECONDS;
+  // The first moments warm up and are not counted.
+  await writePaced(service, 500);
+  await settled(() => measured.length === 500);
+  measured.length = 0;
+  await writePaced(service, total);
+  await settled(() => measured.length === total);
+  await service.close();
   rmSync(dataDir, { recursive: true, force: true });
-  return deliveries / seconds;
+  return measured;
+}
+
+async function writePaced({ store, ids }: Service, count: number): Promise<void> {
+  const startedMs = performance.now();
+  const writes: Promise<void>[] = [];
+  for (let written = 0; written < count;) {
+    const due = Math.min(count, Math.ceil(((performance.now() - startedMs) / 1_000) * PACE_PER_SEC));
+    for (; written < due; written++) {
+      const merchant = merchantOf(1 + (written % HEALTHY));
+      writes.push(writeSessions(store, ids, 1, () => merchant));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await Promise.all(writes);
+}
+
+async function settled(isOver: () => boolean): Promise<void> {
+  for (const endMs = performance.now() + 60_000; !isOver();) {
+    if (performance.now() > endMs) throw new Error('the deliveries do not end');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 async function bare(urls: readonly string[], deliveries: number): Promise<number> {
@@ -201,6 +298,7 @@ async function bare(urls: readonly string[], deliveries: number): Promise<number
 export async function benchWebhooks(): Promise<BenchSection> {
   const folder = mkdtempSync(join(process.cwd(), '.bench-webhooks-'));
   const receiver = await startReceiver();
+  const hanging = await startSilence();
   try {
     const urls = Array.from({ length: ENDPOINTS }, () => receiver.url);
     await bare(urls, 2_000);
@@ -212,6 +310,13 @@ export async function benchWebhooks(): Promise<BenchSection> {
       ours.push(await deliver(folder, urls, DELIVERIES));
     }
     const ratios = ours.map((rate, index) => rate / bareRates[index]!);
+    const alone: number[] = [];
+    const besides: number[] = [];
+    for (let round = 0; round < ISOLATION_ROUNDS; round++) {
+      alone.push(percentile(await latencies(folder, receiver.url, null), 0.99));
+      besides.push(percentile(await latencies(folder, receiver.url, hanging.url), 0.99));
+    }
+    const moved = median(besides.map((p99, index) => p99 / alone[index]!));
     const row = (name: string, rates: readonly number[], ratio: string): (string | number)[] => [
       name,
       Math.round(median(rates)),
@@ -226,10 +331,14 @@ export async function benchWebhooks(): Promise<BenchSection> {
         'Ours begins with events of sessions in the log and ends when every delivery is scheduled, attempted and settled by events that were synced.',
       columns: ['sender', 'deliveries/s', 'slowest', 'fastest', 'ratio'],
       rows: [row('bare undici, signed, nothing recorded', bareRates, '1'), row('Quittance, every attempt durable', ours, median(ratios).toFixed(2))],
+      notes: [
+        `Isolation: ${HEALTHY} merchants with ${PACE_PER_SEC} events a second have their deliveries recorded within ${median(alone).toFixed(1)} ms (p99); ` +
+          `beside one more merchant whose endpoint hangs on ${HANGING_EVENTS} events within ${median(besides).toFixed(1)} ms, ${moved.toFixed(2)} times as long.`,
+      ],
       sources: [{ caption: 'The whole baseline', code: readFileSync(join(import.meta.dirname, 'webhooks', 'bare-sender.ts'), 'utf8') }],
     };
   } finally {
-    await receiver.close();
+    await Promise.all([receiver.close(), hanging.close()]);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -33,7 +33,13 @@ export function sampleNotification(
 ): Notification {
   const event = SAMPLE_EVENTS.find((candidate) => NOTIFICATION_TYPE_OF[candidate.type] === type);
   if (!event) throw new Error(`no sample of ${type}`);
-  const rateLock = { rate: '1.0002', lockedAtSec: 0, rule: 'sample', quotes: [] };
-  const facts: SessionFacts = { ...owner, sessionId: SAMPLE_SESSION_ID, orderId: 'sample-order', dueCoin: 'USDT', dueAmount: '10.01', rateLock };
+  const facts: SessionFacts = {
+    ...owner,
+    sessionId: SAMPLE_SESSION_ID,
+    orderId: 'sample-order',
+    dueCoin: 'USDT',
+    dueAmount: '10.01',
+    rate: '1.0002',
+  };
   return notificationOf(id, atMs, event, facts);
 }

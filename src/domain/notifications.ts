@@ -22,7 +22,10 @@ export const isNotificationType = (text: string): text is NotificationType => (N
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 
 /** What a notification says about its session beside the event itself. */
-export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId' | 'dueCoin' | 'dueAmount' | 'rateLock'>;
+export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId' | 'dueCoin' | 'dueAmount'> & {
+  /** The locked rate; null without conversion. */
+  readonly rate: string | null;
+};
 
 /** A message to a merchant, complete: `body` holds the exact bytes of every attempt. */
 export interface Notification {
@@ -97,7 +100,7 @@ function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | R
 }
 
 function payment(facts: SessionFacts, status: PaymentObject['status'], amount: string, currency: string): PaymentObject {
-  const rate = facts.rateLock?.rate ?? NO_CONVERSION;
+  const rate = facts.rate ?? NO_CONVERSION;
   return { amount: shown(amount), status, currency, exchange_rate: rate, order_id: facts.orderId, session_id: facts.sessionId, source: 'api' };
 }
 

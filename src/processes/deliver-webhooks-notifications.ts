@@ -16,7 +16,8 @@ export interface Told {
 }
 
 const ACTOR = 'process:deliver-webhooks';
-const BEGINNINGS = 5_000;
+/** Sessions whose facts are kept: those of half an hour at a busy shop. Every session is told of at least once. */
+const KEPT_FACTS = 50_000;
 
 export const isNotifying = (recorded: RecordedEvent): boolean => recorded.stream.startsWith('session-') && isNotifyingType(recorded.type);
 
@@ -25,8 +26,7 @@ export class NotificationReader {
   readonly #store: EventStore;
   readonly #directory: EndpointDirectory;
   readonly #clock: Clock;
-  /** How sessions began, as stored: most are told of soon after. */
-  readonly #beginnings = new Map<string, RecordedEvent>();
+  readonly #facts = new Map<string, SessionFacts>();
 
   constructor(deps: { readonly store: EventStore; readonly directory: EndpointDirectory; readonly timers: Clock }) {
     this.#store = deps.store;
@@ -34,17 +34,20 @@ export class NotificationReader {
     this.#clock = deps.timers;
   }
 
+  /** Keeps what will be said of a session that begins. */
   remember(beginning: RecordedEvent): void {
-    this.#beginnings.set(beginning.stream, beginning);
-    if (this.#beginnings.size <= BEGINNINGS) return;
-    const [oldest] = this.#beginnings.keys();
-    this.#beginnings.delete(oldest!);
+    const facts = factsOf(beginning);
+    if (!facts) return;
+    this.#facts.set(beginning.stream, facts);
+    if (this.#facts.size <= KEPT_FACTS) return;
+    const [oldest] = this.#facts.keys();
+    this.#facts.delete(oldest!);
   }
 
   /** Null when the event cannot be told: it is unreadable, or its session does not begin as sessions do. */
   async read(recorded: RecordedEvent): Promise<Told | null> {
     const stored = decodeOrNull(recorded);
-    const facts = stored && (await this.#factsOf(recorded.stream));
+    const facts = stored && (this.#facts.get(recorded.stream) ?? (await this.#readFacts(recorded.stream)));
     const notificationId = stored?.metadata.notificationId as NotificationId | undefined;
     if (!facts || notificationId === undefined) return null;
     const { type: eventType, merchantId, mode, sessionId, body } = notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
@@ -55,11 +58,17 @@ export class NotificationReader {
     };
   }
 
-  async #factsOf(stream: string): Promise<SessionFacts | null> {
-    const first = this.#beginnings.get(stream) ?? (await this.#store.readStream(stream, { from: 0, limit: 1 }))[0];
-    const stored = first && decodeOrNull(first);
-    return stored?.event.type === 'SessionCreated' ? stored.event.data : null;
+  async #readFacts(stream: string): Promise<SessionFacts | null> {
+    const [first] = await this.#store.readStream(stream, { from: 0, limit: 1 });
+    return first ? factsOf(first) : null;
   }
+}
+
+function factsOf(beginning: RecordedEvent): SessionFacts | null {
+  const event = decodeOrNull(beginning)?.event;
+  if (event?.type !== 'SessionCreated') return null;
+  const { sessionId, merchantId, mode, orderId, dueCoin, dueAmount, rateLock } = event.data;
+  return { sessionId, merchantId, mode, orderId, dueCoin, dueAmount, rate: rateLock?.rate ?? null };
 }
 
 /** Null for an event that this build cannot read. */

@@ -32,8 +32,12 @@ export interface SchedulingDeps {
 
 /** A first attempt that is answered within this time is written down together with its schedule, in one append. */
 const WRITE_DOWN_AFTER_MS = 300;
-/** So few that most are answered in that time. */
-const MAX_UNSETTLED = 500;
+/** First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in memory. */
+const MAX_PROMPT = 96;
+/** How long new events wait for a place among those, before they are written down ahead of their attempts. */
+const PATIENCE_MS = 100;
+/** The store is behind: no new events until it has caught up. */
+const MAX_UNSETTLED = 2_000;
 
 /**
  * Brings notifications into the log. An event that was in the log before this process may have been told already, so its
@@ -45,6 +49,8 @@ export class Scheduling {
   readonly #settlements: Settlements;
   readonly #unsettled = new Map<NotificationId, Unsettled>();
   readonly #lastOfSession = new Map<string, Unsettled>();
+  /** Endpoints answer slowly: waiting for them would hold up new events. */
+  #isSlow = false;
 
   constructor(deps: SchedulingDeps, handled: Position | null) {
     this.#deps = deps;
@@ -76,20 +82,36 @@ export class Scheduling {
     if (result.ok && result.events.length > 0) this.#deps.admit(told, result.state);
   }
 
-  /** New events. Resolves at once, or when not too many are under way. */
+  /** New events. Resolves when there is room for more. */
   async tell(told: readonly Told[], position: Position): Promise<void> {
+    const isRoomy = this.#settlements.unsettled < MAX_PROMPT;
     const batch = this.#settlements.begin(position, told.length);
     const { timers, isPrompt, admit } = this.#deps;
     const prompt: Unsettled[] = [];
     const tardy: Unsettled[] = [];
     for (const one of told) {
       const entry = this.#open(one, batch);
-      (isPrompt(one.delivery.merchantId) ? prompt : tardy).push(entry);
+      (isRoomy && isPrompt(one.delivery.merchantId) ? prompt : tardy).push(entry);
       admit(one, scheduledState(one));
     }
     if (prompt.length > 0) timers.at(timers.nowMs() + WRITE_DOWN_AFTER_MS, () => void this.#writeDown(prompt));
     // An endpoint that is behind must not make the events of others wait for it.
     if (tardy.length > 0) void this.#writeDown(tardy);
+    await this.#room();
+  }
+
+  async #room(): Promise<void> {
+    if (this.#settlements.unsettled < MAX_PROMPT) {
+      this.#isSlow = false;
+      return;
+    }
+    if (!this.#isSlow) {
+      const { timers } = this.#deps;
+      let cancel = (): void => {};
+      const patience = new Promise<true>((resolve) => (cancel = timers.at(timers.nowMs() + PATIENCE_MS, () => resolve(true))));
+      this.#isSlow = await Promise.race([this.#settlements.below(MAX_PROMPT).then(() => false), patience]);
+      cancel();
+    }
     await this.#settlements.below(MAX_UNSETTLED);
   }
 

@@ -50,7 +50,8 @@ export interface DeliverWebhooksOptions {
 
 const FLUSH_EVERY_MS = 1_000;
 const STOP_GRACE_MS = 5_000;
-const MAX_BATCH = 512;
+/** Small, so that what is in memory at a time lives no longer than a moment. */
+const MAX_BATCH = 64;
 /** They say nothing that the attempt before them did not. */
 const SETTLING: ReadonlySet<string> = new Set(['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked']);
 

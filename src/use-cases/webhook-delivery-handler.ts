@@ -14,7 +14,7 @@ type HandlerDeps = Omit<
 >;
 
 /** A delivery is rarely touched again once it is settled. */
-const CAPACITY = 512;
+const CAPACITY = 1_024;
 
 /** The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be behind. */
 export function createDeliveryHandler(deps: HandlerDeps): DeliveryHandler {

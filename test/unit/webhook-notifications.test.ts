@@ -15,8 +15,8 @@ import { createdFacts, MERCHANT_ID, SESSION_ID } from '../support/session-facts.
 
 const ID = 'evt_1800000060123000000' as NotificationId;
 const AT_MS = 1_800_000_060_999;
-const facts: SessionFacts = createdFacts();
-const converted: SessionFacts = createdFacts({ rateLock: { rate: '1.0002', lockedAtSec: 1, rule: 'median', quotes: [] }, dueAmount: '10.51' });
+const facts: SessionFacts = { ...createdFacts(), rate: null };
+const converted: SessionFacts = { ...facts, rate: '1.0002', dueAmount: '10.51' };
 const bodyOf = (event: NotifyingEvent, of = facts): string => notificationOf(ID, AT_MS, event, of).body;
 
 describe('the body of a notification', () => {
