@@ -127,8 +127,13 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
   }
 }
 
-function answered(logger: HttpLogger, about: object, status: number): number {
-  logger.debug({ ...about, status }, 'request answered');
+function answered(
+  logger: HttpLogger,
+  about: { readonly requestId: string; readonly operation: string; readonly merchant: string },
+  status: number,
+): number {
+  const { requestId, operation, ...rest } = about;
+  logger.debug({ requestId, operation, status, ...rest }, 'request answered');
   return status;
 }
 
