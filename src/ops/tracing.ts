@@ -127,7 +127,7 @@ export class Tracing {
     return {
       send: async (request) => {
         const eventId = headerOf(request.headers, `${headerPrefix}Event-ID`) ?? '';
-        const cause = parentIn((await this.#store.readStream(deliveryStream(eventId as NotificationId), { limit: 1 }))[0]);
+        const cause = await this.#scheduledBy(eventId, request.body);
         const { hostname, port, protocol } = new URL(request.url);
         const facts = {
           'http.request.method': 'POST',
@@ -146,6 +146,15 @@ export class Tracing {
       },
       close: () => inner.close(),
     };
+  }
+
+  /** What scheduled a notification; before its first attempt is recorded, that is the event it tells of. */
+  async #scheduledBy(eventId: string, body: string): Promise<string | undefined> {
+    const [scheduled] = await this.#store.readStream(deliveryStream(eventId as NotificationId), { limit: 1 });
+    if (scheduled) return parentIn(scheduled);
+    const { session_id: session } = (JSON.parse(body) as { data: { object: { session_id: string } } }).data.object;
+    const told = await this.#store.readStream(sessionStream(session as SessionId));
+    return parentIn(told.find((event) => event.metadata.includes(`"${eventId}"`)));
   }
 
   /** A span for each traced event from its commit until readers see it. */
