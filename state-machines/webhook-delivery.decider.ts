@@ -64,8 +64,8 @@ export interface ScheduleDelivery {
 
 export interface RecordAttempt {
   readonly type: 'RecordAttempt';
-  /** For a first attempt that was made before its schedule was written: both are then recorded together. */
-  readonly delivery?: DeliveryScheduled['data'];
+  /** Of a first attempt: when its schedule was not written yet, both are recorded together. */
+  readonly delivery: DeliveryScheduled['data'] | null;
   readonly trigger: DeliveryAttempted['data']['trigger'];
   readonly endpointId: string | null;
   readonly nonce: string;

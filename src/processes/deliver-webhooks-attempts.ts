@@ -51,6 +51,7 @@ export async function attemptDelivery(
     deps.answers.keep({ notificationId: scheduled.notificationId, attempt: attempts + 1, atMs: startedAtMs, body: answer.body });
   return {
     type: 'RecordAttempt',
+    delivery: attempts === 0 ? scheduled : null,
     trigger,
     endpointId: endpoint?.endpointId ?? null,
     nonce,
@@ -60,7 +61,7 @@ export async function attemptDelivery(
     status: answer.status,
     fault: endpoint ? answer.fault : 'no_endpoint',
     detail: answer.detail,
-    answerHash: answer.body.length > 0 ? hash('sha256', answer.body, 'hex') : null,
+    answerHash: answer.body.length > 0 ? hashOf(answer.body) : null,
     answerIncomplete: answer.incomplete,
     retryAfterMs: readRetryAfterMs(answer.retryAfter, timers.nowMs()),
     jitter: fractionOf(nonce),
@@ -86,6 +87,14 @@ export async function insistently<Result>(deps: Pick<AttemptDeps, 'timers' | 'is
       await new Promise<void>((resolve) => deps.timers.at(deps.timers.nowMs() + STORE_RETRY_MS, resolve));
     }
   }
+}
+
+let hashed: { readonly body: Uint8Array; readonly hex: string } | null = null;
+
+/** Receivers tend to answer the same again and again. */
+function hashOf(body: Uint8Array): string {
+  if (hashed === null || Buffer.compare(hashed.body, body) !== 0) hashed = { body, hex: hash('sha256', body, 'hex') };
+  return hashed.hex;
 }
 
 /** The nonce is random already: its last digits spread the attempts. */

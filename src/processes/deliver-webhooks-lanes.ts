@@ -214,7 +214,8 @@ export class Lanes {
     if (!this.#isOpen(lane.merchantId)) return null;
     lane.turn = (lane.turn + 1) % 3;
     for (let offset = 0; offset < 3; offset++) {
-      const job = [() => lane.fresh.shift(), () => lane.retries.shift(), () => this.#pickPaced(lane, nowMs)][(lane.turn + offset) % 3]!();
+      const kind = (lane.turn + offset) % 3;
+      const job = kind === 0 ? lane.fresh.shift() : kind === 1 ? lane.retries.shift() : this.#pickPaced(lane, nowMs);
       if (job) return job;
     }
     return null;

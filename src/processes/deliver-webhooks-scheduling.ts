@@ -4,7 +4,7 @@ import type { Position } from '../ports/event-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Timers } from '../ports/timers.ts';
 import { deliveryTable, type DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
-import type { DeliveryCommand, DeliveryState } from '../../state-machines/webhook-delivery.decider.ts';
+import type { DeliveryState, RecordAttempt, ScheduleDelivery } from '../../state-machines/webhook-delivery.decider.ts';
 import { insistently } from './deliver-webhooks-attempts.ts';
 import type { Told } from './deliver-webhooks-notifications.ts';
 import { Settlements, type Batch } from './deliver-webhooks-settlements.ts';
@@ -33,7 +33,7 @@ export interface SchedulingDeps {
 /** A first attempt that is answered within this time is written down together with its schedule, in one append. */
 const WRITE_DOWN_AFTER_MS = 300;
 /** First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in memory. */
-const MAX_PROMPT = 96;
+const MAX_PROMPT = 128;
 /** How long new events wait for a place among those, before they are written down ahead of their attempts. */
 const PATIENCE_MS = 100;
 /** The store is behind: no new events until it has caught up. */
@@ -78,7 +78,7 @@ export class Scheduling {
 
   /** Schedules what may have been scheduled before. */
   async retell(told: Told): Promise<void> {
-    const result = await this.#execute(told, { type: 'ScheduleDelivery', delivery: told.delivery });
+    const result = await this.#schedule(told);
     if (result.ok && result.events.length > 0) this.#deps.admit(told, result.state);
   }
 
@@ -121,16 +121,15 @@ export class Scheduling {
     return entry ? scheduledState(entry) : null;
   }
 
-  /** Runs a command of a delivery, together with its schedule when that is not in the log yet. */
-  async record(id: NotificationId, command: Extract<DeliveryCommand, { type: 'RecordAttempt' }>): Promise<DeliveryState> {
+  /** Records an attempt, together with its schedule when that is not in the log yet. */
+  async record(id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
     const entry = this.#unsettled.get(id);
-    if (!entry) {
-      const context = { correlationId: id, actor: 'process:deliver-webhooks' };
-      return (await insistently(this.#deps, () => this.#deps.handler.execute(deliveryStream(id), command, context))).state;
-    }
-    await entry.before;
-    const { state } = await insistently(this.#deps, () => this.#execute(entry, { ...command, delivery: entry.delivery }));
-    this.#settle(entry);
+    if (entry && entry.before !== null) await entry.before;
+    const context = entry?.context ?? { correlationId: id, actor: 'process:deliver-webhooks' };
+    const stream = deliveryStream(id);
+    const expectNew = entry !== undefined;
+    const { state } = await insistently(this.#deps, () => this.#deps.handler.execute(stream, command, context, { expectNew }));
+    if (entry) this.#settle(entry);
     return state;
   }
 
@@ -156,8 +155,8 @@ export class Scheduling {
   async #writeDown(entries: readonly Unsettled[]): Promise<void> {
     const late = entries.filter((entry) => this.#unsettled.get(entry.delivery.notificationId) === entry);
     const writeOne = async (entry: Unsettled): Promise<void> => {
-      await entry.before;
-      await insistently(this.#deps, () => this.#execute(entry, { type: 'ScheduleDelivery', delivery: entry.delivery }));
+      if (entry.before !== null) await entry.before;
+      await insistently(this.#deps, () => this.#schedule(entry));
       this.#settle(entry);
     };
     const results = await Promise.allSettled(late.map(writeOne));
@@ -167,7 +166,8 @@ export class Scheduling {
     }
   }
 
-  #execute({ delivery, context }: Told, command: DeliveryCommand): ReturnType<DeliveryHandler['execute']> {
+  #schedule({ delivery, context }: Told): ReturnType<DeliveryHandler['execute']> {
+    const command: ScheduleDelivery = { type: 'ScheduleDelivery', delivery };
     return this.#deps.handler.execute(deliveryStream(delivery.notificationId), command, context, { expectNew: true });
   }
 }

@@ -32,6 +32,7 @@ let nonces = 0;
 /** An attempt that took 100 ms and was answered with 200; anything can be replaced. */
 export const attempt = (change: Partial<RecordAttempt> = {}): RecordAttempt => ({
   type: 'RecordAttempt',
+  delivery: null,
   trigger: 'automatic',
   endpointId: 'we_1',
   nonce: `nonce-${++nonces}`,

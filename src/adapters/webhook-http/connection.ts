@@ -59,6 +59,8 @@ export class Connection {
   address: string | null = null;
   #socket: Socket | null = null;
   #destroyed = false;
+  #deadline: NodeJS.Timeout | null = null;
+  #onDeadline: (() => void) | null = null;
   /** Which of several addresses the next opening takes. */
   preference = 0;
 
@@ -90,9 +92,23 @@ export class Connection {
     });
   }
 
+  /** Begins an exchange: `onDeadline` is called unless it is over within the time, which is the same for all exchanges. */
+  begin(timeoutMs: number, onDeadline: () => void): void {
+    this.#onDeadline = onDeadline;
+    // One timer a connection, wound up anew; while nothing is under way it means nothing and keeps nobody awake.
+    if (this.#deadline) this.#deadline.refresh();
+    else this.#deadline = setTimeout(() => this.#onDeadline?.(), timeoutMs).unref();
+  }
+
+  /** The exchange is over. */
+  end(): void {
+    this.#onDeadline = null;
+  }
+
   /** Ends the connection at once, whatever it is doing. */
   destroy(): void {
     this.#destroyed = true;
+    if (this.#deadline) clearTimeout(this.#deadline);
     this.#socket?.destroy();
     this.client.destroy().catch(() => undefined);
   }

@@ -49,11 +49,11 @@ export class HttpWebhookSender implements WebhookSender {
     connection.preference = request.attempt - 1;
     return new Promise((resolve) => {
       const exchange = new Exchange((ending) => {
-        clearTimeout(deadline);
+        connection.end();
         this.#release(connection, pool, ending.reusable);
         resolve(answerOf(ending, connection, performance.now() - startedAt));
       });
-      const deadline = setTimeout(() => exchange.expire(), this.#timeoutMs);
+      connection.begin(this.#timeoutMs, () => exchange.expire());
       const { headers, body } = request;
       connection.client.dispatch({ path: target.path, method: 'POST', headers: headers as string[], body }, exchange);
     });
