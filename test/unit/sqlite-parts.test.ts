@@ -37,7 +37,14 @@ describe('a connection', () => {
   });
 
   test('is refused where WAL is not to be had', () => {
-    expect(() => openDatabase(':memory:', { synchronous: 'FULL' })).toThrow(/journal_mode/);
+    const before = process.cwd();
+    // The name is also that of a file, which is created in the working directory before SQLite takes it for memory.
+    process.chdir(folder);
+    try {
+      expect(() => openDatabase(':memory:', { synchronous: 'FULL' })).toThrow(/journal_mode/);
+    } finally {
+      process.chdir(before);
+    }
   });
 });
 
