@@ -1,29 +1,22 @@
 import type { Server } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import { createHttpServer } from '../http/server.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
-/** Serves the app on `HOST` and `PORT`. Links need the address, so a free port (0) is chosen before the app is made. */
+/** Serves the app on `HOST` and `PORT`. Links need the address, so the app is made once the port, free or given, is held. */
 export async function listen(config: Config, app: (publicUrl: string) => Express): Promise<{ server: Server; publicUrl: string }> {
-  const port = config.PORT !== 0 ? config.PORT : await freePort(config.HOST);
-  const publicUrl = config.PUBLIC_URL?.replace(/\/$/, '') ?? `http://${hostInUrl(config.HOST)}:${port}`;
-  const server = createHttpServer(app(publicUrl));
+  let serve: Express | null = null;
+  const server = createHttpServer((request, response) => void serve!(request, response));
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
-    server.listen(port, config.HOST, done);
+    server.listen(config.PORT, config.HOST, done);
   });
+  const publicUrl = config.PUBLIC_URL?.replace(/\/$/, '') ?? urlOf(config.HOST, server);
+  serve = app(publicUrl);
   return { server, publicUrl };
-}
-
-async function freePort(host: string): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done, failed) => probe.once('error', failed).listen(0, host, done));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((done) => probe.close(done));
-  return port;
 }
 
 /** Where a listening server is reached. */

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Express } from 'express';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { MAX_BODY_BYTES } from './endpoint.ts';
 
@@ -23,7 +22,7 @@ export const DEFAULT_LIMITS: HttpServerLimits = {
 };
 
 /** The HTTP server for the app, with a bound on everything a client can make it wait for. */
-export function createHttpServer(app: Express, limits: HttpServerLimits = DEFAULT_LIMITS): Server {
+export function createHttpServer(app: RequestListener, limits: HttpServerLimits = DEFAULT_LIMITS): Server {
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -37,7 +36,7 @@ export function createHttpServer(app: Express, limits: HttpServerLimits = DEFAUL
   // A client that asks before sending too much is told no without being asked to send it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (!(Number(request.headers['content-length']) > MAX_BODY_BYTES)) response.writeContinue();
-    app(request as Parameters<Express>[0], response as Parameters<Express>[1]);
+    app(request, response);
   });
   server.on('clientError', refuseUnreadable);
   return server;
