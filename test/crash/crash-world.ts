@@ -84,11 +84,11 @@ export class CrashWorld {
     const key = `piece-${this.#pieces}-${points.join('-')}`;
     const reached: string[] = [];
     for (const point of points) {
-      const service = await RunningService.start(this.#dataDir, { ...this.#env, CRASH_AT: point });
+      const service = await RunningService.startUnlessKilled(this.#dataDir, { ...this.#env, CRASH_AT: point });
       if (service && refundId === null) refundId = await this.#refund(service, amount, key).catch(() => null);
       if (!service || (await this.#awaitCrash(service, point, refundId))) reached.push(point);
     }
-    const service = (await RunningService.start(this.#dataDir, this.#env))!;
+    const service = await RunningService.start(this.#dataDir, this.#env);
     try {
       refundId = await this.#refund(service, amount, key);
       return { network: this.#network, points, reached, ...(await this.#judge(service, refundId, amount)) };
@@ -105,7 +105,7 @@ export class CrashWorld {
   }
 
   async #prepare(): Promise<void> {
-    const service = (await RunningService.start(this.#dataDir, this.#env))!;
+    const service = await RunningService.start(this.#dataDir, this.#env);
     try {
       const session = await service.client.sessions.create({ amount: '900.00', currency: 'USDT', order_id: 'crash-1' });
       await service.client.sandbox.pay(session.id, { network: this.#network });

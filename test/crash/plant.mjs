@@ -43,7 +43,7 @@ const PLANTS = {
     {
       file: 'src/processes/pay-refunds-desk.ts',
       from: 'const isFree = context.open === null ||',
-      to: "if (context.open) await this.#treasury({ type: 'ReleasePayoutSequence', data: { legId: context.open.legId, attempt: context.open.attempt, reason: 'planted', releasedAtSec: 0 } });\n    const isFree = true ||",
+      to: "if (context.open) await this.#books.tellTreasury({ type: 'ReleasePayoutSequence', data: { legId: context.open.legId, attempt: context.open.attempt, reason: 'planted', releasedAtSec: 0 } });\n    const isFree = true ||",
     },
   ],
   'no-journal': NO_JOURNAL,

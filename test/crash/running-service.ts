@@ -49,8 +49,15 @@ export class RunningService {
     this.client = createClient({ baseUrl: facts.base_url, apiKey: facts.merchant.api_key, apiSecret: facts.merchant.api_secret, maxRetries: 0 });
   }
 
+  /** Rejects with the end of what it printed when the process ended before it was ready. */
+  static async start(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
+    const service = await RunningService.startUnlessKilled(dataDir, env);
+    if (service === null) throw new Error(`the service ended while it started\n${endOf(`${dataDir}.log`)}`);
+    return service;
+  }
+
   /** Null when the process ended before it was ready, as it does when it is killed while it recovers. */
-  static async start(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<RunningService | null> {
+  static async startUnlessKilled(dataDir: string, env: Readonly<Record<string, string>>): Promise<RunningService | null> {
     const factsFile = join(dataDir, 'sandbox.json');
     const logFile = `${dataDir}.log`;
     rmSync(factsFile, { force: true });
@@ -65,7 +72,7 @@ export class RunningService {
       return facts === 'ended' ? null : new RunningService(child, logFile, facts);
     } catch (error) {
       child.kill('SIGKILL');
-      throw new Error(`${(error as Error).message}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`, { cause: error });
+      throw new Error(`${(error as Error).message}\n${endOf(logFile)}`, { cause: error });
     }
   }
 
@@ -93,5 +100,7 @@ export class RunningService {
     await gone;
   }
 }
+
+const endOf = (logFile: string): string => readFileSync(logFile, 'utf8').slice(-2_000);
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
