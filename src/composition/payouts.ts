@@ -14,6 +14,7 @@ import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payo
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { PayRefunds } from '../processes/pay-refunds.process.ts';
 import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
@@ -72,9 +73,10 @@ export interface PayoutNetworkAccess {
 /** The way money leaves on a network. */
 export function payoutChain(
   { settings, urls, headers }: PayoutNetworkAccess,
-  options: { readonly sandbox: boolean; readonly maxGasGwei: number },
+  options: { readonly sandbox: boolean; readonly maxGasGwei: number; readonly observer?: RpcObserver },
 ): PayoutChain {
-  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
+  const { observer } = options;
+  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }), ...(observer && { observer }) });
   switch (settings.network) {
     case 'ethereum':
     case 'bsc':

@@ -85,7 +85,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     networks: (mode) => networks.get(mode) ?? [],
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
-    payouts: rules && signer && (await payoutParts(config, signer, access, Object.keys(wallets) as Mode[])),
+    payouts: rules && signer && (await payoutParts(config, signer, metrics, access, Object.keys(wallets) as Mode[])),
     testWallet: null,
   });
   log.info({ url: service.baseUrl, ops: service.opsUrl }, 'the service accepts requests');
@@ -109,11 +109,14 @@ const headersOf = (config: Config, network: Network): Record<string, string> =>
 async function payoutParts(
   config: Config,
   signer: SignerProcess,
+  metrics: Metrics,
   access: readonly PayoutNetworkAccess[],
   modes: readonly Mode[],
 ): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
-  const chains = access.map((network) => payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI }));
+  const chains = access.map((network) =>
+    payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
+  );
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 

@@ -105,7 +105,9 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {
       signer,
-      chains: access.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI })),
+      chains: access.map((network) =>
+        payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
+      ),
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },

@@ -69,7 +69,8 @@ export class StoreMetrics {
         if (followed) followed.lastAtMs = events.at(-1)!.atMs;
       },
     });
-    this.#subscriptions.set(options.name, { subscription, lastAtMs: 0 });
+    // A follower that hangs on its very first event is as old as its subscription.
+    this.#subscriptions.set(options.name, { subscription, lastAtMs: this.#clock.nowMs() });
     return {
       get position() {
         return subscription.position;
@@ -107,7 +108,7 @@ export class StoreMetrics {
       ({ subscription }) => subscription.lag,
     );
     gauge('quittance_subscription_lag_seconds', 'Age of the last handled event while others wait; 0 when none do.', ({ subscription, lastAtMs }) =>
-      subscription.lag === 0 || lastAtMs === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000,
+      subscription.lag === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000,
     );
   }
 }

@@ -136,6 +136,26 @@ describe('metrics', () => {
     expect(value(text, 'quittance_webhook_attempts_total{result="http_5xx",trigger="automatic"}')).toBe(1);
   });
 
+  it('show the age of a follower that hangs on its very first event', async () => {
+    let nowMs = NOW_MS;
+    const metrics = new Metrics({ clock: { nowMs: () => nowMs }, version: '1.2.3', dataDir: tmpdir() });
+    let lag = 0;
+    const store = metrics.store.observe({
+      subscribe: () => ({
+        position: null,
+        get lag() {
+          return lag;
+        },
+      }),
+    } as unknown as EventStore);
+    store.subscribe({ name: 'pay-refunds', after: null, onEvents: () => undefined });
+    nowMs += 40_000;
+    const age = async () => value(await metrics.registry.metrics(), 'quittance_subscription_lag_seconds{subscription="pay-refunds"}');
+    expect(await age()).toBe(0);
+    lag = 3;
+    expect(await age()).toBe(40);
+  });
+
   it('count appends by what became of them, and let faults through', async () => {
     const metrics = allMetrics();
     const answers = [{ ok: true, revision: 0, position: '1' } as const, { ok: false, actual: 4 } as const, null];
