@@ -105,9 +105,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {
       signer,
-      chains: access.map((network) =>
-        payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
-      ),
+      chains: access.map((network) => payoutChain(network, payoutOptions(config, metrics))),
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
@@ -129,6 +127,9 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     },
   };
 }
+
+const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
+  ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
 
 /** A Solana chain that outlives this process, for tests that kill it. */
 const attached = (url: string | undefined): { attachTo?: string } =>
