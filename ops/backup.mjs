@@ -4,7 +4,7 @@
  * Copies each database with SQLite's own backup while the service runs, and checks every copy. The read model and the
  * lock are left out: the one is rebuilt from the ledger, the other belongs to the running process.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, chmodSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 
@@ -20,6 +20,9 @@ if (!dataDir || !target) fail('usage: node ops/backup.mjs <DATA_DIR> <target dir
 if (!existsSync(join(dataDir, 'events.db'))) fail(`${dataDir} holds no ledger (events.db)`);
 if (existsSync(target) && readdirSync(target).length > 0) fail(`${target} is not empty`);
 mkdirSync(target, { recursive: true, mode: 0o700 });
+
+// A service started on the copy leaves out the addresses that may have been given out since (docs/runbook.md, Backup and restore).
+writeFileSync(join(target, 'backup.json'), `${JSON.stringify({ made_at: new Date().toISOString() })}\n`, { mode: 0o600 });
 
 const databases = readdirSync(dataDir).filter((name) => name.endsWith('.db') && !LEFT_OUT.test(name));
 for (const name of databases.toSorted((left, right) => Number(right === FIRST) - Number(left === FIRST))) await copyDatabase(name);

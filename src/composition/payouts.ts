@@ -113,7 +113,7 @@ const SANDBOX_LIMITS: PayoutLimits = {
 };
 
 /** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
-const journalDirectory = (config: Config): string =>
+export const journalDirectory = (config: Config): string =>
   config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
 
 export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules {

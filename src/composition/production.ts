@@ -15,6 +15,7 @@ import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
+import type { AddressHistory } from '../ports/address-safety.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { Chain } from '../ports/chain.ts';
@@ -134,10 +135,10 @@ function secondSource(config: Config): (units: bigint) => boolean {
   return (units) => from !== null && units >= from;
 }
 
-const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain =>
+const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain & AddressHistory =>
   createSolanaChain({ settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) });
 
-function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): Chain | null {
+function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): (Chain & AddressHistory) | null {
   if (settings.network === 'solana') return null;
   const options = { settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) };
   return settings.network === 'tron' ? createTronChain(options) : createEvmChain(options);

@@ -9,6 +9,7 @@ import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
+import type { AddressHistory } from '../ports/address-safety.ts';
 import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
@@ -141,7 +142,7 @@ function solanaOf(sandbox: SolanaSandbox, metrics: Metrics) {
   return { chain: createSolanaChain({ settings, pool }), replaced: previousGenesis === null ? null : { oldGenesis: previousGenesis } };
 }
 
-function readerOf(chain: SandboxChain, metrics: Metrics): Chain {
+function readerOf(chain: SandboxChain, metrics: Metrics): Chain & AddressHistory {
   const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl], observer: metrics.chains.rpcObserver(chain.settings.mode) });
   return chain.settings.network === 'tron' ? createTronChain({ settings: chain.settings, pool }) : createEvmChain({ settings: chain.settings, pool });
 }

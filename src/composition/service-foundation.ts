@@ -7,6 +7,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Rates } from '../ports/rates.ts';
 import { startAddressPool, type RunningAddressPool } from '../runtime/address-pool.ts';
 import { createPersonalSealer, createSealer } from '../runtime/sealing.ts';
+import { addressSafety } from './address-safety.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import { createMetrics, createTracing } from './observability.ts';
 import type { ProjectionThread } from './projection-thread.ts';
@@ -35,7 +36,9 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const tracing = await createTracing(config, storage.store, log);
   const store = metrics.store.observe(tracing?.store() ?? storage.store);
   const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
-  const addresses = startAddressPool({ store, derivers: parts.derivers, node: String(config.NODE_NUMBER), clock, random, log });
+  const safety = addressSafety(parts);
+  const { guardOf } = safety;
+  const addresses = startAddressPool({ store, derivers: parts.derivers, guardOf, node: String(config.NODE_NUMBER), clock, random, log });
   const { projections } = storage;
   await projections.start(storage.store, {
     ...metrics.projections.hooks,
@@ -46,6 +49,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
   await addresses.ready();
+  safety.settle(addresses);
   const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);

@@ -6,6 +6,7 @@ import type { NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
+import type { AddressHistory } from '../ports/address-safety.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -28,8 +29,8 @@ export interface ServiceParts {
   /** Made before the parts that report to it; absent: made at the start. */
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
-  readonly chains: readonly Chain[];
-  readonly solana?: readonly { readonly chain: AccountChain; readonly replaced: ReplacedChain | null }[];
+  readonly chains: readonly (Chain & AddressHistory)[];
+  readonly solana?: readonly { readonly chain: AccountChain & AddressHistory; readonly replaced: ReplacedChain | null }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;

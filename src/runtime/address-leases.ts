@@ -48,6 +48,12 @@ export class AddressLeases {
     );
   }
 
+  /** The first index that nobody leased, as the ledger has it. */
+  async next(): Promise<number> {
+    const last = await this.#options.store.lastOfStream(this.#stream);
+    return last ? endOf(last) + 1 : 0;
+  }
+
   /** Leaves out every index below `index` for ever; does nothing when they are leased already. */
   async skipTo(index: number): Promise<void> {
     await this.#append((from) => (from >= index ? null : { from, to: index - 1 }), `${this.#options.node}: skipped`);

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
+import { AddressGuard, type AddressGuardOptions } from './address-guard.ts';
 import { AddressLeases, type LeasedRange } from './address-leases.ts';
 
 export interface AddressPoolOptions {
@@ -20,6 +21,8 @@ export interface AddressPoolOptions {
   /** Addresses kept ready per mode and family while demand is low; grows up to `maxStock` when demand outruns derivation. */
   readonly stock?: number;
   readonly maxStock?: number;
+  /** Absent: the ledger alone says what was given out. */
+  readonly guardOf?: (mode: Mode, family: AddressFamily) => Omit<AddressGuardOptions, 'log'>;
 }
 
 /** How full one lane of the pool is, for metrics. */
@@ -42,6 +45,8 @@ export interface RunningAddressPool extends AddressPool {
    */
   skipTo(mode: Mode, family: AddressFamily, index: number): Promise<void>;
   stocks(): readonly AddressStock[];
+  /** Every lane has compared the ledger with what is remembered apart from it, and left out what it had to. */
+  isReconciled(): boolean;
   close(): Promise<void>;
 }
 
@@ -49,6 +54,8 @@ const DEFAULT_STOCK = 1024;
 const DEFAULT_MAX_STOCK = 16_384;
 /** Addresses of one derivation: small enough that the first ones are there at once. */
 const DERIVATION_BATCH = 256;
+/** Addresses that chains are asked about one by one are kept few. */
+const DOUBTFUL_STOCK = 32;
 /** At most this part of what is left is leased at once, so that restarts do not use up an exported pool. */
 const LEASE_DIVISOR = 20;
 const RETRY_MIN_MS = 100;
@@ -73,6 +80,7 @@ export function startAddressPool(options: AddressPoolOptions): RunningAddressPoo
       await lane.skipTo(index);
     },
     stocks: () => [...lanes.values()].map((lane) => lane.stock()),
+    isReconciled: () => [...lanes.values()].every((lane) => lane.isReconciled()),
     close: async () => {
       await Promise.all([...lanes.values()].map((lane) => lane.close()));
     },
@@ -85,6 +93,7 @@ const laneKey = (mode: Mode, family: AddressFamily): string => addressesStream(m
 class Lane {
   readonly #deriver: AddressDeriver;
   readonly #leases: AddressLeases;
+  readonly #guard: AddressGuard | null;
   readonly #log: Log;
   readonly #maxTarget: number;
   #target: number;
@@ -107,6 +116,8 @@ class Lane {
   constructor(deriver: AddressDeriver, options: AddressPoolOptions) {
     this.#deriver = deriver;
     this.#leases = new AddressLeases(deriver.mode, deriver.family, options);
+    const guard = options.guardOf?.(deriver.mode, deriver.family);
+    this.#guard = guard ? new AddressGuard(deriver, this.#leases, { ...guard, log: options.log }) : null;
     this.#log = options.log;
     this.#target = options.stock ?? DEFAULT_STOCK;
     this.#maxTarget = Math.max(this.#target, options.maxStock ?? DEFAULT_MAX_STOCK);
@@ -140,7 +151,8 @@ class Lane {
 
   skipTo(index: number): Promise<void> {
     const run = this.#work.then(async () => {
-      await this.#leases.skipTo(index);
+      await this.#guard?.begin();
+      await (this.#guard ?? this.#leases).skipTo(index);
       const keep = ({ derivationIndex }: CollectionAddress): boolean => derivationIndex >= index;
       this.#ready = this.#ready.slice(this.#next).filter(keep);
       this.#next = 0;
@@ -150,6 +162,10 @@ class Lane {
     });
     this.#work = run.catch(() => {});
     return run.then(() => this.refill());
+  }
+
+  isReconciled(): boolean {
+    return this.#guard?.hasBegun ?? true;
   }
 
   stock(): AddressStock {
@@ -168,22 +184,30 @@ class Lane {
   }
 
   async #fill(): Promise<void> {
-    while (!this.#closed && this.#available() < this.#target) {
+    await this.#guard?.begin();
+    while (!this.#closed && this.#available() < this.#wanted()) {
       this.#lease ??= await this.#leases.take((left) => Math.min(this.#target, Math.ceil(left / LEASE_DIVISOR)), this.#deriver.capacity);
       if (this.#lease === null) return this.#runOut();
+      await this.#guard?.leased(this.#lease);
       const { from, to } = this.#lease;
-      const count = Math.min(DERIVATION_BATCH, to - from + 1);
+      const count = Math.min(this.#guard?.isDoubtful(from) ? DOUBTFUL_STOCK : DERIVATION_BATCH, to - from + 1);
       const addresses = await this.#deriver.derive(from, count);
       if (addresses.length !== count) throw new Error(`${count} addresses were asked for, ${addresses.length} came`);
-      this.#lease = from + count > to ? null : { from: from + count, to };
-      this.#store(from, addresses);
+      const mayGiveOut = (await this.#guard?.mayGiveOut(from, addresses)) ?? true;
+      this.#lease = !mayGiveOut || from + count > to ? null : { from: from + count, to };
+      if (mayGiveOut) this.#store(from, addresses);
     }
     this.#wasFull = true;
   }
 
+  #wanted(): number {
+    return this.#lease && this.#guard?.isDoubtful(this.#lease.from) ? Math.min(this.#target, DOUBTFUL_STOCK) : this.#target;
+  }
+
   #store(from: number, addresses: readonly string[]): void {
     const { family } = this.#deriver;
-    if (this.#wasFull && this.#available() * 4 < this.#target) this.#target = Math.min(this.#target * 2, this.#maxTarget);
+    const outrun = this.#wasFull && this.#available() * 4 < this.#target && !this.#guard?.isDoubtful(from);
+    if (outrun) this.#target = Math.min(this.#target * 2, this.#maxTarget);
     if (this.#next > 0) {
       this.#ready = this.#ready.slice(this.#next);
       this.#next = 0;

@@ -23,6 +23,7 @@ async function open(decimals: number, change: Parameters<typeof localSettings>[1
       ours,
       isOurs: index.isOurs,
       other: anvil.account(7),
+      unused: '0x00000000000000000000000000000000000Fa11e',
       payer: anvil.account(0),
       pay: (to, units) => anvil.pay(token, to, units),
       mine: (blocks) => anvil.mine(blocks),

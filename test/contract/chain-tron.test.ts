@@ -22,6 +22,7 @@ describeChain('TRON', async () => {
     ours,
     isOurs: index.isOurs,
     other: 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8',
+    unused: 'TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7',
     payer: sandbox.addressOf('first'),
     pay: async (to, units) => (await sandbox.pay({ coin: 'USDT', to, amount: formatAmount(fromTokenUnits(units, 6)) })).txHash,
     mine: async (blocks) => sandbox.mine(blocks),

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AddressHistory } from '../../src/ports/address-safety.ts';
 import type { Chain, Transfer } from '../../src/ports/chain.ts';
 
 /** A real local chain and hands that move it. */
 export interface ChainBench {
-  readonly chain: Chain;
+  readonly chain: Chain & AddressHistory;
   /** Two addresses in the network's own form, and a test for both that accepts any form the adapter may use. */
   readonly ours: readonly [string, string];
   readonly isOurs: (address: string) => boolean;
-  /** A stranger. */
+  /** A stranger, and an address that nobody ever used. */
   readonly other: string;
+  readonly unused: string;
   readonly payer: string;
   /** Pays token units in a block of its own; answers the transaction. */
   pay(to: string, tokenUnits: bigint): Promise<string>;
@@ -82,6 +84,13 @@ export function describeChain(name: string, open: () => Promise<ChainBench>): vo
       expect(await bench.chain.transferAt(transfer!.txHash, transfer!.logIndex)).toEqual(transfer);
       expect(await bench.chain.transferAt(transfer!.txHash, transfer!.logIndex + 7)).toBeNull();
       expect(await bench.chain.transferAt(transfer!.txHash.replace(/.{8}$/, '00000000'), 0)).toBeNull();
+    });
+
+    test('tells which addresses were ever used', async () => {
+      await bench.pay(bench.ours[1], 1n);
+      expect(await bench.chain.usedAmong([bench.unused, bench.ours[1]])).toEqual(new Set([bench.ours[1]]));
+      expect(await bench.chain.usedAmong([bench.unused])).toEqual(new Set());
+      expect(await bench.chain.usedAmong([])).toEqual(new Set());
     });
 
     test('gives the same answer for the same range again', async () => {

@@ -157,6 +157,26 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await context.close();
   });
 
+  it('opens in a window of a registered shop on a click, and tells the page behind it when the payment is complete', async () => {
+    const merchant = await world.merchant('Window shop');
+    await world.cli('merchant', 'add-domain', merchant.id, '--host', 'localhost', '--name', 'Window shop');
+    const session = await world.create(merchant, order);
+    const url = await shopPage(`
+      document.getElementById('pay').onclick = () => Quittance.popup('${session.url}', { onStatus: (told) => heard.push(told) });`);
+    const context = await world.context();
+    const page = await context.newPage();
+    await page.goto(url);
+    const [opened] = await Promise.all([page.waitForEvent('popup'), page.locator('#pay').click()]);
+    await opened.locator('.address').locator('visible=true').waitFor();
+    // A page that severs its opener (`Cross-Origin-Opener-Policy`) could tell nothing.
+    expect(await opened.evaluate('opener !== null')).toBe(true);
+    await world.pay(merchant, session.id, { case: 'exact' });
+    await page.waitForFunction(`heard.some(({ session_id, status }) => session_id === '${session.id}' && status === 'paid')`, null, {
+      timeout: 60_000,
+    });
+    await context.close();
+  });
+
   it('shows itself in no other frame and tells nobody else', async () => {
     const stranger = await world.create(shop, order);
     const url = await shopPage(`Quittance.mount(document.getElementById('here'), '${stranger.url}', {});`);

@@ -98,11 +98,12 @@ describe('the backup of a running service', () => {
     }
     const { json } = await call('GET', '/v1/payment/sessions?page_size=100&status=paid');
     expect((json.data as { id: string }[]).map(({ id }) => id).toSorted()).toEqual(paid.map(({ id }) => id).toSorted());
-    const skip = ['addresses', 'skip', '--mode', 'test', '--family', 'evm', '--to', '500000', '--json'];
-    await run(process.execPath, [join(repository, 'bin/quittance.mjs'), ...skip], { env: { ...process.env, DATA_DIR: dataDir } });
+    // By itself it leaves out what may have been given out since the copy was made, and says so.
     const { id } = await payFor('after the restore');
-    expect(indexesOf(id).every((index) => index >= 500_000)).toBe(true);
-    expect(indexesOf(paid[0]!.id).every((index) => index < 500_000)).toBe(true);
+    expect(indexesOf(id).every((index) => index >= 100_000)).toBe(true);
+    expect(indexesOf(paid[0]!.id).every((index) => index < 100_000)).toBe(true);
+    expect(sandbox.output()).toContain('the ledger was restored from a backup');
+    expect(existsSync(join(dataDir, 'backup.json'))).toBe(false);
   }, 120_000);
 
   it('refuses a directory without a ledger and a target that is in use', async () => {

@@ -17,6 +17,7 @@ import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import { createSolanaChain } from '../../src/adapters/solana/solana-chain.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
+import type { AddressHistory } from '../../src/ports/address-safety.ts';
 import type { AccountChain } from '../../src/ports/account-chain.ts';
 import { SolanaWatcher } from '../../src/processes/watch-solana.process.ts';
 import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
@@ -43,7 +44,7 @@ async function start(directory: string): Promise<SolanaSandbox> {
   return sandbox;
 }
 
-const chainOf = (sandbox: SolanaSandbox): AccountChain =>
+const chainOf = (sandbox: SolanaSandbox): AccountChain & AddressHistory =>
   createSolanaChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'solana', urls: [sandbox.rpcUrl], maxLagBlocks: 50 }) });
 
 describe('without Surfpool for the platform', () => {
@@ -61,7 +62,7 @@ describe('without Surfpool for the platform', () => {
 
 describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
   let sandbox: SolanaSandbox;
-  let chain: AccountChain;
+  let chain: AccountChain & AddressHistory;
 
   beforeAll(async () => {
     sandbox = await start(folder());
@@ -89,6 +90,12 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
     const { value } = await rpc<{ value: number }>('getBalance', [treasury, { commitment: 'confirmed' }]);
     expect(value).toBeGreaterThanOrEqual(1_000_000_000);
     for (const held of units) expect(held).toBeGreaterThanOrEqual(1_000_000_000_000n);
+  });
+
+  it('tells which owners were ever paid', async () => {
+    const [paid, unused] = [Keypair.generate(), Keypair.generate()].map(({ publicKey }) => publicKey.toBase58()) as [string, string];
+    await sandbox.pay({ coin: 'USDC', amount: '0.5', to: paid });
+    expect(await chain.usedAmong([unused, paid])).toEqual(new Set([paid]));
   });
 
   describe('watched', () => {

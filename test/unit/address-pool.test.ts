@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mode } from '../../src/domain/ids.ts';
 import type { AddressFamily } from '../../src/domain/networks.ts';
+import type { AddressMark, AddressMarks } from '../../src/ports/address-safety.ts';
 import type { AddressDeriver } from '../../src/ports/addresses.ts';
 import type { AppendRequest, AppendResult, RecordedEvent } from '../../src/ports/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
@@ -265,5 +266,156 @@ describe('a ledger restored from a backup', () => {
     await pool.skipTo('test', 'evm', 10);
     expect(takeAll(pool, 'evm').every((index) => index >= 10)).toBe(true);
     expect(ledger.leases('addresses-test-evm').every(({ node }) => node === 'a')).toBe(true);
+  });
+});
+
+/** What is remembered apart from the ledger, and chains on which some addresses were used. */
+class Outside implements AddressMarks {
+  readonly marks = new Map<string, AddressMark>();
+  readonly used = new Set<string>();
+  readonly asked: string[] = [];
+  chainFails = false;
+  marksFail = false;
+
+  async read(mode: Mode, family: AddressFamily, first: string): Promise<AddressMark | null> {
+    return this.marks.get(`${mode}/${family}/${first}`) ?? null;
+  }
+
+  async write(mode: Mode, family: AddressFamily, first: string, mark: AddressMark): Promise<void> {
+    if (this.marksFail) throw new Error('no space left');
+    this.marks.set(`${mode}/${family}/${first}`, mark);
+  }
+
+  guard = (restored = false) => ({
+    guardOf: () => ({
+      marks: this,
+      restored,
+      history: {
+        usedAmong: async (addresses: readonly string[]) => {
+          if (this.chainFails) throw new Error('the chain is away');
+          this.asked.push(...addresses);
+          return new Set(addresses.filter((address) => this.used.has(address)));
+        },
+      },
+    }),
+  });
+}
+
+describe('a ledger that lags behind what was leased', () => {
+  /** A service that leased 48 indexes; the ledger that is answered knows of 16 of them. */
+  async function restoredLedger(outside: Outside): Promise<Ledger> {
+    const ledger = new Ledger();
+    const pool = start(ledger, [deriver('evm')], outside.guard());
+    await pool.ready();
+    const backup = new Ledger();
+    backup.streams.set('addresses-test-evm', [...ledger.streams.get('addresses-test-evm')!]);
+    while (ledger.leases('addresses-test-evm').length < 3) {
+      pool.take('test', 'evm');
+      await new Promise(setImmediate);
+    }
+    await pool.close();
+    return backup;
+  }
+
+  it('is noticed: a large gap is left out for ever, and every address after it was looked up on chain', async () => {
+    const outside = new Outside();
+    const ledger = await restoredLedger(outside);
+    const errors: object[] = [];
+    const log = { ...silentLog, error: (fields: object) => void errors.push(fields) };
+    const pool = start(ledger, [deriver('evm')], { ...outside.guard(), log });
+    await pool.ready();
+    expect(errors).toEqual([{ mode: 'test', family: 'evm', leased: 16, known: 48 }]);
+    expect(pool.isReconciled()).toBe(true);
+    const given = takeAll(pool, 'evm');
+    expect(given[0]).toBe(100_048);
+    expect(given.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(true);
+    await pool.close();
+    const again = start(ledger, [deriver('evm')], { ...outside.guard(), log });
+    await again.ready();
+    expect(again.take('test', 'evm')!.derivationIndex).toBeGreaterThan(100_048);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('leaves another gap where a chain knows an address after the first one', async () => {
+    const outside = new Outside();
+    const ledger = await restoredLedger(outside);
+    outside.used.add(addressAt('evm', 100_050));
+    const pool = start(ledger, [deriver('evm')], outside.guard());
+    await pool.ready();
+    expect(takeAll(pool, 'evm')[0]).toBe(200_051);
+  });
+
+  it('gives out nothing that could not be looked up', async () => {
+    const outside = new Outside();
+    const ledger = await restoredLedger(outside);
+    outside.chainFails = true;
+    const pool = start(ledger, [deriver('evm')], outside.guard());
+    await pool.ready();
+    expect(pool.take('test', 'evm')).toBeNull();
+    outside.chainFails = false;
+    await until(() => pool.stocks()[0]!.available > 0);
+    expect(pool.take('test', 'evm')!.derivationIndex).toBe(100_048);
+  });
+
+  it('goes on asking after a restart in the middle of it, and stops once enough addresses in a row were unknown', async () => {
+    const outside = new Outside();
+    const ledger = await restoredLedger(outside);
+    const first = start(ledger, [deriver('evm')], outside.guard());
+    await first.ready();
+    await first.close();
+    outside.asked.length = 0;
+    const second = start(ledger, [deriver('evm')], outside.guard());
+    await second.ready();
+    const given: number[] = [];
+    while ((given.at(-1) ?? 0) < 100_048 + 400) {
+      const address = second.take('test', 'evm');
+      if (address) given.push(address.derivationIndex);
+      else await new Promise(setImmediate);
+    }
+    const doubtful = given.filter((index) => index < 100_048 + 256);
+    expect(doubtful.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(true);
+    expect(outside.asked).not.toContain(addressAt('evm', 100_048 + 399));
+  });
+
+  it('is taken for restored when it says so itself, and there is no mark', async () => {
+    const ledger = await restoredLedger(new Outside());
+    const pool = start(ledger, [deriver('evm')], new Outside().guard(true));
+    await pool.ready();
+    expect(takeAll(pool, 'evm')[0]).toBe(100_016);
+  });
+
+  it('costs an exported pool only a part of what is left', async () => {
+    const outside = new Outside();
+    const ledger = new Ledger();
+    const before = start(ledger, [deriver('solana', { capacity: 100 })], outside.guard());
+    await before.ready();
+    await before.close();
+    const after = start(new Ledger(), [deriver('solana', { capacity: 100 })], outside.guard());
+    await after.ready();
+    const index = after.take('test', 'solana')!.derivationIndex;
+    expect(index).toBeGreaterThanOrEqual(16);
+    expect(index).toBeLessThan(45);
+  });
+
+  it('is no alarm with another wallet', async () => {
+    const outside = new Outside();
+    await restoredLedger(outside);
+    const other = { ...deriver('evm'), derive: async (from: number, count: number) => Array.from({ length: count }, (_, i) => `other:${from + i}`) };
+    const pool = start(new Ledger(), [other], outside.guard());
+    await pool.ready();
+    expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
+  });
+
+  it('loses no lease while the mark cannot be written, and gives out nothing before it is', async () => {
+    const outside = new Outside();
+    outside.marksFail = true;
+    const ledger = new Ledger();
+    const pool = start(ledger, [deriver('evm')], outside.guard());
+    await pool.ready();
+    expect(pool.take('test', 'evm')).toBeNull();
+    outside.marksFail = false;
+    await until(() => pool.stocks()[0]!.available === 16);
+    expect(ledger.leases('addresses-test-evm')).toHaveLength(1);
+    expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
   });
 });

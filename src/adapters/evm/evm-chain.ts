@@ -1,9 +1,11 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { usedEvmAddresses } from './evm-address-history.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt } from './evm-rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -29,11 +31,11 @@ export interface EvmChainOptions {
 const LAG_PROBE_MS = 10_000;
 
 /** Ethereum, BSC and their like over JSON-RPC. */
-export function createEvmChain(options: EvmChainOptions): Chain {
+export function createEvmChain(options: EvmChainOptions): Chain & AddressHistory {
   return new EvmChain(options);
 }
 
-class EvmChain implements Chain {
+class EvmChain implements Chain, AddressHistory {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #tokens: TokensByAddress;
@@ -103,6 +105,10 @@ class EvmChain implements Chain {
     const verdict = this.#verdictOf(opinions);
     if (verdict !== undefined) return verdict;
     throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedEvmAddresses(provider, this.settings, addresses))).value;
   }
 
   close(): Promise<void> {

@@ -1,11 +1,13 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
+import { usedSolanaOwners } from './solana-address-history.ts';
 import { verifySolanaProvider } from './solana-provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './solana-rpc.ts';
 import { payerOf, tokenDeltas } from './token-balances.ts';
@@ -19,11 +21,11 @@ export interface SolanaChainOptions {
 }
 
 /** Solana by the accounts that receive, over JSON-RPC. */
-export function createSolanaChain(options: SolanaChainOptions): AccountChain {
+export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory {
   return new SolanaChain(options);
 }
 
-class SolanaChain implements AccountChain {
+class SolanaChain implements AccountChain, AddressHistory {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #confirmWithSecond: (units: bigint) => boolean;
@@ -113,6 +115,10 @@ class SolanaChain implements AccountChain {
     const verdict = this.#verdictOf(opinions);
     if (verdict !== undefined) return verdict;
     throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(owners: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedSolanaOwners(provider, owners, (owner) => this.tokenAccountsOf(owner)))).value;
   }
 
   close(): Promise<void> {

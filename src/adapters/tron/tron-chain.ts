@@ -1,9 +1,11 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { usedTronAddresses } from './tron-address-history.ts';
 import { readTransfers, tokenAccounts } from './tron-receipt.ts';
 import type { TokenAccounts } from './tron-receipt.ts';
 import { verifyTronProvider } from './tron-provider-check.ts';
@@ -25,11 +27,11 @@ const MAX_BLOCKS_A_SCAN = 50;
 const DEFAULT_CONCURRENCY = 4;
 
 /** TRON over the HTTP API of java-tron: receipts of whole blocks; final is what `/walletsolidity` serves. */
-export function createTronChain(options: TronChainOptions): Chain {
+export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
   return new TronChain(options);
 }
 
-class TronChain implements Chain {
+class TronChain implements Chain, AddressHistory {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #tokens: TokenAccounts;
@@ -98,6 +100,10 @@ class TronChain implements Chain {
     const verdict = this.#verdictOf(opinions);
     if (verdict !== undefined) return verdict;
     throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedTronAddresses(provider, this.settings, addresses))).value;
   }
 
   close(): Promise<void> {

@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AddressMark, AddressMarks } from '../../ports/address-safety.ts';
+
+/** A file a wallet in one directory, replaced whole. Rejects when the directory cannot be read or written. */
+export function fileAddressMarks(directory: string): AddressMarks {
+  const pathOf = (mode: string, family: string, firstAddress: string): string =>
+    join(directory, `addresses-${mode}-${family}-${hash('sha256', firstAddress).slice(0, 16)}.json`);
+  return {
+    read: async (...wallet) => {
+      const text = await readFile(pathOf(...wallet), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      });
+      return text === null ? null : parse(text, pathOf(...wallet));
+    },
+    write: async (mode, family, firstAddress, mark) => {
+      const path = pathOf(mode, family, firstAddress);
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const file = await open(`${path}.new`, 'w', 0o600);
+      try {
+        await file.writeFile(`${JSON.stringify(mark)}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(`${path}.new`, path);
+      const folder = await open(directory, 'r');
+      await folder.sync().finally(() => folder.close());
+    },
+  };
+}
+
+function parse(text: string, path: string): AddressMark {
+  const { next, checkBelow } = JSON.parse(text) as Partial<AddressMark>;
+  if (!isIndex(next) || !isIndex(checkBelow)) throw new Error(`${path} is not a mark of leased addresses`);
+  return { next, checkBelow };
+}
+
+const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

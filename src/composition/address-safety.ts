@@ -1,0 +1,55 @@
+import { accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileAddressMarks } from '../adapters/node/address-marks-file.ts';
+import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { AddressHistory, AddressMarks } from '../ports/address-safety.ts';
+import type { RunningAddressPool, AddressPoolOptions } from '../runtime/address-pool.ts';
+import { journalDirectory } from './payouts.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+/** `ops/backup.mjs` leaves this file in every copy: a data directory that holds it was restored. */
+const COPY_MARKER = 'backup.json';
+
+export interface AddressSafety {
+  readonly guardOf: NonNullable<AddressPoolOptions['guardOf']>;
+  /** Once the pool has left out what it must, the restored copy is a ledger like any other. */
+  settle(pool: Pick<RunningAddressPool, 'isReconciled'>): void;
+}
+
+/** How the pool notices that its ledger forgot leases, and what it asks the chains then. */
+export function addressSafety({ config, chains, solana, log }: Pick<ServiceParts, 'config' | 'chains' | 'solana' | 'log'>): AddressSafety {
+  const marker = join(config.DATA_DIR, COPY_MARKER);
+  const restored = existsSync(marker);
+  const marks = openMarks(journalDirectory(config), log);
+  const readers = [...chains, ...(solana ?? []).map(({ chain }) => chain)];
+  const historyOf = (mode: Mode, family: AddressFamily): AddressHistory => {
+    const own = readers.filter((chain) => chain.mode === mode && addressFamilyOf(chain.network) === family);
+    return {
+      usedAmong: async (addresses) => {
+        const found = await Promise.all(own.map((chain) => chain.usedAmong(addresses)));
+        return new Set(found.flatMap((used) => [...used]));
+      },
+    };
+  };
+  return {
+    guardOf: (mode, family) => ({ marks, restored, history: historyOf(mode, family) }),
+    settle: (pool) => {
+      if (restored && pool.isReconciled()) rmSync(marker, { force: true });
+    },
+  };
+}
+
+function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | null {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    accessSync(directory, constants.R_OK | constants.W_OK);
+    return fileAddressMarks(directory);
+  } catch (error) {
+    log.warn(
+      { err: error, directory },
+      'set SIGNER_JOURNAL_DIR to a writable directory outside DATA_DIR: without it a ledger restored by other means than ops/backup.mjs is not noticed',
+    );
+    return null;
+  }
+}
