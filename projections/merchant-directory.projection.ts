@@ -82,6 +82,9 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
   switch (event.type) {
     case 'MerchantRegistered':
       return merchant;
+    case 'SettlementAddressSet':
+      // Read from the merchant's own stream when money is settled.
+      return merchant;
     case 'ApiKeyIssued': {
       const { keyId, keyHash, hint } = event.data;
       return { ...merchant, keys: [...merchant.keys, { keyId, keyHash, hint, revoked: false }] };

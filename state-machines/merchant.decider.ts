@@ -2,7 +2,7 @@ import type { ApiKeyIssued, MerchantEvent, MerchantPolicy, MerchantRegistered } 
 import type { ApiKeyId } from '../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../src/domain/currencies.ts';
 import { decimalsOf, isCoin, parseAmount } from '../src/domain/money.ts';
-import { isNetwork } from '../src/domain/networks.ts';
+import { isNetwork, type Network } from '../src/domain/networks.ts';
 import { accept, refuse } from '../src/domain/result.ts';
 import type { Decision, Refusal } from '../src/domain/result.ts';
 import type { MerchantValue } from './merchant.machine.ts';
@@ -47,7 +47,9 @@ export type MerchantCommand =
   /** `host` in the form in which URLs give it back. */
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
-  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> };
+  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> }
+  /** The signer's journal holds the approvals of those who are named. */
+  | { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] };
 
 const MAX_ACTIVE_KEYS = 50;
 const MAX_DOMAINS = 100;
@@ -81,6 +83,8 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
       return removeDomain(command.domainId, state.context);
     case 'SetPolicy':
       return setPolicy(command.policy, state.context);
+    case 'SetSettlementAddress':
+      return setSettlementAddress(command, state.context);
   }
 }
 
@@ -187,6 +191,12 @@ function addDomain({ domainId, host, shopName }: Of<'AddDomain'>, context: Merch
 function removeDomain(domainId: string, context: MerchantContext): Decision<MerchantEvent> {
   if (!Object.hasOwn(context.domains, domainId)) return refuse('not_found', 'no such domain', 'domain_id');
   return accept({ type: 'DomainRemoved', data: { merchantId: merchantIdOf(context), domainId } });
+}
+
+function setSettlementAddress({ network, address, approvers }: Of<'SetSettlementAddress'>, context: MerchantContext): Decision<MerchantEvent> {
+  if (context.settlementAddresses[network] === address) return accept();
+  if (new Set(approvers).size < 2) return refuse('conflict', 'two operators must agree to where money goes');
+  return accept({ type: 'SettlementAddressSet', data: { merchantId: merchantIdOf(context), network, address, approvers } });
 }
 
 /** Only what differs is recorded. */

@@ -101,6 +101,10 @@ export const merchantMachine = setup({
     foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, as<'DomainAdded'>(event))),
     foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
     foldPolicy: assign(({ context, event }) => ({ policy: { ...context.policy, ...as<'PolicySet'>(event).policy } })),
+    foldSettlementAddress: assign(({ context, event }) => {
+      const { network, address } = as<'SettlementAddressSet'>(event);
+      return { settlementAddresses: { ...context.settlementAddresses, [network]: address } };
+    }),
   },
 }).createMachine({
   id: 'merchant',
@@ -121,6 +125,7 @@ export const merchantMachine = setup({
         DomainAdded: { guard: 'isNewDomain', actions: 'foldDomainAdded' },
         DomainRemoved: { guard: 'isTheirDomain', actions: 'foldDomainRemoved' },
         PolicySet: { guard: 'isTheirs', actions: 'foldPolicy' },
+        SettlementAddressSet: { guard: 'isTheirs', actions: 'foldSettlementAddress' },
       },
     },
   },

@@ -1,5 +1,5 @@
 import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../src/domain/events/merchant-events.ts';
-import { NETWORKS } from '../src/domain/networks.ts';
+import { NETWORKS, type Network } from '../src/domain/networks.ts';
 
 /** What holds for a merchant who set nothing. */
 export const DEFAULT_POLICY: MerchantPolicy = {
@@ -42,9 +42,18 @@ export interface MerchantContext {
   /** By domain id. */
   readonly domains: Readonly<Record<string, DomainAdded['data']>>;
   readonly policy: MerchantPolicy;
+  /** Where settlements go, by network. */
+  readonly settlementAddresses: Readonly<Partial<Record<Network, string>>>;
 }
 
-export const initialMerchantContext: MerchantContext = { registered: null, keys: {}, endpoint: null, domains: {}, policy: DEFAULT_POLICY };
+export const initialMerchantContext: MerchantContext = {
+  registered: null,
+  keys: {},
+  endpoint: null,
+  domains: {},
+  policy: DEFAULT_POLICY,
+  settlementAddresses: {},
+};
 
 export const activeKeys = (context: MerchantContext): KeyState[] => Object.values(context.keys).filter((key) => !key.revoked);
 

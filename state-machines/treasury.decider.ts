@@ -1,6 +1,7 @@
 import type { PayoutSequenceReleased, PayoutSequenceSigned, TreasuryEvent } from '../src/domain/events/treasury-events.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
-import { isLegalReservation, lastOfLeg, type Reservation, type TreasuryContext, type TreasuryValue } from './treasury.machine.ts';
+import { decideMove, type MoveCommand } from './treasury-moves.decider.ts';
+import { isLegalReservation, lastOfLeg, openPayout, type Reservation, type TreasuryContext, type TreasuryValue } from './treasury.machine.ts';
 
 export interface TreasuryState {
   readonly value: TreasuryValue;
@@ -22,7 +23,7 @@ export interface RecordPayoutSequenceSigned {
   readonly data: PayoutSequenceSigned['data'];
 }
 
-export type TreasuryCommand = ReservePayoutSequence | ReleasePayoutSequence | RecordPayoutSequenceSigned;
+export type TreasuryCommand = ReservePayoutSequence | ReleasePayoutSequence | RecordPayoutSequenceSigned | MoveCommand;
 
 /** Who gets which sequence. Repeating a command adds no events; a reservation that does not fit is refused. */
 export function decideTreasury(command: TreasuryCommand, { context }: TreasuryState): Decision<TreasuryEvent> {
@@ -33,12 +34,14 @@ export function decideTreasury(command: TreasuryCommand, { context }: TreasurySt
       return isOpen(context, command.data) ? accept({ type: 'PayoutSequenceReleased', data: command.data }) : accept();
     case 'RecordPayoutSequenceSigned':
       return recordSigned(command.data, context);
+    default:
+      return decideMove(command, context);
   }
 }
 
 function reserve(data: Reservation, context: TreasuryContext): Decision<TreasuryEvent> {
   if (isOpen(context, data)) return accept();
-  if (context.open !== null) return refuse('conflict', `the sequence of ${context.open.legId} is not signed yet`);
+  if (context.open !== null) return refuse('conflict', 'another sequence is not signed yet');
   if (!isLegalReservation(context, data)) return refuse('conflict', `the sequence does not belong to ${data.legId}`);
   return accept({ type: 'PayoutSequenceReserved', data });
 }
@@ -51,4 +54,4 @@ function recordSigned(data: PayoutSequenceSigned['data'], context: TreasuryConte
 }
 
 const isOpen = (context: TreasuryContext, { legId, attempt }: { legId: string; attempt: number }): boolean =>
-  context.open !== null && context.open.legId === legId && context.open.attempt === attempt;
+  openPayout(context)?.legId === legId && openPayout(context)?.attempt === attempt;

@@ -1,4 +1,4 @@
-import type { JournalPlace, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutValidity, RefundFailureReason } from '../domain/events/session-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
@@ -117,11 +117,13 @@ export interface PayoutChain {
   close(): Promise<void>;
 }
 
-export const validityOf = (draft: PayoutDraft): PayoutValidity => {
+export const validityOf = (draft: MoveDraft): PayoutValidity => {
   switch (draft.kind) {
     case 'evm':
+    case 'evm-native':
       return { kind: 'evm-nonce', nonce: draft.nonce, maxFeePerGas: draft.maxFeePerGas };
     case 'tron':
+    case 'tron-native':
       return { kind: 'tron-expiration', expirationMs: draft.expirationMs };
     case 'solana':
       return { kind: 'solana-block-height', lastValidBlockHeight: draft.lastValidBlockHeight, blockhash: draft.blockhash };

@@ -12,7 +12,7 @@ import { crashPoint } from '../runtime/crash-point.ts';
 import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { SessionHandler } from '../use-cases/session-handler.ts';
-import { lastOfLeg, type Reservation } from '../../state-machines/treasury.machine.ts';
+import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
 import { DeskNotes, type Waiting } from './pay-refunds-notes.ts';
 import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
@@ -80,7 +80,9 @@ export class TreasuryDesk {
 
   async #round(): Promise<void> {
     const context = await this.#books.treasury();
-    const isFree = context.open === null || (this.#notes.isDue(context.open) && (await this.#finish(context.open)));
+    const open = openPayout(context);
+    // A reservation of another kind of move is that move's to finish.
+    const isFree = context.open === null || (open !== null && this.#notes.isDue(open) && (await this.#finish(open)));
     const { mode, network } = this.chain;
     const legs = await this.#legs(this.#deps.work.open(mode, network));
     await this.#followSent(legs);
@@ -93,7 +95,7 @@ export class TreasuryDesk {
     const ref = this.#deps.work.open(this.chain.mode, this.chain.network).find(({ legId }) => legId === leg.legId);
     if (!ref) return;
     await this.#inTurn(async () => {
-      if ((await this.#books.treasury()).open?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
+      if (openPayout(await this.#books.treasury())?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
       await this.#fail(ref, 'rejected_by_operator', null);
     });
   }

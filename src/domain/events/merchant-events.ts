@@ -81,6 +81,17 @@ export interface PolicySet {
   readonly data: { readonly merchantId: MerchantId; readonly policy: Partial<MerchantPolicy> };
 }
 
+/** Where settlements of a network go; two operators agreed to it, and the signer's journal holds their approvals. */
+export interface SettlementAddressSet {
+  readonly type: 'SettlementAddressSet';
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly network: Network;
+    readonly address: string;
+    readonly approvers: readonly string[];
+  };
+}
+
 export interface MerchantPolicy {
   readonly settlementCoin: Coin;
   /** Networks offered to payers, in the order shown. */
@@ -105,4 +116,5 @@ export type MerchantEvent =
   | WebhookEndpointResumed
   | DomainAdded
   | DomainRemoved
-  | PolicySet;
+  | PolicySet
+  | SettlementAddressSet;

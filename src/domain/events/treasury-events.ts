@@ -1,6 +1,7 @@
 import type { Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
+import type { TreasuryMoveEvent } from './treasury-move-events.ts';
 
 /*
  * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout, and
@@ -44,6 +45,30 @@ export type PayoutDraft =
       readonly computeUnitPrice: string;
     };
 
+/** The native coin itself: gas for a sweep. */
+export type NativeDraft =
+  | {
+      readonly kind: 'evm-native';
+      readonly chainId: string;
+      readonly nonce: number;
+      /** Wei. */
+      readonly value: string;
+      readonly gasLimit: string;
+      readonly maxFeePerGas: string;
+      readonly maxPriorityFeePerGas: string;
+    }
+  | {
+      readonly kind: 'tron-native';
+      readonly sun: string;
+      readonly refBlockBytes: string;
+      readonly refBlockHash: string;
+      readonly timestampMs: number;
+      readonly expirationMs: number;
+    };
+
+/** Whatever the treasury or a collection address sends. */
+export type MoveDraft = PayoutDraft | NativeDraft;
+
 /** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
 export interface JournalPlace {
   readonly seq: number;
@@ -84,4 +109,4 @@ export interface PayoutSequenceSigned {
   readonly data: { readonly legId: string; readonly attempt: number; readonly txHash: string; readonly journal: JournalPlace };
 }
 
-export type TreasuryEvent = PayoutSequenceReserved | PayoutSequenceReleased | PayoutSequenceSigned;
+export type TreasuryEvent = PayoutSequenceReserved | PayoutSequenceReleased | PayoutSequenceSigned | TreasuryMoveEvent;

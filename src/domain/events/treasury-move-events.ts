@@ -1,0 +1,193 @@
+import type { MerchantId, Mode } from '../ids.ts';
+import type { Coin } from '../money.ts';
+import type { NativeCoin, Network } from '../networks.ts';
+import type { PayoutValidity } from './session-events.ts';
+import type { JournalPlace, MoveDraft } from './treasury-events.ts';
+
+/*
+ * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in the
+ * streams `treasury-<mode>-<network>`. Amounts and fees are decimal strings in units of their coin; times are Unix seconds.
+ * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
+ */
+
+/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant. */
+export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement'] as const;
+export type MoveKind = (typeof MOVE_KINDS)[number];
+
+/** What the events of each kind are called. */
+export const MOVE_NAMES = {
+  sweep: 'Sweep',
+  gas_top_up: 'GasTopUp',
+  withdrawal: 'Withdrawal',
+  settlement: 'Settlement',
+} as const satisfies Record<MoveKind, string>;
+export type MoveName = (typeof MOVE_NAMES)[MoveKind];
+
+export interface MoveTerms {
+  readonly moveId: string;
+  readonly mode: Mode;
+  readonly network: Network;
+  /** The network's native coin for a top-up. */
+  readonly coin: Coin | NativeCoin;
+  readonly amount: string;
+  readonly fromAddress: string;
+  readonly toAddress: string;
+  /** Place in the wallet of the collection address that a sweep empties or a top-up feeds; null when none takes part. */
+  readonly derivationIndex: number | null;
+  /** Whose money a settlement pays out. */
+  readonly merchantId: MerchantId | null;
+  /** The sweep that a top-up is for. */
+  readonly forMoveId: string | null;
+}
+
+export interface MoveRequested extends MoveTerms {
+  /** An operator's name, or `threshold`. */
+  readonly requestedBy: string;
+  readonly reason: string | null;
+  readonly requestedAtSec: number;
+}
+
+/** Written before the bytes are broadcast, with the place that the signer's journal gave them. */
+export interface MoveSigned {
+  readonly moveId: string;
+  readonly attempt: number;
+  readonly txHash: string;
+  readonly signedBytes: string;
+  readonly validity: PayoutValidity;
+  readonly journal: JournalPlace;
+  readonly signedAtSec: number;
+}
+
+export interface MoveCompleted extends MoveTerms {
+  readonly txHash: string;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly blockTimeSec: number;
+  /** In `feeCoin`, measured from the receipt. */
+  readonly networkFee: string;
+  readonly feeCoin: NativeCoin;
+  /** Whose native coin paid the fee. */
+  readonly feeAddress: string;
+  readonly completedAtSec: number;
+}
+
+export type MoveFailureReason =
+  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted';
+
+export interface MoveFailed extends MoveTerms {
+  readonly reason: MoveFailureReason;
+  /** The transaction that is in a final block without effect; null when nothing was signed. */
+  readonly txHash: string | null;
+  readonly networkFee: string | null;
+  readonly feeCoin: NativeCoin;
+  readonly feeAddress: string;
+  readonly failedAtSec: number;
+}
+
+type MoveEventOf<Name extends MoveName> =
+  | { readonly type: `${Name}Requested`; readonly data: MoveRequested }
+  | { readonly type: `${Name}Signed`; readonly data: MoveSigned }
+  | { readonly type: `${Name}Completed`; readonly data: MoveCompleted }
+  | { readonly type: `${Name}Failed`; readonly data: MoveFailed };
+
+/** Somebody other than who proposed it agreed; the signer counts its own approvals. */
+interface MoveApproved<Name extends 'Withdrawal' | 'Settlement'> {
+  readonly type: `${Name}Approved`;
+  readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };
+}
+
+/** Written before anything is signed: the whole transaction, unsigned, with its nonce or validity. */
+export interface MoveSequenceReserved {
+  readonly type: 'MoveSequenceReserved';
+  readonly data: {
+    readonly moveId: string;
+    readonly attempt: number;
+    readonly fromAddress: string;
+    readonly draft: MoveDraft;
+    readonly replaces: { readonly txHash: string; readonly why: 'fee_bump' | 'can_never_land' } | null;
+    readonly reservedAtSec: number;
+  };
+}
+
+/** The signer refused, and so never signed. */
+export interface MoveSequenceReleased {
+  readonly type: 'MoveSequenceReleased';
+  readonly data: { readonly moveId: string; readonly attempt: number; readonly reason: string; readonly releasedAtSec: number };
+}
+
+/** Money that came to the treasury from outside: an operator filled it. */
+export interface TreasuryFunded {
+  readonly type: 'TreasuryFunded';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly coin: Coin | NativeCoin;
+    readonly amount: string;
+    readonly address: string;
+    /** Native coin is noticed by the balance alone: sender and transaction are null then. */
+    readonly fromAddress: string | null;
+    readonly txHash: string | null;
+    readonly logIndex: number | null;
+    readonly blockNumber: number;
+    readonly recordedAtSec: number;
+  };
+}
+
+/** Money that left one of our addresses by a transaction the ledger does not know. */
+export interface OutflowFacts {
+  readonly mode: Mode;
+  readonly network: Network;
+  /** `<tx hash>:<log index>`, or the address and its nonce where no transfer shows it. */
+  readonly outflowKey: string;
+  readonly address: string;
+  /** Null when it moved none of our coins. */
+  readonly coin: Coin | NativeCoin | null;
+  readonly amount: string | null;
+  readonly toAddress: string | null;
+  readonly txHash: string | null;
+  readonly blockNumber: number | null;
+}
+
+/** Payouts of the treasury stop until every such outflow is acknowledged. */
+export interface UnknownOutflowFound {
+  readonly type: 'UnknownOutflowFound';
+  readonly data: OutflowFacts & { readonly foundAtSec: number };
+}
+
+export interface UnknownOutflowAcknowledged {
+  readonly type: 'UnknownOutflowAcknowledged';
+  readonly data: OutflowFacts & { readonly actor: string; readonly reason: string; readonly acknowledgedAtSec: number };
+}
+
+/** Books and chain side by side at one block. */
+export interface TreasuryReconciled {
+  readonly type: 'TreasuryReconciled';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    /** Every transfer from our addresses up to here, this block included, is known to the ledger or was reported. */
+    readonly throughBlock: number;
+    readonly accounts: readonly {
+      readonly account: 'treasury' | 'collection';
+      readonly coin: Coin | NativeCoin;
+      readonly booked: string;
+      readonly onChain: string;
+      readonly difference: string;
+    }[];
+    readonly reconciledAtSec: number;
+  };
+}
+
+export type TreasuryMoveEvent =
+  | MoveEventOf<'Sweep'>
+  | MoveEventOf<'GasTopUp'>
+  | MoveEventOf<'Withdrawal'>
+  | MoveEventOf<'Settlement'>
+  | MoveApproved<'Withdrawal'>
+  | MoveApproved<'Settlement'>
+  | MoveSequenceReserved
+  | MoveSequenceReleased
+  | TreasuryFunded
+  | UnknownOutflowFound
+  | UnknownOutflowAcknowledged
+  | TreasuryReconciled;

@@ -1,0 +1,122 @@
+import type { TreasuryEvent, MoveDraft } from '../src/domain/events/treasury-events.ts';
+import type {
+  MoveKind,
+  MoveRequested,
+  MoveSequenceReserved,
+  MoveSigned,
+  OutflowFacts,
+  TreasuryMoveEvent,
+} from '../src/domain/events/treasury-move-events.ts';
+import type { TreasuryContext } from './treasury.machine.ts';
+
+/*
+ * Money that moves between our own accounts or leaves to cold addresses and merchants: what is known of each move while
+ * it is not done. A done one is forgotten here; its events remain.
+ */
+
+export type MoveReservation = MoveSequenceReserved['data'];
+
+/** A transaction of a move, with what a replacement must repeat. */
+export type SignedMove = MoveSigned & { readonly draft: MoveDraft };
+
+export interface Move {
+  readonly kind: MoveKind;
+  readonly terms: MoveRequested;
+  /** Who agreed beside who proposed it, each once. */
+  readonly approvers: readonly string[];
+  /** Oldest first. */
+  readonly signed: readonly SignedMove[];
+}
+
+export interface MovesContext {
+  /** Moves that are not done, by id, oldest first. */
+  readonly moves: Readonly<Record<string, Move>>;
+  /** Outflows nobody ordered, by key: payouts stand still while there is one. */
+  readonly unknownOutflows: Readonly<Record<string, OutflowFacts>>;
+  /** Outflows that an operator explained, so that they are not reported again. */
+  readonly knownOutflows: readonly string[];
+  /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
+  readonly reconciledThrough: number | null;
+}
+
+export const initialMovesContext: MovesContext = { moves: {}, unknownOutflows: {}, knownOutflows: [], reconciledThrough: null };
+
+/** Leaves our own accounts, so two people must want it. */
+export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
+
+/** Whether the treasury's own account sends it, in its own sequence. */
+export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
+
+export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length > 0;
+
+export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind === 'evm' || draft.kind === 'evm-native' ? draft.nonce : null);
+
+/** A collection address has one sweep at a time, because its transactions are numbered. */
+export function isLegalRequest({ moves }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
+  const known = Object.values(moves);
+  if (Object.hasOwn(moves, terms.moveId)) return false;
+  if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
+  if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
+  return true;
+}
+
+/** The treasury's next nonce for a new transaction of its own, the same nonce for a replacement. */
+export function isLegalMoveReservation(context: TreasuryContext, data: MoveReservation): boolean {
+  const move = context.moves[data.moveId];
+  if (!move || !isApproved(move) || move.terms.fromAddress !== data.fromAddress) return false;
+  const nonce = nonceOfDraft(data.draft);
+  const last = move.signed.at(-1);
+  if (!last) {
+    const isNext = !isFromTreasury(move.kind) || context.nextNonce === null || nonce === context.nextNonce;
+    return data.replaces === null && data.attempt === 1 && isNext;
+  }
+  return data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 && nonce === nonceOfDraft(last.draft);
+}
+
+export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
+  context.open !== null && 'moveId' in context.open && context.open.moveId === moveId && context.open.attempt === attempt;
+
+type Of<Suffix extends string> = Extract<TreasuryMoveEvent, { type: `${string}${Suffix}` }>['data'];
+type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
+
+/* Fold: one function an event. */
+
+export const foldMoveRequested = ({ moves }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
+  moves: { ...moves, [terms.moveId]: { kind, terms, approvers: [], signed: [] } },
+});
+
+export function foldMoveApproved({ moves }: MovesContext, { moveId, approver }: Of<'Approved'>): Partial<MovesContext> {
+  const move = moves[moveId]!;
+  return { moves: { ...moves, [moveId]: { ...move, approvers: [...move.approvers, approver] } } };
+}
+
+export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Partial<TreasuryContext> {
+  const { draft } = context.open!;
+  const move = context.moves[data.moveId]!;
+  const nonce = isFromTreasury(move.kind) ? nonceOfDraft(draft) : null;
+  const signed = [...move.signed, { ...data, draft }];
+  return {
+    open: null,
+    nextNonce: nonce === null ? context.nextNonce : Math.max(nonce + 1, context.nextNonce ?? 0),
+    journal: data.journal,
+    moves: { ...context.moves, [data.moveId]: { ...move, signed } },
+  };
+}
+
+export function foldMoveDone({ moves }: MovesContext, { moveId }: { moveId: string }): Partial<MovesContext> {
+  return { moves: Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId)) };
+}
+
+export function foldOutflowFound({ unknownOutflows }: MovesContext, data: Data<'UnknownOutflowFound'>): Partial<MovesContext> {
+  return { unknownOutflows: { ...unknownOutflows, [data.outflowKey]: data } };
+}
+
+export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: OutflowFacts): Partial<MovesContext> {
+  const unknownOutflows = Object.fromEntries(Object.entries(context.unknownOutflows).filter(([key]) => key !== outflowKey));
+  return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey] };
+}
+
+/** 10^-18 units by coin that moves out of the treasury may still take, and how many may still take a fee from it. */
+export function movesInFlight({ moves }: MovesContext): readonly Move[] {
+  return Object.values(moves).filter(({ kind, signed }) => isFromTreasury(kind) && signed.length > 0);
+}
