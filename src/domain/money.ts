@@ -38,6 +38,14 @@ export function amountOf(text: string): bigint {
   return units;
 }
 
+/** Reads what `formatAmount` wrote: a balance of the service's own, of any size and sign. Anything else is a bug. */
+export function signedAmountOf(text: string): bigint {
+  const negative = text.startsWith('-');
+  const [whole = '', fraction = ''] = (negative ? text.slice(1) : text).split('.');
+  const units = BigInt(whole + fraction.padEnd(SCALE, '0'));
+  return negative ? -units : units;
+}
+
 /** Writes 10^-18 units as a decimal string with at least `minDecimals` decimals and no further trailing zeros. */
 export function formatAmount(units: bigint, minDecimals = 2): string {
   if (units < 0n) return `-${formatAmount(-units, minDecimals)}`;

@@ -10,6 +10,7 @@ export const addressesStream = (mode: Mode, family: AddressFamily): string => `a
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
 export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
+export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const AUDIT_STREAM = 'audit';
 

@@ -1,0 +1,102 @@
+import type { DepositKind, SessionCreated } from '../src/domain/events/session-events.ts';
+import type { MerchantId, Mode, SessionId } from '../src/domain/ids.ts';
+import { formatAmount, signedAmountOf, type Coin } from '../src/domain/money.ts';
+import type { Network } from '../src/domain/networks.ts';
+
+/* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
+
+export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@1';
+
+export interface BookedDeposit {
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly amount: string;
+  readonly kind: DepositKind;
+  readonly toAddress: string;
+  readonly txHash: string;
+  readonly logIndex: number;
+  /** The entry that booked it; null while it is only seen. */
+  readonly entry: string | null;
+}
+
+/** The session's money of one coin on one network. Text, since it is a row. */
+export interface Pocket {
+  readonly unapplied: string;
+  readonly payable: string;
+  /** Final money that can pay the order. */
+  readonly onTime: string;
+}
+
+export interface BookedLeg {
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly amount: string;
+  /** How much of it was taken from unapplied money; the rest came from what is payable. */
+  readonly fromUnapplied: string;
+  readonly fromAddress: string | null;
+  /** The entry that booked its payout, with what the network took, until the payout is reverted. */
+  readonly paid: { readonly entry: string; readonly fee: string; readonly txHash: string } | null;
+}
+
+export interface SessionBooks {
+  readonly sessionId: SessionId;
+  readonly mode: Mode;
+  readonly merchantId: MerchantId;
+  readonly orderId: string;
+  readonly currency: string;
+  /** The locked rate; null when the currency is the coin. */
+  readonly rate: string | null;
+  readonly coin: Coin;
+  readonly expiresAtSec: number;
+  readonly cancelled: boolean;
+  readonly deposits: Readonly<Record<string, BookedDeposit>>;
+  /** By network and coin. */
+  readonly pockets: Readonly<Record<string, Pocket>>;
+  /** By refund and leg. */
+  readonly legs: Readonly<Record<string, BookedLeg>>;
+  /** Block time of the last final deposit that can pay the order. */
+  readonly onTimeAtSec: number | null;
+}
+
+export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
+  return {
+    sessionId: data.sessionId,
+    mode: data.mode,
+    merchantId: data.merchantId,
+    orderId: data.orderId,
+    currency: data.currency,
+    rate: data.rateLock?.rate ?? null,
+    coin: data.dueCoin,
+    expiresAtSec: data.expiresAtSec,
+    cancelled: false,
+    deposits: {},
+    pockets: {},
+    legs: {},
+    onTimeAtSec: null,
+  };
+}
+
+export const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
+export const legKey = (refundId: string, legId: string): string => `${refundId}/${legId}`;
+
+const EMPTY: Pocket = { unapplied: '0', payable: '0', onTime: '0' };
+
+export interface PocketUnits {
+  readonly unapplied: bigint;
+  readonly payable: bigint;
+  readonly onTime: bigint;
+}
+
+export function pocketOf(books: SessionBooks, network: Network, coin: Coin): PocketUnits {
+  const { unapplied, payable, onTime } = books.pockets[pocketKey(network, coin)] ?? EMPTY;
+  return { unapplied: signedAmountOf(unapplied), payable: signedAmountOf(payable), onTime: signedAmountOf(onTime) };
+}
+
+export function withPocket(books: SessionBooks, network: Network, coin: Coin, pocket: PocketUnits): SessionBooks {
+  const text: Pocket = {
+    unapplied: formatAmount(pocket.unapplied, 0),
+    payable: formatAmount(pocket.payable, 0),
+    onTime: formatAmount(pocket.onTime, 0),
+  };
+  return { ...books, pockets: { ...books.pockets, [pocketKey(network, coin)]: text } };
+}

@@ -1,0 +1,105 @@
+import type { DomainEvent, EventOf } from '../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../src/domain/events/envelope.ts';
+import type { SessionEvent } from '../src/domain/events/session-events.ts';
+import type { Mode } from '../src/domain/ids.ts';
+import { sessionOfStream } from '../src/domain/streams.ts';
+import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
+import type { Change, Row } from '../src/ports/read-model.ts';
+import { accumulate, rowsOf, type OwnedDraft } from './ledger-accumulate.ts';
+import { bookSessionEvent } from './ledger-postings.ts';
+import {
+  EMPTY_MODE,
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_BALANCES_TABLE,
+  LEDGER_BOOKS_TABLE,
+  LEDGER_DAYS_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PERIODS_TABLE,
+  LEDGER_PLACES_TABLE,
+  LEDGER_SUMS_TABLE,
+  periodKey,
+  sealOf,
+  type ModeRow,
+  type PeriodRow,
+} from './ledger-rows.ts';
+import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './ledger-session-books.ts';
+
+/**
+ * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed periods.
+ * `docs/ledger.md` holds the chart of accounts and the posting rules.
+ */
+export const ledger: Projection = {
+  name: 'ledger',
+  version: 1,
+  streamPrefixes: ['session-', 'ledger-periods-'],
+  tables: [
+    LEDGER_SESSIONS_TABLE,
+    LEDGER_ENTRIES_TABLE,
+    LEDGER_PLACES_TABLE,
+    LEDGER_BOOKS_TABLE,
+    LEDGER_BALANCES_TABLE,
+    LEDGER_DAYS_TABLE,
+    LEDGER_ADDRESSES_TABLE,
+    LEDGER_SUMS_TABLE,
+    LEDGER_PERIODS_TABLE,
+  ],
+  lists: [],
+  needs,
+  needsThen,
+  apply,
+};
+
+const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode });
+// A session's mode is known only with its row at hand, and both rows are always in memory.
+const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
+const modeRow = (mode: Mode, read: RowReader): ModeRow => (read(LEDGER_BOOKS_TABLE, mode) as unknown as ModeRow | null) ?? EMPTY_MODE;
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+  const sessionId = sessionOfStream(stream);
+  if (sessionId !== null) return [{ table: LEDGER_SESSIONS_TABLE, key: sessionId }, ...MODE_REFS];
+  return event.type === 'PeriodClosed' ? [modeRef(event.data.mode)] : [];
+}
+
+function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  const booking = bookingOf(stored, read);
+  return booking?.owned ? rowsOf(booking.owned, stored.atMs, modeRow(booking.owned.mode, read)) : [];
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+  if (stored.event.type === 'PeriodClosed') return closed(stored, stored.event, read);
+  const booking = bookingOf(stored, read);
+  if (!booking) return [];
+  const { owned, memory } = booking;
+  return owned ? [...memory, ...accumulate(owned, stored, modeRow(owned.mode, read), read)] : memory;
+}
+
+/** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
+function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): { owned: OwnedDraft | null; memory: Change[] } | null {
+  const id = sessionOfStream(stored.stream);
+  if (id === null) return null;
+  const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
+  const { books, draft } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
+  const { mode, merchantId, sessionId, orderId } = books;
+  return {
+    owned: draft && { mode, merchantId, sessionId, orderId, draft },
+    memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
+  };
+}
+
+/**
+ * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was overtaken
+ * by a late fact seals nothing: whoever closes counts again.
+ */
+function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): Change[] {
+  const { mode, period, throughPosition, balances, actor } = data;
+  const before = modeRow(mode, read);
+  if (before.closedThrough !== null && period <= before.closedThrough) return [];
+  if (throughPosition !== sealOf(before, period)) return [];
+  const row: PeriodRow = { period, closedAtSec: Math.floor(stored.atMs / 1000), actor, entry: stored.id, balances };
+  const touched = Object.fromEntries(Object.entries(before.touched).filter(([month]) => month > period));
+  const after: ModeRow = { ...before, closedThrough: period, touched };
+  return [
+    { op: 'put', table: LEDGER_PERIODS_TABLE, key: periodKey(mode, period), row: row as unknown as Row },
+    ...accumulate({ mode, draft: { kind: 'period_closed', postings: [] } }, stored, after, read),
+  ];
+}

@@ -1,0 +1,92 @@
+import type { MerchantId } from './ids.ts';
+import { NATIVE_COIN, type Network } from './networks.ts';
+import type { Coin } from './money.ts';
+
+/*
+ * The words of the books. Every amount in them belongs to one coin on one network, since a coin on one chain can never pay
+ * a debt on another; debits are positive and credits negative, so whatever balances adds up to zero.
+ */
+
+/** By which time a fact is put into a day: when the chain took it, or when it was written down here. */
+export const LEDGER_CLOCKS = ['recorded', 'chain'] as const;
+export type LedgerClock = (typeof LEDGER_CLOCKS)[number];
+
+/** A stablecoin, or the coin that a network takes its fees in. */
+export type BookedCoin = Coin | (typeof NATIVE_COIN)[Network];
+export const BOOKED_COINS: readonly string[] = ['USDT', 'USDC', ...Object.values(NATIVE_COIN)];
+
+/** What is on the addresses that payers paid to. */
+export const DEPOSIT_WALLETS = 'assets:deposit-wallets';
+/** What is on the operator's own accounts that pay refunds and fees. */
+export const TREASURY = 'assets:treasury';
+/** Fees that the networks took. */
+export const NETWORK_FEES = 'expenses:network-fees';
+
+/** Paid orders: what the merchant may have. */
+export const payableTo = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:payable`;
+/** Money that pays no order: not yet enough, too much, late, or of another coin. It can go back to who paid it. */
+export const unappliedOf = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:unapplied`;
+/** Refunds that were accepted and are not paid out yet. */
+export const refundsReservedOf = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:refunds-reserved`;
+
+export const MERCHANT_ACCOUNTS = ['payable', 'unapplied', 'refunds-reserved'] as const;
+export type MerchantAccount = (typeof MERCHANT_ACCOUNTS)[number];
+
+const MERCHANT_PREFIX = 'liabilities:merchants:';
+
+/** The merchant and the part of its account, or null for an account of the operator. */
+export function merchantAccountOf(account: string): { readonly merchantId: MerchantId; readonly part: string } | null {
+  if (!account.startsWith(MERCHANT_PREFIX)) return null;
+  const end = account.indexOf(':', MERCHANT_PREFIX.length);
+  return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
+}
+
+/** One line of an entry. */
+export interface Posting {
+  readonly account: string;
+  readonly network: Network;
+  readonly coin: BookedCoin;
+  /** 10^-18 units of the coin; above zero a debit, below zero a credit. */
+  readonly units: bigint;
+  /** Where the money is or was, for accounts that stand for addresses on a chain. */
+  readonly address?: string;
+}
+
+/** Debits less credits by network and coin; a correct entry has none that is not zero. */
+export function imbalanceOf(postings: readonly Posting[]): ReadonlyMap<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const { network, coin, units } of postings) sums.set(`${network}/${coin}`, (sums.get(`${network}/${coin}`) ?? 0n) + units);
+  for (const [key, sum] of sums) if (sum === 0n) sums.delete(key);
+  return sums;
+}
+
+/** What an entry of the journal says happened. */
+export type EntryKind =
+  /** A transfer was seen; a memo, since it may still vanish. */
+  | 'deposit_seen'
+  /** A transfer that was only seen vanished; a memo. */
+  | 'deposit_lost'
+  | 'deposit'
+  /** A final deposit left the chain after all; reverses its `deposit`. */
+  | 'deposit_reversed'
+  /** Money was applied to the order that it paid. */
+  | 'payment'
+  | 'refund_reserved'
+  | 'refund_paid'
+  /** A refund that had landed left the chain; reverses its `refund_paid`. */
+  | 'refund_unpaid'
+  | 'refund_released'
+  /** A memo with the value of a completed refund at the quote of the moment. */
+  | 'refund_valued'
+  /** A memo: the figures of a month are sealed. */
+  | 'period_closed';
+
+/** Money in the merchant's currency, at the rate the order was locked at and at the quote of the moment it was settled. */
+export interface FiatValue {
+  readonly currency: string;
+  readonly atLockedRate: string;
+  /** Null when there was no quote. */
+  readonly atSettlementQuote: string | null;
+  /** At the settlement quote less at the locked rate: above zero a gain. */
+  readonly difference: string | null;
+}
