@@ -1,7 +1,7 @@
 import type { AdminArguments } from './cli/admin-commands.ts';
 import { callAdmin, NoService } from './cli/admin-client.ts';
 import { createProgram, type CliHost } from './cli/program.ts';
-import { readConfig } from './config.ts';
+import { InvalidConfig, readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
 
@@ -29,7 +29,9 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'InvalidMasterKey',
   'InvalidSolanaPool',
   'InvalidWalletSettings',
+  'LedgerMoved',
   'LogDamaged',
+  'MigrationRefused',
   'NoService',
   'SignerUnavailable',
   'WrongChain',
@@ -54,6 +56,18 @@ function host(): CliHost {
       await runUntilSignal(() => startProduction(config, log, process.env));
     },
     admin,
+    migrate: async ({ from, to }) => {
+      const url = to ?? process.env['EVENTSTORE_URL'];
+      if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
+      const { migrate } = await import('./composition/migrate.ts');
+      const { createProgress } = await import('./cli/progress.ts');
+      const progress = createProgress(process.stderr);
+      try {
+        return await migrate({ from, to: url, onProgress: (...at) => progress.report(...at) });
+      } finally {
+        progress.end();
+      }
+    },
   };
 }
 

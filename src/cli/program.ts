@@ -7,6 +7,8 @@ import { print } from './print.ts';
 export interface CliHost {
   startSandbox(): Promise<void>;
   serve(): Promise<void>;
+  /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
+  migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */
   admin(command: string, args: AdminArguments): Promise<JsonValue>;
 }
@@ -21,6 +23,13 @@ export function createProgram(host: CliHost): Command {
     .command('serve')
     .description('run the service in production (see docs/operations.md)')
     .action(() => host.serve());
+  program
+    .command('migrate')
+    .description('copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again')
+    .requiredOption('--from <data_dir>', 'data directory of the embedded service')
+    .option('--to <url>', 'esdb://... of the target (default: EVENTSTORE_URL, which shows no password in the list of processes)')
+    .option('--json', 'print JSON')
+    .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) => print(await host.migrate({ from, to }), json === true));
   addSandbox(program, host);
   addMerchants(program, host);
   addWebhooks(program, host);

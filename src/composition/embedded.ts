@@ -7,6 +7,7 @@ import type { Nonces } from '../ports/nonces.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
+import { assertNotMoved } from './moved.ts';
 import { openProjectionThread, type ProjectionThread } from './projection-thread.ts';
 
 /** Everything durable of the embedded profile: files under one data directory, owned by this process. */
@@ -21,12 +22,13 @@ export interface EmbeddedStorage {
   close(): Promise<void>;
 }
 
-/** Opens the data directory. Throws `DataDirInUse` when another process owns it. */
+/** Opens the data directory. Throws `DataDirInUse` when another process owns it, `LedgerMoved` when its ledger lives elsewhere now. */
 export async function openEmbedded(
   dataDir: string,
   deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void },
 ): Promise<EmbeddedStorage> {
   const { clock, random, log } = deps;
+  assertNotMoved(dataDir);
   const store = await openSqliteEventStore({
     dataDir,
     onSubscriptionError: (name, error, attempt) => log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),

@@ -1,0 +1,167 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DamagedEvent } from '../adapters/esdb/esdb-event-format.ts';
+import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
+import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
+import { type EventStore, StoreUnavailable } from '../ports/event-store.ts';
+import { CopyRefused, copyRest, type LogReader, type Standing, standingOf } from '../runtime/log-copy.ts';
+import { differingStreams, digestOf, type LogDigest } from '../runtime/log-digest.ts';
+import { type ProjectionDigest, projectionDigests } from '../runtime/projections-digest.ts';
+import { MOVED_FILE } from './moved.ts';
+import { PROJECTIONS } from './projections.ts';
+
+export type MigrationStage = 'checking the source' | 'comparing what is there' | 'copying' | 'proving the logs equal' | 'proving the look-ups equal';
+
+export interface MigrationOptions {
+  /** Data directory of the embedded profile. */
+  readonly from: string;
+  /** Connection string of the EventStoreDB cluster. */
+  readonly to: string;
+  readonly onProgress: (stage: MigrationStage, done: number, total: number) => void;
+}
+
+/** What was proved, for `--json`; digests are SHA-256 in hex and the same in source and target. */
+export type MigrationReport = {
+  readonly events: number;
+  readonly streams: number;
+  /** Events that an earlier run had copied. */
+  readonly already_there: number;
+  readonly copied_now: number;
+  /** Over the hashes of all events, in order. */
+  readonly log_digest: string;
+  /** Over the last hash of every stream. */
+  readonly streams_digest: string;
+  /** Look-ups that were replayed from both logs. */
+  readonly projections: readonly { readonly name: string; readonly rows: number; readonly parked: number; readonly digest: string }[];
+};
+
+/** The move cannot begin or go on; the message says why and what to do. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused';
+}
+
+/** Fail-overs of a cluster take seconds: they must not end a copy of hours. */
+const CALL_MS = 60_000;
+const FIRST_CALL_MS = 5_000;
+const NAMED_STREAMS = 5;
+
+/**
+ * Copies the ledger of a stopped embedded service into an EventStoreDB cluster and proves the copy equal. May be ended at any moment and
+ * run again: it goes on where it stood. Rejects with `MigrationRefused`, `DataDirInUse` or `LogDamaged`; nothing of the source is changed
+ * but a note of the finished move.
+ */
+export async function migrate({ from, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
+  const dataDir = resolve(from);
+  if (!/^esdb(\+discover)?:\/\//.test(to))
+    throw new MigrationRefused('--to is the connection string of the target: esdb://host:2113,... or esdb+discover://host:2113');
+  if (!existsSync(join(dataDir, 'events.db')))
+    throw new MigrationRefused(`there is no ledger in ${dataDir}: --from is the data directory of the embedded service`);
+  const source = await openSqliteEventStore({ dataDir });
+  try {
+    const total = checkedLength(source, onProgress);
+    const target = await openTarget(to);
+    try {
+      const report = await explained(() => move({ source, target, total, onProgress }));
+      writeFileSync(join(dataDir, MOVED_FILE), `${JSON.stringify({ events: report.events, log_digest: report.log_digest })}\n`, { mode: 0o600 });
+      return report;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+interface Move {
+  readonly source: SqliteEventStore;
+  readonly target: EventStore;
+  readonly total: number;
+  readonly onProgress: MigrationOptions['onProgress'];
+}
+
+async function move({ source, target, total, onProgress }: Move): Promise<MigrationReport> {
+  const standing: Standing = await standingOf(source, target, (done) => onProgress('comparing what is there', done, total));
+  await copyRest(source, target, standing, (done) => onProgress('copying', done, total));
+  const original = await digestOf(source, (done) => onProgress('proving the logs equal', done, 2 * total));
+  const copy = await digestOf(target, (done) => onProgress('proving the logs equal', total + done, 2 * total));
+  assertSameLog(original, copy);
+  const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
+  const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
+  assertSameLookUps(wanted, found);
+  return {
+    events: copy.events,
+    streams: copy.streams,
+    already_there: standing.copied,
+    copied_now: copy.events - standing.copied,
+    log_digest: copy.log,
+    streams_digest: copy.heads,
+    projections: found.map(({ projection, rows, parked, digest }) => ({ name: projection, rows, parked, digest })),
+  };
+}
+
+/** Recomputes every hash and the chain over the whole log. */
+function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['onProgress']): number {
+  onProgress('checking the source', 0, 1);
+  const check = source.verifyTail(Number.MAX_SAFE_INTEGER);
+  if (!check.ok) throw new MigrationRefused(`the ledger is damaged at position ${check.position}: ${check.reason}; a damaged ledger is not copied`);
+  onProgress('checking the source', 1, 1);
+  return check.checked;
+}
+
+async function openTarget(connectionString: string): Promise<EventStore> {
+  try {
+    // Once to see whether anybody is there: a wrong address should not take a minute to show.
+    const first = await openEsdbEventStore({ connectionString, totalMs: FIRST_CALL_MS });
+    await first.close();
+    return await openEsdbEventStore({ connectionString, totalMs: CALL_MS });
+  } catch (error) {
+    if (error instanceof StoreUnavailable)
+      throw new MigrationRefused(`the target ${withoutUser(connectionString)} does not answer: ${error.message}`);
+    if (error instanceof TypeError) throw new MigrationRefused(`--to: ${error.message}`);
+    throw error;
+  }
+}
+
+/** What an operator can act on, in words; anything else is a bug and keeps its stack. */
+async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CopyRefused) throw new MigrationRefused(error.message);
+    if (error instanceof DamagedEvent)
+      throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}; it must be empty or hold an earlier copy`);
+    if (error instanceof StoreUnavailable)
+      throw new MigrationRefused(`the target stopped answering: ${error.message}; run the same command again to go on`);
+    throw error;
+  }
+}
+
+function assertSameLog(original: LogDigest, copy: LogDigest): void {
+  if (original.events === copy.events && original.log === copy.log && original.heads === copy.heads) return;
+  const streams = differingStreams(original, copy, NAMED_STREAMS);
+  throw new MigrationRefused(
+    `the copy is not equal: ${original.events} events in ${original.streams} streams became ${copy.events} in ${copy.streams}` +
+      (streams.length > 0 ? `; first streams that differ: ${streams.join(', ')}` : '; the order differs'),
+  );
+}
+
+function assertSameLookUps(wanted: readonly ProjectionDigest[], found: readonly ProjectionDigest[]): void {
+  const differing = wanted.filter(({ digest, parked }, index) => found[index]!.digest !== digest || found[index]!.parked !== parked);
+  if (differing.length > 0) throw new MigrationRefused(`the look-ups differ: ${differing.map(({ projection }) => projection).join(', ')}`);
+}
+
+/** In a folder of its own, thrown away afterwards: neither side's look-ups are touched. */
+async function lookUpsOf(store: LogReader, onProgress: (done: number) => void): Promise<ProjectionDigest[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-move-'));
+  const readModel = await openSqliteReadModel({ dataDir });
+  try {
+    return await projectionDigests(store, readModel, PROJECTIONS, onProgress);
+  } finally {
+    await readModel.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+const withoutUser = (connectionString: string): string => connectionString.replace(/\/\/[^@/?]*@/, '//');

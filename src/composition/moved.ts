@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Written into a data directory when its ledger was moved and the copy proved equal. */
+export const MOVED_FILE = 'moved.json';
+
+/** The ledger lives elsewhere now: going on here would make two ledgers, and refunds could be paid twice. */
+export class LedgerMoved extends Error {
+  override readonly name = 'LedgerMoved';
+}
+
+/** Throws `LedgerMoved`. */
+export function assertNotMoved(dataDir: string): void {
+  const note = join(dataDir, MOVED_FILE);
+  if (!existsSync(note)) return;
+  throw new LedgerMoved(
+    `the ledger in ${dataDir} was moved to an EventStoreDB cluster. Two services on two copies would pay the same refund twice. ` +
+      `To go back before the cluster has taken any request, remove ${note}.`,
+  );
+}

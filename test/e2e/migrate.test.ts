@@ -1,0 +1,204 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openEmbedded } from '../../src/composition/embedded.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
+import { sessionStream } from '../../src/domain/streams.ts';
+import { createLogger } from '../../src/ops/logger.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
+import { encodeEvent } from '../../src/runtime/codec.ts';
+import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { ledgerOf, steps } from '../support/random-ledger.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'quittance-migrate-'));
+const temporary = join(folder, 'tmp');
+const LEDGERS = 14;
+
+/** Streams of many sessions, each session's events under its own ids, in one order. */
+async function writeLedger(store: EventStore): Promise<void> {
+  const drawn = fc.sample(steps, { numRuns: LEDGERS, seed: 7 });
+  for (const [index, one] of drawn.entries()) {
+    const heads = new Map<string, { revision: number; hash: string }>();
+    for (const { session, event, atMs } of ledgerOf(one).entries) {
+      const sessionId = `cs_${String.fromCharCode(97 + session).repeat(28)}${String(index).padStart(4, '0')}` as SessionId;
+      const stream = sessionStream(sessionId);
+      const head = heads.get(stream);
+      const revision = (head?.revision ?? -1) + 1;
+      const named = event.type === 'SessionCreated' ? { ...event, data: { ...event.data, sessionId, orderId: `order-${index}-${session}` } } : event;
+      const metadata = { correlationId: 'test', actor: 'test', prev: head?.hash ?? '' };
+      const encoded = encodeEvent({ id: randomUUID(), stream, revision, atMs, event: named, metadata });
+      const result = await store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [encoded] });
+      expect(result.ok).toBe(true);
+      heads.set(stream, { revision, hash: encoded.hash });
+    }
+  }
+}
+
+async function sourceLedger(name: string): Promise<{ dataDir: string; events: RecordedEvent[] }> {
+  const dataDir = join(folder, name);
+  const store = await openSqliteEventStore({ dataDir });
+  await writeLedger(store);
+  const events = await store.readAll({ after: null, limit: 1_000_000 });
+  await store.close();
+  return { dataDir, events };
+}
+
+const withoutPosition = ({ position: _, ...event }: RecordedEvent) => event;
+
+async function contentOf(double: EsdbDouble): Promise<RecordedEvent[]> {
+  const store = await openEsdbEventStore({ connectionString: double.connectionString });
+  try {
+    return await store.readAll({ after: null, limit: 1_000_000 });
+  } finally {
+    await store.close();
+  }
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const command = (args: readonly string[]) => [join(repository, 'bin/quittance.mjs'), 'migrate', ...args];
+
+async function migrate(...args: readonly string[]): Promise<Outcome> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, command(args), { env: { ...process.env, TMPDIR: temporary } });
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Outcome;
+    return { code, stdout, stderr };
+  }
+}
+
+const exitOf = (child: ChildProcess): Promise<void> => new Promise((done) => void child.once('exit', () => done()));
+
+let source: Awaited<ReturnType<typeof sourceLedger>>;
+const doubles: EsdbDouble[] = [];
+const startDouble = async (): Promise<EsdbDouble> => {
+  const double = await EsdbDouble.start();
+  doubles.push(double);
+  return double;
+};
+
+beforeAll(async () => {
+  mkdirSync(temporary);
+  source = await sourceLedger('source');
+});
+
+afterEach(async () => {
+  await Promise.all(doubles.splice(0).map((double) => double.stop()));
+  rmSync(join(source.dataDir, 'moved.json'), { force: true });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('quittance migrate', () => {
+  it('is killed twice in the middle, meets timeouts after the commit, and the copy is equal event for event', async () => {
+    const double = await startDouble();
+    const total = source.events.length;
+    expect(total).toBeGreaterThan(200);
+    for (const share of [0.25, 0.6]) {
+      if (share < 0.5) double.faults.plan('append', { kind: 'silent-after-commit' });
+      double.faults.plan('append', { kind: 'unavailable-after-commit' }, { kind: 'timeout-after-commit' });
+      const child = spawn(process.execPath, command(['--from', source.dataDir, '--to', double.connectionString]), { stdio: 'ignore' });
+      const stopListening = double.log.onAppend(() => {
+        if (double.log.events.length >= total * share) child.kill('SIGKILL');
+      });
+      await exitOf(child);
+      stopListening();
+      expect(child.signalCode).toBe('SIGKILL');
+      expect(double.log.events.length).toBeLessThan(total);
+      expect(existsSync(join(source.dataDir, 'moved.json'))).toBe(false);
+    }
+    const before = double.log.events.length;
+    const { code, stdout, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString, '--json');
+    expect(stderr).toContain('100 % proving the look-ups equal');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      events: total,
+      streams: new Set(source.events.map(({ stream }) => stream)).size,
+      already_there: before,
+      copied_now: total - before,
+      log_digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    const projections = (JSON.parse(stdout) as { projections: { name: string; rows: number; parked: number }[] }).projections;
+    expect(projections.find(({ name }) => name.startsWith('session'))!.rows).toBeGreaterThan(LEDGERS);
+    expect(projections.every(({ parked }) => parked === 0)).toBe(true);
+    expect((await contentOf(double)).map(withoutPosition)).toEqual(source.events.map(withoutPosition));
+
+    const again = await migrate('--from', source.dataDir, '--to', double.connectionString, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ already_there: total, copied_now: 0 });
+    expect(double.log.events).toHaveLength(total);
+  });
+
+  it('leaves a note in the source, which then does not start a second service', async () => {
+    const double = await startDouble();
+    expect((await migrate('--from', source.dataDir, '--to', double.connectionString)).code).toBe(0);
+    expect(JSON.parse(readFileSync(join(source.dataDir, 'moved.json'), 'utf8'))).toMatchObject({ events: source.events.length });
+    const log = createLogger('silent');
+    const opening = openEmbedded(source.dataDir, { clock: systemClock, random: nodeRandom, log, onFatal: () => undefined });
+    await expect(opening).rejects.toThrow(/was moved to an EventStoreDB cluster.*remove .*moved\.json/s);
+  });
+
+  it('refuses while a service owns the source', async () => {
+    const double = await startDouble();
+    const running = await openSqliteEventStore({ dataDir: source.dataDir });
+    const { code, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString);
+    await running.close();
+    expect(stderr).toContain(`the data directory ${source.dataDir} is in use by process ${process.pid}`);
+    expect(code).toBe(1);
+    expect(double.log.events).toHaveLength(0);
+  });
+
+  it.each([
+    [
+      'of another program',
+      { id: randomUUID(), type: 'Other', contentType: 'application/json', data: Buffer.from('{}'), customMetadata: Buffer.from('{}') },
+    ],
+    ['of another installation', null],
+  ])('refuses a target with events %s and writes nothing to it', async (_, foreign) => {
+    const double = await startDouble();
+    if (foreign) double.log.append('others', -1, [foreign]);
+    else {
+      const store = await openEsdbEventStore({ connectionString: double.connectionString });
+      const [first] = source.events;
+      const { stream, revision, data, metadata: _old, ...rest } = first!;
+      const metadata = { correlationId: 'theirs', actor: 'test', prev: '' };
+      const encoded = encodeEvent({ ...rest, stream, revision, event: { type: rest.type, data: JSON.parse(data) as never } as never, metadata });
+      await store.append({ stream, expected: 'no-stream', events: [encoded] });
+      await store.close();
+    }
+    const { code, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/the target (holds what is not of this ledger|is not a copy of the source)/);
+    expect(stderr).not.toContain('    at ');
+    expect(double.log.events).toHaveLength(1);
+  });
+
+  it('says in one line what is wrong with its arguments, never with the password', async () => {
+    const nowhere = join(folder, 'nowhere');
+    expect((await migrate('--from', nowhere, '--to', 'esdb://127.0.0.1:1?tls=false')).stderr).toContain(`there is no ledger in ${nowhere}`);
+    expect(existsSync(nowhere)).toBe(false);
+    expect((await migrate('--from', source.dataDir, '--to', 'http://127.0.0.1:1')).stderr).toContain('--to is the connection string of the target');
+    expect((await migrate('--from', source.dataDir)).stderr).toContain('name the target with --to esdb://... or in EVENTSTORE_URL');
+    const silent = await migrate('--from', source.dataDir, '--to', 'esdb://admin:changeit@127.0.0.1:1?tls=false');
+    expect(silent.stderr).toContain('the target esdb://127.0.0.1:1?tls=false does not answer');
+    expect(silent.stderr).not.toContain('changeit');
+  });
+
+  it('leaves nothing behind in the temporary folder', () => {
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+});
