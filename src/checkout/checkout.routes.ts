@@ -3,6 +3,7 @@ import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
+import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { PayerApi } from '../use-cases/merchant-api.ts';
 import type { SessionView } from '../use-cases/views.ts';
 import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
@@ -17,6 +18,7 @@ import { paymentLink } from './page-payment.ts';
 import { statusWords } from './page-status.ts';
 import { qrSvg } from './qr.ts';
 import { renderReceipt } from './receipt.ts';
+import { answerSolanaTransfer } from './solana-transfer.ts';
 import { Speech } from './speech.ts';
 
 export interface CheckoutDeps {
@@ -27,6 +29,8 @@ export interface CheckoutDeps {
   readonly confirmationsOf: (session: SessionView) => ConfirmationsOf;
   /** Hosts that the merchant registered: only their pages may show the payment page in a frame. */
   readonly hostsOf: (session: SessionView) => readonly string[];
+  /** Null where the session's mode has no Solana. */
+  readonly payerTransactions: (session: SessionView) => PayerTransactions | null;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
 }
@@ -128,6 +132,13 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     const input = { ...inputOf(session, request), embeddedBy: origin };
     response.set(pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [origin] }));
     send(request, response, input, renderPage(input));
+  });
+
+  router.get('/pay/:id/solana-transfer', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const transactions = deps.payerTransactions(session);
+    await answerSolanaTransfer(request, response.set(headers), session, { transactions, nowSec: toSec(deps.clock.nowMs()) });
   });
 
   router.get('/pay/:id/qr/:file', async (request, response) => {

@@ -87,7 +87,9 @@ function stateOf(session: SessionView, nowSec: number): PageState {
 function toSend(session: SessionView): string | null {
   if (session.status !== 'open' && session.status !== 'processing') return null;
   const left = amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
-  return left > 0n ? formatAmount(left) : null;
+  // Once what is on its way is enough, asking for the rest would be asking for a gift.
+  const moneyCame = left < amountOf(session.dueAmount);
+  return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(left) : null;
 }
 
 const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): string =>

@@ -4,6 +4,7 @@ import { baseUnits } from './deep-links.ts';
 import { html, when, type Html } from './html.ts';
 import { NETWORK_NAMES, TOKEN_STANDARD, type PageInput } from './page-input.ts';
 import { qrCode } from './qr.ts';
+import { walletChainOf } from './solana-transfer.ts';
 import { strong, sentenceHtml } from './speech.ts';
 
 /** Cheapest first by what payers paid in network fees lately (docs/checkout.md, "Networks"). */
@@ -89,14 +90,16 @@ function addressCode({ speech }: PageInput, option: PaymentOption): Html {
 }
 
 /** The script shows the buttons of wallets that are really there; the facts they need stand here. */
-function browserWallet({ speech }: PageInput, option: PaymentOption, amount: string): Html {
+function browserWallet({ session, speech }: PageInput, option: PaymentOption, amount: string): Html {
+  const solana = option.network === 'solana';
   return html`<div
     class="browser-wallet"
     hidden
     data-token="${option.tokenAddress}"
-    data-chain="${option.chainId}"
+    data-chain="${solana ? walletChainOf(option.chainId) : option.chainId}"
     data-to="${option.address}"
     data-units="${baseUnits(amount, option.decimals)}"
+    ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer"`}
   >
     <p>${speech.text('browser_wallet')}</p>
   </div>`;

@@ -19,6 +19,7 @@ import type { AddressHistory } from '../ports/address-safety.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { Chain } from '../ports/chain.ts';
+import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RpcPool } from '../ports/rpc-pool.ts';
 import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
@@ -135,7 +136,7 @@ function secondSource(config: Config): (units: bigint) => boolean {
   return (units) => from !== null && units >= from;
 }
 
-const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain & AddressHistory =>
+const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain & AddressHistory & PayerTransactions =>
   createSolanaChain({ settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) });
 
 function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): (Chain & AddressHistory) | null {

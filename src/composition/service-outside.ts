@@ -83,7 +83,7 @@ function webApp(
   { watched, payouts, webhooks, testWallet }: MovingMoney,
   publicUrl: string,
 ): Express {
-  const { config, storage, clock, log, networks } = parts;
+  const { config, storage, clock, log, networks, solana } = parts;
   const app = createWebApp({
     observer: tracing?.observer(metrics.http) ?? metrics.http,
     metrics,
@@ -100,6 +100,7 @@ function webApp(
     confirmationsOf: confirmationCounter(watched),
     waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
     testWallet,
+    payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
   });
   return tracing ? (tracing.requests(app) as Express) : app;
 }

@@ -10,6 +10,7 @@ import type { AddressHistory } from '../ports/address-safety.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
 import type { MasterKeys } from '../runtime/sealing.ts';
 import type { Core } from './core.ts';
@@ -30,7 +31,7 @@ export interface ServiceParts {
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
   readonly chains: readonly (Chain & AddressHistory)[];
-  readonly solana?: readonly { readonly chain: AccountChain & AddressHistory; readonly replaced: ReplacedChain | null }[];
+  readonly solana?: readonly { readonly chain: AccountChain & AddressHistory & PayerTransactions; readonly replaced: ReplacedChain | null }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;

@@ -11,6 +11,7 @@ import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { observePages } from '../ops/page-observer.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
+import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { Lists } from '../use-cases/lists.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
@@ -37,6 +38,8 @@ export interface WebParts {
   readonly waitingFor: (refundId: string) => string | null;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
+  /** Null where the mode has no Solana. */
+  readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
 }
 
 /** The merchant API and the payer's page as one express app. */
@@ -49,6 +52,7 @@ export function createWebApp(parts: WebParts): Express {
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
     hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
+    payerTransactions: (session) => parts.payerTransactions(session.mode),
     sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
   });
   return createHttpApp({

@@ -7,7 +7,9 @@ import { sessionStream } from '../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../ports/addresses.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Rider } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
+import { base58 } from '../runtime/base58.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Caller, CreateSessionInput, Outcome } from './merchant-api.ts';
@@ -26,6 +28,7 @@ export interface CreateSessionDeps {
   readonly personal: PersonalData;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
+  readonly random: Random;
   /** The networks this installation runs in a mode, in default order. */
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly sessionTtlSec: number;
@@ -36,6 +39,8 @@ export interface CreateSessionDeps {
 }
 
 const RETRY_AFTER_SEC = 5;
+/** Solana Pay names a payment by a public key that nobody needs to own. */
+const REFERENCE_BYTES = 32;
 
 /** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
 export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
@@ -161,6 +166,7 @@ function optionsOf(
         address: address.address,
         derivationIndex: address.derivationIndex,
         ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
+        ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
         finality: finalityOf(settings, merchant.policy, due),
       },
     ];

@@ -12,7 +12,7 @@ export type ListedDeposit = Pick<
 >;
 
 /** A session as lists show it, made from rows alone. The evidence of the rate and the refunds are told by the session itself. */
-export type ListedSession = Omit<SessionView, 'rateLock' | 'deposits' | 'refunds'> & {
+export type ListedSession = Omit<SessionView, 'rateLock' | 'tolerance' | 'deposits' | 'refunds'> & {
   readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
   readonly deposits: readonly ListedDeposit[];
 };

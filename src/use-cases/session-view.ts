@@ -31,6 +31,7 @@ export function sessionView(
     currency: created.currency,
     dueCoin: created.dueCoin,
     dueAmount: created.dueAmount,
+    tolerance: created.policy.tolerance,
     rateLock: created.rateLock,
     taxAmount: created.taxAmount,
     shippingAmount: created.shippingAmount,

@@ -60,6 +60,8 @@ export interface SessionView {
   readonly currency: string;
   readonly dueCoin: Coin;
   readonly dueAmount: string;
+  /** So much less is enough, too. */
+  readonly tolerance: string;
   readonly rateLock: RateLock | null;
   readonly taxAmount: string | null;
   readonly shippingAmount: string | null;

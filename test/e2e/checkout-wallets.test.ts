@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Connection, Keypair, Transaction } from '@solana/web3.js';
 import { Interface, JsonRpcProvider, Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
 import { TronWeb } from 'tronweb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findSurfpoolAddon } from '../../src/sandbox/surfpool/surfpool-addon.ts';
+import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/surfpool-genesis.ts';
 import { CHROMIUM, CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
 
 /* "Pay with the wallet in this browser": injected test wallets with keys of their own that sign real transactions on the local chains. */
@@ -37,6 +40,26 @@ const TRON_WALLET = `(() => {
       return { code: 200 };
     },
   };
+})()`;
+
+/** A wallet by the Wallet Standard that stands on `chain` and registers before the page listens, or after it. */
+const SOLANA_WALLET = (chain: string, late: boolean): string => `(() => {
+  const account = { address: null, publicKey: null, chains: ['${chain}'], features: ['solana:signAndSendTransaction'] };
+  const wallet = {
+    version: '1.0.0', name: 'Test <i>Sol</i>', icon: 'data:,', chains: ['${chain}'], accounts: [],
+    features: {
+      'standard:connect': { version: '1.0.0', connect: async () => ({ accounts: [{ ...account, address: await window.solanaRequest('address') }] }) },
+      'solana:signAndSendTransaction': {
+        version: '1.0.0', supportedTransactionVersions: ['legacy', 0],
+        signAndSendTransaction: async (input) => [{ signature: await window.solanaRequest('send', btoa(String.fromCharCode(...input.transaction)), input.chain) }],
+      },
+    },
+  };
+  const callback = ({ register }) => register(wallet);
+  if (!${late}) {
+    dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: callback }));
+    addEventListener('wallet-standard:app-ready', ({ detail }) => callback(detail));
+  } else addEventListener('load', () => setTimeout(() => dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: callback })), 200));
 })()`;
 
 interface Asked {
@@ -187,5 +210,73 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     await world.shows(right.page, 'paid');
     expect(right.called.filter((name) => name === 'sendRawTransaction')).toHaveLength(1);
     await right.done();
+  });
+
+  describe.skipIf(findSurfpoolAddon() === null)('on Solana', () => {
+    /** The page with a wallet of the standard whose key stays outside; answers what it signed and for which chain. */
+    async function withSolanaWallet(session: Session, chain: string, late = false) {
+      const { payerSeeds } = loadSolanaGenesis(join(world.sandbox.dataDir, 'chains/solana'));
+      const key = Keypair.fromSecretKey(secretKeyOfSeed(payerSeeds[0]));
+      const connection = new Connection(chainOf('solana').rpc_url, 'confirmed');
+      const signed: { transaction: Transaction; chain: string }[] = [];
+      const context = await world.context();
+      const page = await context.newPage();
+      await page.exposeFunction('solanaRequest', async (what: string, base64 = '', chainName = '') => {
+        if (what === 'address') return key.publicKey.toBase58();
+        const transaction = Transaction.from(Buffer.from(base64, 'base64'));
+        transaction.sign(key);
+        signed.push({ transaction, chain: chainName });
+        return connection.sendRawTransaction(transaction.serialize());
+      });
+      await page.addInitScript(SOLANA_WALLET(chain, late));
+      await page.goto(session.url);
+      await page.locator('label[for=network-solana]').click();
+      return { page, signed, key, done: () => context.close() };
+    }
+    const button = (page: Page) => page.getByRole('button', { name: 'Pay with Test <i>Sol</i>' }).locator('visible=true');
+
+    it.each([false, true])('pays exactly what is due through a wallet of the Wallet Standard (registered late: %s)', async (late) => {
+      const session = await world.create(shop);
+      const option = session.payment_options.find(({ network }) => network === 'solana')!;
+      const { page, signed, key, done } = await withSolanaWallet(session, 'solana:localnet', late);
+      await button(page).click();
+      await world.shows(page, 'paid');
+      expect(signed).toHaveLength(1);
+      const [{ transaction, chain }] = signed as [(typeof signed)[0]];
+      expect(chain).toBe('solana:localnet');
+      const transfer = transaction.instructions.at(-1)!;
+      // TransferChecked: tag 12, base units in 8 bytes, decimals; the last key is the reference.
+      expect([...transfer.data]).toEqual([12, ...new Uint8Array(new BigUint64Array([13_500_000n]).buffer), option.decimals]);
+      expect(transfer.keys.slice(0, 4).map(({ pubkey }) => pubkey.toBase58())).toEqual([
+        expect.any(String),
+        option.token_address,
+        expect.any(String),
+        key.publicKey.toBase58(),
+      ]);
+      expect(transfer.keys[4]).toMatchObject({ isSigner: false, isWritable: false });
+      const paid = await world.get(shop, session.id);
+      expect(paid).toMatchObject({ status: 'paid', received: '13.50' });
+      await done();
+    });
+
+    it('offers nothing to a wallet of another chain', async () => {
+      const { page, done } = await withSolanaWallet(await world.create(shop), 'solana:mainnet');
+      await page.locator('.address').locator('visible=true').waitFor();
+      expect(await button(page).count()).toBe(0);
+      await done();
+    });
+
+    it('composes no transfer of another amount, for no key, and for nothing that is paid', async () => {
+      const session = await world.create(shop);
+      const ask = async (query: string) => (await fetch(`${session.url}/solana-transfer?${query}`)).status;
+      const payer = Keypair.generate().publicKey.toBase58();
+      expect(await ask(`payer=${payer}&units=13500000`)).toBe(200);
+      expect(await ask(`payer=${payer}&units=13500001`)).toBe(409);
+      expect(await ask(`payer=${payer}`)).toBe(409);
+      expect(await ask('payer=nonsense&units=13500000')).toBe(400);
+      expect(await ask('units=13500000')).toBe(400);
+      await world.cancel(shop, session.id);
+      expect(await ask(`payer=${payer}&units=13500000`)).toBe(404);
+    });
   });
 });

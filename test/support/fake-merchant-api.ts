@@ -181,6 +181,7 @@ export function sessionView(
     amount: input.amount,
     currency: input.currency,
     dueCoin: coin,
+    tolerance: '0.00',
     dueAmount: due,
     rateLock: rate === null ? null : { rate, lockedAtSec: nowSec, rule: 'test', quotes: [] },
     taxAmount: input.taxAmount ?? null,

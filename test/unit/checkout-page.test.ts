@@ -35,6 +35,7 @@ const OPEN: SessionView = {
   currency: 'EUR',
   dueCoin: 'USDT',
   dueAmount: '10.80',
+  tolerance: '0.00',
   rateLock: { rate: '1.08', lockedAtSec: NOW_SEC - 60, rule: 'static', quotes: [] },
   taxAmount: '1.00',
   shippingAmount: '2.00',
@@ -247,6 +248,16 @@ describe('the state of the page', () => {
     expect(stateOf(SESSIONS.seen!).toSend).toBeNull();
     expect(pageOf('underpaid')).toContain('data-units="5800000"');
     expect(pageOf('underpaid')).toContain('data-units="5800000000000000000"');
+  });
+
+  it('does not ask for a rest that the merchant forgives, but names the whole amount before anything came', () => {
+    const forgiving = { ...OPEN, tolerance: '0.50' };
+    const coming = { ...forgiving, status: 'processing' as const, deposits: [{ ...DEPOSIT, status: 'detected' as const }] };
+    const toSend = (session: SessionView): string | null => pageStatus(session, () => 0, NOW_SEC).toSend;
+    expect(toSend(forgiving)).toBe('10.80');
+    expect(toSend({ ...coming, pending: '10.30' })).toBeNull();
+    expect(toSend({ ...coming, pending: '10.29' })).toBe('0.51');
+    expect(toSend({ ...coming, received: '5.00', pending: '5.30' })).toBeNull();
   });
 
   it('stops asking at the deadline by the server’s clock, before the session is judged', () => {

@@ -4,12 +4,14 @@ import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOpt
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
+import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
 import { usedSolanaOwners } from './solana-address-history.ts';
 import { verifySolanaProvider } from './solana-provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './solana-rpc.ts';
+import { SolanaPayerTransactions } from './unsigned-transfer.ts';
 import { payerOf, tokenDeltas } from './token-balances.ts';
 import type { SolanaTransaction, TokenDelta } from './token-balances.ts';
 
@@ -21,13 +23,14 @@ export interface SolanaChainOptions {
 }
 
 /** Solana by the accounts that receive, over JSON-RPC. */
-export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory {
+export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory & PayerTransactions {
   return new SolanaChain(options);
 }
 
-class SolanaChain implements AccountChain, AddressHistory {
+class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
+  readonly #payerTransactions: SolanaPayerTransactions;
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #admitted = new Set<string>();
   #headSeen = 0;
@@ -36,6 +39,7 @@ class SolanaChain implements AccountChain, AddressHistory {
   constructor(options: SolanaChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
+    this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -119,6 +123,10 @@ class SolanaChain implements AccountChain, AddressHistory {
 
   async usedAmong(owners: readonly string[]): Promise<ReadonlySet<string>> {
     return (await this.#onProvider((provider) => usedSolanaOwners(provider, owners, (owner) => this.tokenAccountsOf(owner)))).value;
+  }
+
+  unsignedTransfer(transfer: WantedTransfer): Promise<Uint8Array | null> {
+    return this.#payerTransactions.unsignedTransfer(transfer);
   }
 
   close(): Promise<void> {

@@ -51,13 +51,27 @@
     if (!sent?.result) throw new Error('refused');
   };
 
+  /** Wallet Standard: the wallet signs and sends what the service composed, with the payer's own account as the source. */
+  const CONNECT = 'standard:connect';
+  const SEND = 'solana:signAndSendTransaction';
+  const paySolana = (wallet) => async (facts) => {
+    const [account] = (await wallet.features[CONNECT].connect()).accounts;
+    if (!account) throw new Error('no account');
+    if (!account.chains.includes(facts.chain)) throw new OnAnotherChain();
+    const query = new URLSearchParams({ payer: account.address, units: facts.units });
+    const answer = await fetch(`${facts.transfer}?${query}`, { cache: 'no-store' });
+    if (!answer.ok) throw new Error('refused');
+    const transaction = Uint8Array.from(atob((await answer.json()).transaction), (character) => character.charCodeAt(0));
+    await wallet.features[SEND].signAndSendTransaction({ account, chain: facts.chain, transaction });
+  };
+
   const pay = async (box, button, wallet) => {
-    const { token, chain, to, units } = box.dataset;
+    const facts = box.dataset;
     const network = box.closest('.panel').dataset.network;
     button.disabled = true;
     say(box, texts.wallet_confirm);
     try {
-      await wallet.pay({ token, chain, to, units });
+      await wallet.pay(facts);
       // The button stays off: the transfer is on its way, and a second one would be money lost to an excess.
       say(box, texts.wallet_sent);
     } catch (error) {
@@ -71,7 +85,8 @@
     for (const box of document.querySelectorAll('.browser-wallet')) {
       const { network } = box.closest('.panel').dataset;
       for (const [key, wallet] of wallets) {
-        if (!wallet.networks.includes(network) || box.querySelector(`[data-wallet="${CSS.escape(key)}"]`)) continue;
+        const fits = wallet.networks.includes(network) && (!wallet.chains || wallet.chains.includes(box.dataset.chain));
+        if (!fits || box.querySelector(`[data-wallet="${CSS.escape(key)}"]`)) continue;
         const button = document.createElement('button');
         button.type = 'button';
         button.dataset.wallet = key;
@@ -82,9 +97,9 @@
       }
     }
   };
-  const add = (key, name, networks, payWith) => {
+  const add = (key, name, networks, payWith, chains) => {
     if (wallets.has(key) || wallets.size >= MAX_WALLETS) return;
-    wallets.set(key, { name: String(name).slice(0, NAME_LENGTH), networks, pay: payWith });
+    wallets.set(key, { name: String(name).slice(0, NAME_LENGTH), networks, pay: payWith, chains });
     show();
   };
 
@@ -93,6 +108,18 @@
     if (detail?.info?.uuid && detail.provider?.request) add(detail.info.uuid, detail.info.name, ['ethereum', 'bsc'], payEvm(detail.provider));
   });
   dispatchEvent(new Event('eip6963:requestProvider'));
+
+  // Wallet Standard: wallets that came before the page hear that it is ready, those that come later call.
+  const register = (...found) => {
+    for (const wallet of found) {
+      if (wallet?.features?.[CONNECT] && wallet.features[SEND])
+        add(`solana ${wallet.name}`, wallet.name, ['solana'], paySolana(wallet), wallet.chains);
+    }
+    return () => {};
+  };
+  const api = Object.freeze({ register });
+  addEventListener('wallet-standard:register-wallet', ({ detail }) => detail(api));
+  dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: api }));
 
   // Wallets that announce nothing; some are injected late, so they are looked for a few times.
   const look = () => {

@@ -1,0 +1,52 @@
+import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromBase58 } from '../../runtime/base58.ts';
+import { ask } from './solana-rpc.ts';
+
+const KEY_BYTES = 32;
+/** A blockhash lives about a minute; the same one serves everybody who asks within this time. */
+const FRESH_MS = 3_000;
+
+/** Transfers to be signed by a payer, who also pays fee and rent. */
+export class SolanaPayerTransactions implements PayerTransactions {
+  readonly #pool: RpcPool;
+  #blockhash: Promise<string> | null = null;
+  #askedAtMs = -Infinity;
+
+  constructor(pool: RpcPool) {
+    this.#pool = pool;
+  }
+
+  async unsignedTransfer(transfer: WantedTransfer): Promise<Uint8Array | null> {
+    if (transfer.payer.length > 44 || fromBase58(transfer.payer)?.length !== KEY_BYTES) return null;
+    const blockhash = await this.#recentBlockhash();
+    return compose(transfer, blockhash);
+  }
+
+  #recentBlockhash(): Promise<string> {
+    if (this.#blockhash && performance.now() - this.#askedAtMs < FRESH_MS) return this.#blockhash;
+    this.#askedAtMs = performance.now();
+    this.#blockhash = this.#pool.run(latestBlockhash).then(({ value }) => value);
+    this.#blockhash.catch(() => (this.#blockhash = null));
+    return this.#blockhash;
+  }
+}
+
+async function latestBlockhash(provider: RpcProvider): Promise<string> {
+  const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
+  if (fromBase58(value.blockhash)?.length !== KEY_BYTES) throw new ProviderFault('inconsistent', 'answered no blockhash');
+  return value.blockhash;
+}
+
+/** The owner's account is made when it is missing; the reference rides along as a key that nobody signs for (Solana Pay). */
+async function compose({ payer, owner, tokenAddress, tokenUnits, decimals, reference }: WantedTransfer, blockhash: string): Promise<Uint8Array> {
+  const [web3, spl] = await Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]);
+  const [payerKey, ownerKey, mint] = [payer, owner, tokenAddress].map((key) => new web3.PublicKey(key));
+  const from = spl.getAssociatedTokenAddressSync(mint!, payerKey!, true);
+  const to = spl.getAssociatedTokenAddressSync(mint!, ownerKey!, true);
+  const transfer = spl.createTransferCheckedInstruction(from, mint!, to, payerKey!, tokenUnits, decimals);
+  if (reference !== undefined) transfer.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
+  const transaction = new web3.Transaction({ feePayer: payerKey!, recentBlockhash: blockhash });
+  transaction.add(spl.createAssociatedTokenAccountIdempotentInstruction(payerKey!, to, ownerKey!, mint!), transfer);
+  return transaction.serialize({ requireAllSignatures: false, verifySignatures: false });
+}

@@ -1,0 +1,44 @@
+import type { Request, Response } from 'express';
+import { ChainUnavailable } from '../ports/chain.ts';
+import type { PayerTransactions } from '../ports/payer-transactions.ts';
+import type { SessionView } from '../use-cases/views.ts';
+import { baseUnits } from './deep-links.ts';
+import { pageStatus } from './page-model.ts';
+
+/** Names of Solana's public networks in the Wallet Standard, by genesis hash; every other chain is a local one. */
+const WALLET_CHAINS: Readonly<Record<string, string>> = {
+  '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'solana:mainnet',
+  EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'solana:devnet',
+  '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY': 'solana:testnet',
+};
+
+export const walletChainOf = (genesisHash: string): string => WALLET_CHAINS[genesisHash] ?? 'solana:localnet';
+
+/**
+ * The transfer that a Solana wallet in the browser signs, for the payer named in the query. `units` must be what is due
+ * now, so that a page that stood open never has another amount signed than it shows.
+ */
+export async function answerSolanaTransfer(
+  request: Request,
+  response: Response,
+  session: SessionView,
+  context: { readonly transactions: PayerTransactions | null; readonly nowSec: number },
+): Promise<void> {
+  const option = session.paymentOptions.find(({ network }) => network === 'solana');
+  const { toSend } = pageStatus(session, () => 0, context.nowSec);
+  if (!option || !context.transactions || toSend === null) return void response.status(404).end();
+  const units = baseUnits(toSend, option.decimals);
+  if (request.query.units !== units) return void response.status(409).end();
+  const { payer } = request.query;
+  if (typeof payer !== 'string') return void response.status(400).end();
+  const { address: owner, tokenAddress, decimals, reference } = option;
+  const wanted = { payer, owner, tokenAddress, decimals, tokenUnits: BigInt(units) };
+  try {
+    const bytes = await context.transactions.unsignedTransfer({ ...wanted, ...(reference !== undefined && { reference }) });
+    if (bytes === null) return void response.status(400).end();
+    response.json({ transaction: Buffer.from(bytes).toString('base64') });
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    response.status(503).set('Retry-After', '5').end();
+  }
+}
