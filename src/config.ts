@@ -130,6 +130,8 @@ const environment = z.object({
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
   /** Gwei for a unit of gas above which EVM payouts wait. */
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
+  /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */
+  EXCHANGE_WALLETS_FILE: z.string().optional(),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
   HEADER_PREFIX: z

@@ -2,6 +2,7 @@ import type {
   DepositFacts,
   DepositConfirmed,
   DepositReverted,
+  RefundLeg,
   SessionCreated,
   SessionEvent,
   SessionExpired,
@@ -10,6 +11,7 @@ import type {
 import type { RefundId } from '../src/domain/ids.ts';
 import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
+import { needsAcknowledgement, type Sender } from '../src/domain/senders.ts';
 import { decidePayout, type PayoutCommand } from './checkout-session-payouts.decider.ts';
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
@@ -72,6 +74,8 @@ export interface RequestRefund {
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;
+  /** Who paid, by deposit key, where the session itself does not know. */
+  readonly senders: Readonly<Record<string, Sender>>;
   readonly nowSec: number;
 }
 
@@ -169,6 +173,8 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   if (units <= 0n || units > left) return refuse('refund_exceeds_paid', `at most ${formatAmount(left)} ${coin} can be refunded`, 'amount.value');
   const legs = allocateRefund(context, refundId, coin, units);
   if (!legs) return refuse('refund_exceeds_paid', 'part of the money has no single payer and must be refunded by hand', 'amount.value');
+  const doubtful = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
+  if (doubtful !== null) return refuse('sender_not_acknowledged', doubtful, 'acknowledge_sender');
   const full = units === final && refundedOrReserved(context, coin) === 0n;
   return accept({
     type: 'RefundRequested',
@@ -185,4 +191,14 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
       acknowledgedSender: command.acknowledgedSender,
     },
   });
+}
+
+/** Why the money may not arrive where it came from, in words; null when nothing speaks against any payee. */
+function doubtfulSender(context: SessionContext, legs: readonly RefundLeg[], senders: RequestRefund['senders']): string | null {
+  for (const { toAddress, depositKeys } of legs) {
+    const found = depositKeys.map((key) => context.deposits[key]?.sender ?? senders[key]).find(needsAcknowledgement);
+    if (found)
+      return `${toAddress} is ${found.kind === 'exchange' ? `a wallet of ${found.name ?? 'an exchange'}` : 'a contract'}: a refund may be lost there`;
+  }
+  return null;
 }

@@ -13,6 +13,7 @@ import type {
   SessionPaid,
 } from '../src/domain/events/session-events.ts';
 import { amountOf, type Coin } from '../src/domain/money.ts';
+import type { Sender } from '../src/domain/senders.ts';
 
 /** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
 export interface SessionContext {
@@ -37,6 +38,8 @@ export interface DepositState {
   readonly kind: DepositKind;
   readonly units: bigint;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+  /** Who paid; absent until it could be told. */
+  readonly sender?: Sender;
 }
 
 export interface RefundState {
@@ -176,6 +179,6 @@ export function foldConfirmed(context: SessionContext, data: DepositConfirmed['d
     const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
     // A reorg may have moved the transfer past the deadline since it was seen.
     const kind = deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, facts) : deposit.kind;
-    return { ...deposit, facts, kind, status: 'final' };
+    return { ...deposit, facts, kind, status: 'final', ...(data.sender && { sender: data.sender }) };
   });
 }

@@ -42,6 +42,7 @@ const service = await startService({
   metrics: createMetrics(config, systemClock, log),
   derivers: [derivation.deriver('test', 'evm', xpub)],
   chains: [],
+  contractChecks: [],
   networks: () => networks,
   rateProviders: ['static'],
   webhookRules: { allowInsecure: true, ownHosts: [] },

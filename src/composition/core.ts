@@ -9,6 +9,7 @@ import type { EventStore, Subscription } from '../ports/event-store.ts';
 import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
+import type { Senders } from '../ports/senders.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
 import { AddressIndex } from '../runtime/address-index.ts';
@@ -39,6 +40,7 @@ export interface CorePorts {
   readonly readModel: ReadModel;
   readonly personalKeys: PersonalKeys;
   readonly rates: Rates;
+  readonly senders: Senders;
   readonly addresses: AddressPool;
   readonly clock: Clock;
   readonly random: Random;
@@ -101,6 +103,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ids,
     merchants: directory,
     rates: ports.rates,
+    senders: ports.senders,
     addresses: ports.addresses,
     personal,
     idempotency: new Idempotency({ store, clock, random }),
@@ -114,7 +117,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     changes,
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
-  const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, clock, random });
+  const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
   return {
     sessions,
     sessionHandler,

@@ -34,6 +34,7 @@ export async function runOffline(config: Config, log: Logger, command: string, a
         readModel: storage.readModel,
         personalKeys: storage.personalKeys,
         rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
+        senders: { of: () => Promise.resolve(null) },
         addresses: { take: () => null, giveBack: () => undefined },
         clock,
         random,

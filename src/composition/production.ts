@@ -27,6 +27,7 @@ import { providerUrls } from './chains.ts';
 import { openEmbedded } from './embedded.ts';
 import { createMetrics } from './observability.ts';
 import { payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 
 const MODES: readonly Mode[] = ['live', 'test'];
@@ -85,6 +86,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
       .flat()
       .flatMap((settings) => (settings.network === 'solana' ? [{ chain: solanaOf(config, settings, metrics), replaced: null }] : [])),
     networks: (mode) => networks.get(mode) ?? [],
+    contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
     payouts: rules && signer && (await payoutParts(config, signer, metrics, access, Object.keys(wallets) as Mode[])),

@@ -29,6 +29,7 @@ import { createMetrics } from './observability.ts';
 import { payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './sandbox-desk.ts';
+import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 
 interface DemoMerchant {
@@ -102,6 +103,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     chains: chains.chains.filter(({ settings }) => settings.network !== 'solana').map((chain) => readerOf(chain, metrics)),
     solana: chains.chains.filter(({ settings }) => settings.network === 'solana').map((chain) => solanaOf(chain as SolanaSandbox, metrics)),
     networks: (mode) => (mode === 'test' ? settings : []),
+    contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {

@@ -6,9 +6,11 @@ import type { AddressPool } from '../ports/addresses.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Rates } from '../ports/rates.ts';
 import { startAddressPool, type RunningAddressPool } from '../runtime/address-pool.ts';
+import { createSenders } from '../use-cases/sender-check.ts';
 import { createPersonalSealer, createSealer } from '../runtime/sealing.ts';
 import { addressSafety } from './address-safety.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
+import { exchangeWallets } from './senders.ts';
 import { createMetrics, createTracing } from './observability.ts';
 import type { ProjectionThread } from './projection-thread.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -73,12 +75,13 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       await projections.stop();
       await addresses.close();
       await rates.close();
+      await Promise.all(parts.contractChecks.map((check) => check.close()));
     },
   };
 }
 
 function corePorts(
-  { storage, clock, random, masterKeys, webhookRules, networks }: ServiceParts,
+  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks }: ServiceParts,
   store: EventStore,
   rates: Rates,
   addresses: AddressPool,
@@ -88,6 +91,7 @@ function corePorts(
     readModel: storage.readModel,
     personalKeys: storage.personalKeys,
     rates,
+    senders: createSenders(contractChecks, exchangeWallets(config)),
     addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
     clock,
     random,

@@ -12,6 +12,7 @@ import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
+import type { ContractCheck } from '../ports/senders.ts';
 import type { MasterKeys } from '../runtime/sealing.ts';
 import type { Core } from './core.ts';
 import type { EmbeddedStorage } from './embedded.ts';
@@ -33,6 +34,8 @@ export interface ServiceParts {
   readonly chains: readonly (Chain & AddressHistory)[];
   readonly solana?: readonly { readonly chain: AccountChain & AddressHistory & PayerTransactions; readonly replaced: ReplacedChain | null }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  /** For payers; closed with the service. */
+  readonly contractChecks: readonly ContractCheck[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
   /** Absent: refunds are accepted and stay pending. */

@@ -4,12 +4,14 @@ import { sessionStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
+import type { Senders } from '../ports/senders.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
 import type { SessionHandler } from './session-handler.ts';
 
 interface DepositDeps {
   readonly sessions: SessionHandler;
   readonly rates: Rates;
+  readonly senders: Senders;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -31,7 +33,9 @@ export class Deposits {
     const state = await this.#deps.sessions.read(sessionStream(id));
     const created = state?.context.created;
     const valuation = created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
-    await this.#send(id, { type: 'ConfirmDeposit', data, nowSec: toSec(nowMs), valuation }, network);
+    const payer = state?.context.deposits[data.depositKey]?.facts;
+    const sender = created && payer?.fromAddress ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress) : null;
+    await this.#send(id, { type: 'ConfirmDeposit', data: { ...data, ...(sender && { sender }) }, nowSec: toSec(nowMs), valuation }, network);
   }
 
   async revert(

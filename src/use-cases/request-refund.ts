@@ -3,6 +3,8 @@ import { amountOf, convertRoundingDown, formatAmount, isCoin, type Coin } from '
 import { sessionStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Rider } from '../ports/event-store.ts';
+import type { Senders } from '../ports/senders.ts';
+import type { Sender } from '../domain/senders.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { finalOf } from '../../state-machines/checkout-session.state.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -17,6 +19,7 @@ interface RefundDeps {
   readonly ids: SessionIds;
   readonly idempotency: Idempotency;
   readonly personal: PersonalData;
+  readonly senders: Senders;
   readonly clock: Clock;
   readonly newRefundId: () => RefundId;
 }
@@ -33,9 +36,14 @@ export async function requestRefund(
 ): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
   const money = moneyOf(input, state);
   if (!money.ok) return money;
-  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(input)), deps.newRefundId);
+  const { acknowledgeSender = false, ...asked } = input;
+  // The merchant's word changes nothing about what is refunded: with it the same request goes on under its own key.
+  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(asked)), deps.newRefundId);
   if (!admission.ok) return admission;
   const refundId = admission.givenId as RefundId;
+  const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
+  const senders = judged ? {} : await unknownSenders(deps.senders, state, money.value.coin);
+  if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
   const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason);
   const command = {
     type: 'RequestRefund' as const,
@@ -45,7 +53,8 @@ export async function requestRefund(
     asked: input.amount ?? null,
     reason: reason?.sealed ?? null,
     idempotencyStream: admission.stream,
-    acknowledgedSender: input.acknowledgeSender ?? false,
+    acknowledgedSender: acknowledgeSender,
+    senders,
     nowSec: toSec(deps.clock.nowMs()),
   };
   const riders = [caller.nonceRider, reason?.rider].filter((rider): rider is Rider => rider !== undefined);
@@ -57,6 +66,21 @@ export async function requestRefund(
   };
   const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
   return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
+}
+
+const RETRY_AFTER_SEC = 10;
+const UNKNOWN_SENDER = 'the network does not tell now whether the payer is a contract; try again, or send acknowledge_sender: true';
+
+/** Who paid the coin, where the session does not know yet. Null when the network does not answer. */
+async function unknownSenders(senders: Senders, { context }: SessionState, coin: Coin): Promise<Record<string, Sender> | null> {
+  const found: Record<string, Sender> = {};
+  for (const [key, { facts, status, sender }] of Object.entries(context.deposits)) {
+    if (sender || status !== 'final' || facts.coin !== coin || facts.fromAddress === null) continue;
+    const looked = await senders.of(context.created!.mode, facts.network, facts.fromAddress);
+    if (looked === null) return null;
+    found[key] = looked;
+  }
+  return found;
 }
 
 /** What the request means in units of a coin: the coin itself, or merchant currency at the session's locked rate. */

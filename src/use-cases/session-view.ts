@@ -61,7 +61,7 @@ function excessOf(context: SessionContext): bigint {
 }
 
 function depositViews(context: SessionContext): DepositView[] {
-  return Object.values(context.deposits).map((deposit) => ({ ...deposit.facts, kind: deposit.kind, status: deposit.status }));
+  return Object.values(context.deposits).map(({ facts, kind, status, sender }) => ({ ...facts, kind, status, sender: sender ?? null }));
 }
 
 /** One refund of the session; `reason` is the merchant's own, opened. */

@@ -3,6 +3,7 @@ import { base32, parseSessionId, type Mode, type MerchantId, type RefundId, type
 import { sessionStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
+import type { Senders } from '../ports/senders.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { createSession, personalOf, type CreateSessionDeps } from './create-session.ts';
 import type { Caller, CreateSessionInput, MerchantApi, Outcome, PayerApi, RefundInput } from './merchant-api.ts';
@@ -12,6 +13,7 @@ import type { RefundView, SessionView } from './views.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
   readonly random: Random;
+  readonly senders: Senders;
   /** The session a refund belongs to, from the read side; null when unknown. */
   readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
   /** Tells what changed a session; see `PayerApi.onChange`. */

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { DepositKind } from '../domain/events/session-events.ts';
+import { needsAcknowledgement, type Sender } from '../domain/senders.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -48,11 +49,11 @@ function describeSession(event: DomainEvent): Description | null {
       return { message: `Transfer of ${amount} ${coin} seen on ${network} in block ${blockNumber}: ${KIND_WORDS[kind]}.`, facts };
     }
     case 'DepositConfirmed': {
-      const { depositKey, rule, blockNumber, headNumber } = event.data;
+      const { depositKey, rule, blockNumber, headNumber, sender } = event.data;
       const how = rule.kind === 'finalized' ? 'the chain calls its block final' : `${rule.confirmations} confirmations`;
       return {
-        message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).`,
-        facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber },
+        message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).${senderWords(sender)}`,
+        facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber, ...(sender && { sender: sender.kind }) },
       };
     }
     case 'DepositReverted': {
@@ -81,6 +82,12 @@ function describeSession(event: DomainEvent): Description | null {
       return null;
   }
 }
+
+/** A refund may be lost where no single person holds the key. */
+const senderWords = (sender: Sender | undefined): string =>
+  needsAcknowledgement(sender)
+    ? ` It came from ${sender.kind === 'exchange' ? `a wallet of ${sender.name ?? 'an exchange'}` : 'a contract'}: a refund needs \`acknowledge_sender\`.`
+    : '';
 
 function describeRefund(event: DomainEvent): Description | null {
   switch (event.type) {

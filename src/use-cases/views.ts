@@ -10,6 +10,7 @@ import type {
 import type { MerchantId, Mode, RefundId, SessionId } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
+import type { Sender } from '../domain/senders.ts';
 
 /** Where a session is in its life; the public `payment_status` is `paid` for `paid`, else `unpaid`. */
 export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
@@ -17,6 +18,8 @@ export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed
 export interface DepositView extends DepositFacts {
   readonly kind: DepositKind;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+  /** Null until it could be told. */
+  readonly sender: Sender | null;
 }
 
 export interface PayoutView {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEvmContractCheck } from '../../src/adapters/evm/evm-contract-check.ts';
 import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
@@ -167,6 +168,16 @@ describe('a payout on a misbehaving network', () => {
     await chain.send('USDT', 'pause', []);
     await chain.mine();
     expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+  });
+
+  it('knows a payer that is a contract from one whose key only lets code help', async () => {
+    const check = createEvmContractCheck({ settings: chain.settings, pool: createRpcPool({ network: 'ethereum', urls: [chain.url] }) });
+    expect(await check.isContract(PAYEE)).toBe(false);
+    await chain.rpc('anvil_setCode', [PAYEE, `0xef0100${'5f'.repeat(20)}`]);
+    expect(await check.isContract(PAYEE)).toBe(false);
+    await chain.rpc('anvil_setCode', [PAYEE, '0x6000']);
+    expect(await check.isContract(PAYEE)).toBe(true);
+    await check.close();
   });
 
   it('counts what earlier payouts still owe when it looks at the balance', async () => {

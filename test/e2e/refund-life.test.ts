@@ -1,8 +1,10 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hexlify, Wallet } from 'ethers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 
 /* The service as a user runs it, on a real node: what happens to a refund when the world is not as it should be. */
@@ -21,7 +23,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const start = async (): Promise<void> => void (service = await RunningService.start(dataDir));
+const start = async (env: Record<string, string> = {}): Promise<void> => void (service = await RunningService.start(dataDir, env));
 const ethereum = () => service.facts.networks['ethereum']!;
 
 async function rpc<Result>(method: string, params: unknown[]): Promise<Result> {
@@ -52,6 +54,7 @@ describe('a refund', () => {
   it('waits while the treasury lacks gas money, says so, and goes on by itself', async () => {
     await start();
     const sessionId = await paidSession();
+    expect((await service.client.sessions.get(sessionId)).deposits[0]!.sender).toEqual({ kind: 'wallet', name: null });
     await until('the treasury is funded', WAIT_MS, async () => BigInt(await rpc<string>('eth_getBalance', [ethereum().treasury, 'latest'])) > 0n);
     await rpc('anvil_setBalance', [ethereum().treasury, '0x1']);
     const { id } = await refund(sessionId, '5.00');
@@ -120,6 +123,24 @@ describe('a refund', () => {
     await waitsFor(id, 'payouts_stopped');
     expect(await status(id)).toBe('PENDING');
     expect(existsSync(`${dataDir}-signer`)).toBe(true);
+  });
+
+  it('to a listed wallet of an exchange is flagged, and waits for the word of the merchant', async () => {
+    const payer = new Wallet(hexlify(loadPayerKeys(join(dataDir, 'chains', 'payers.key'))('ethereum-first')));
+    const list = join(directory, 'exchanges.json');
+    writeFileSync(list, JSON.stringify({ ethereum: { [payer.address]: 'Example Exchange' } }));
+    await start({ EXCHANGE_WALLETS_FILE: list });
+    const sessionId = await paidSession();
+    const [deposit] = (await service.client.sessions.get(sessionId)).deposits;
+    expect(deposit!.sender).toEqual({ kind: 'exchange', name: 'Example Exchange' });
+    const explained = JSON.stringify(await callAdmin(dataDir, 'session.explain', { session_id: sessionId }));
+    expect(explained).toContain('It came from a wallet of Example Exchange');
+    const request = { session_id: sessionId, amount: { value: '5.00', currency: 'USDT' } };
+    const options = { idempotencyKey: 'refund-of-order-1' };
+    await expect(service.client.refunds.create(request, options)).rejects.toMatchObject({ status: 400, code: 'sender_not_acknowledged' });
+    const { id } = await service.client.refunds.create({ ...request, acknowledge_sender: true }, options);
+    await completed(id);
+    expect((await service.client.refunds.create(request, options)).id).toBe(id);
   });
 
   it('requested a hundred times in parallel with one key is one refund and one transfer', async () => {

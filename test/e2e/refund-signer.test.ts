@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/signer-process.ts';
+import { associatedTokenAccount } from '../../src/adapters/solana/associated-token-account.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
+import { contractCheck } from '../../src/composition/senders.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
@@ -153,6 +155,11 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
         toAddress: desk.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
       });
       expect(stranger).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
+      const check = contractCheck({ settings: chain.settings, urls: [chain.rpcUrl] });
+      const code =
+        network === 'solana' ? associatedTokenAccount(desk.treasury, chain.settings.tokens[0]!.address) : chain.settings.tokens[0]!.address;
+      expect([await check.isContract(code), await check.isContract(order.toAddress)]).toEqual([true, false]);
+      await check.close();
       await desk.payouts.close();
     } finally {
       await chain.close();

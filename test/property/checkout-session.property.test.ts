@@ -70,6 +70,7 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
       reason: null,
       idempotencyStream: null,
       acknowledgedSender: false,
+      senders: {},
       nowSec: EXPIRES_AT,
     })),
 );

@@ -128,6 +128,7 @@ export class FakeMerchantApi implements MerchantApi {
           blockTimeSec: this.#nowSec(),
           kind: 'on_time',
           status: 'final',
+          sender: { kind: 'wallet', name: null },
         },
       ],
     };

@@ -158,7 +158,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
     case 'refund':
       return {
         ...{ type: 'RequestRefund', refundId: `re_${tx}of${session}` as RefundId, coin, units: late ? null : BigInt(cents) * 10n ** 16n },
-        ...{ asked: null, reason: 'sealed reason', idempotencyStream: null, acknowledgedSender: true, nowSec },
+        ...{ asked: null, reason: 'sealed reason', idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec },
       };
     default:
       return null;

@@ -70,6 +70,7 @@ const DEPOSIT: DepositView = {
   blockTimeSec: NOW_SEC - 10,
   kind: 'on_time',
   status: 'final',
+  sender: null,
 };
 const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED') => ({ coin: 'USDT', amount: '1.00', status }) as SessionView['refunds'][number];
 

@@ -41,6 +41,7 @@ const refund = (amount: string | null, id = 're_a'): RequestRefund => ({
   reason: null,
   idempotencyStream: null,
   acknowledgedSender: false,
+  senders: {},
   nowSec: EXPIRES_AT,
 });
 
@@ -268,6 +269,33 @@ describe('refunding', () => {
     given(...paidSession, ...events)
       .when(refund('6'))
       .then();
+  });
+  it.each([
+    ['a contract', { kind: 'contract', name: null }],
+    ['an exchange', { kind: 'exchange', name: 'Kraken' }],
+  ] as const)('to %s needs the word of the merchant', (_, sender) => {
+    const flagged: SessionEvent = { type: 'DepositConfirmed', data: { ...confirmData(full), sender } };
+    const session = [created(), detected(full), flagged, paid()];
+    given(...session)
+      .when(refund('6'))
+      .thenRefused('sender_not_acknowledged');
+    given(...session)
+      .when({ ...refund('6'), acknowledgedSender: true })
+      .then('RefundRequested');
+    given(...paidSession)
+      .when({ ...refund('6'), senders: { [full.depositKey]: sender } })
+      .thenRefused('sender_not_acknowledged');
+  });
+  it('asks no word for a payer whose money stays', () => {
+    const exchange = { kind: 'exchange', name: 'Kraken' } as const;
+    const session = [created(), detected(half), { type: 'DepositConfirmed', data: { ...confirmData(half), sender: exchange } } as const];
+    const both = [...session, detected(otherHalf), confirmed(otherHalf), paid()];
+    given(...both)
+      .when(refund('5'))
+      .then('RefundRequested');
+    given(...both)
+      .when(refund('6'))
+      .thenRefused('sender_not_acknowledged');
   });
   it('reads no session but its own', () => {
     expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);

@@ -1,6 +1,7 @@
 import type { MerchantId, Mode, RefundId, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
+import type { Sender } from '../senders.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -144,6 +145,8 @@ export interface DepositConfirmed {
     readonly blockTimeSec: number;
     /** Head of the chain when the rule was met. */
     readonly headNumber: number;
+    /** Who paid; absent when that could not be told at the moment. */
+    readonly sender?: Sender;
   };
 }
 

@@ -119,6 +119,7 @@ function presentDeposit(deposit: DepositView, network: NetworkSettings | undefin
     status: deposit.status,
     kind: deposit.kind,
     from_address: deposit.fromAddress,
+    sender: deposit.sender,
     to_address: deposit.toAddress,
     tx_hash: deposit.txHash,
     log_index: deposit.logIndex,

@@ -89,6 +89,8 @@ export const paymentOption = z
   })
   .meta({ id: 'PaymentOption' });
 
+const sender = z.object({ kind: z.enum(['wallet', 'contract', 'exchange']), name: z.string().nullable() }).meta({ id: 'Sender' });
+
 export const deposit = z
   .object({
     network,
@@ -97,6 +99,7 @@ export const deposit = z
     status: z.enum(['detected', 'final', 'reverted', 'failed']),
     kind: z.enum(['on_time', 'late', 'wrong_coin', 'wrong_network', 'dust']),
     from_address: z.string().nullable(),
+    sender: sender.nullable().meta({ description: 'Who paid, once that could be told: a refund to a contract or an exchange may be lost.' }),
     to_address: z.string(),
     tx_hash: z.string(),
     log_index: z.int(),

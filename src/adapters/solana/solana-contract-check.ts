@@ -1,0 +1,13 @@
+import { PublicKey } from '@solana/web3.js';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import type { ContractCheck } from '../../ports/senders.ts';
+
+/** An owner that lies off the curve has no private key: a program signs for it. That needs no provider. */
+export function createSolanaContractCheck({ settings }: { settings: NetworkSettings }): ContractCheck {
+  return {
+    network: settings.network,
+    mode: settings.mode,
+    isContract: (address) => Promise.resolve(!PublicKey.isOnCurve(new PublicKey(address).toBytes())),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { createEvmContractCheck } from '../adapters/evm/evm-contract-check.ts';
+import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { createSolanaContractCheck } from '../adapters/solana/solana-contract-check.ts';
+import { createTronContractCheck } from '../adapters/tron/tron-contract-check.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import { NETWORKS } from '../domain/networks.ts';
+import type { ContractCheck } from '../ports/senders.ts';
+import { KNOWN_EXCHANGE_WALLETS, withExchangeWallets, type ExchangeWallets } from '../use-cases/exchange-wallets.ts';
+import type { PayoutNetworkAccess } from './payouts.ts';
+
+/** Tells on a network whether code or a key owns an address. */
+export function contractCheck({ settings, urls, headers }: PayoutNetworkAccess): ContractCheck {
+  if (settings.network === 'solana') return createSolanaContractCheck({ settings });
+  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
+  return settings.network === 'tron' ? createTronContractCheck({ settings, pool }) : createEvmContractCheck({ settings, pool });
+}
+
+const fileSchema = z.partialRecord(z.enum(NETWORKS), z.record(z.string().min(1), z.string().min(1).max(64)));
+
+/** The built-in list with the operator's own. Throws `InvalidConfig`. */
+export function exchangeWallets({ EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>): ExchangeWallets {
+  if (file === undefined) return KNOWN_EXCHANGE_WALLETS;
+  const own = fileSchema.safeParse(contentOf(file));
+  if (own.success) return withExchangeWallets(own.data);
+  const faults = own.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+  throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} must hold names of exchanges by address by network (${faults})`);
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} cannot be read as JSON (${(error as Error).message})`);
+  }
+}
