@@ -2,6 +2,7 @@ import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Caller } from '../use-cases/merchant-api.ts';
 import type { Answer } from './answer.ts';
+import type { Tag } from './openapi/tags.ts';
 
 export type Method = 'get' | 'post' | 'patch';
 
@@ -12,7 +13,7 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly method: Method;
   /** With parameters in braces: `/v1/refunds/{id}`. */
   readonly path: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
   /** Absent: the operation takes no body (an empty one, or `{}` on POST). */

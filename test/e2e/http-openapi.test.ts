@@ -1,3 +1,4 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/domain/errors.ts';
 import { FAKE_DESKS } from '../support/fake-desks.ts';
@@ -47,6 +48,12 @@ function expectDocumented(operationId: string, answer: TestAnswer): void {
 }
 
 describe('the OpenAPI document', () => {
+  it('has nothing that a public linter complains about', async () => {
+    const config = await createConfig({ extends: ['recommended-strict'] });
+    const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: `${service.base}/openapi.json`, config });
+    expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer ?? ''}: ${message}`)).toEqual([]);
+  });
+
   it('is version 3.1 and names every operation once', () => {
     expect(document.openapi).toBe('3.1.0');
     const ids = operations().map(({ operation }) => operation.operationId);

@@ -12,6 +12,7 @@ import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
 import { PAYMENT_EVENT_EXAMPLE } from '../schemas/webhook.example.ts';
 import { paymentEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import { TAGS } from './tags.ts';
 
 export interface DocumentOptions {
   readonly operations: readonly Operation[];
@@ -50,7 +51,7 @@ export function openApiDocument(options: DocumentOptions): object {
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: options.serverUrl }],
-      tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+      tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
       security: [{ apiKey: [], timestamp: [], nonce: [], signature: [] }],
       paths,
       webhooks: webhookObjects(headerPrefix),
