@@ -73,6 +73,10 @@ function host(): CliHost {
 
 /** The running service does it; when none runs, the data directory is opened for the one command. */
 async function admin(command: string, args: AdminArguments): Promise<JsonValue> {
+  if (command.startsWith('wallet.')) {
+    const { runWalletTool } = await import('./composition/wallet-tools.ts');
+    return runWalletTool(command, args, process.env, createLogger('warn'));
+  }
   const config = readConfig(process.env);
   try {
     return await callAdmin(config.DATA_DIR, command, args);

@@ -1,0 +1,189 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startSignerProcess, type SignerProcess } from '../adapters/signer/signer-process.ts';
+import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../cli/admin-commands.ts';
+import { askNewPassphrase } from '../cli/passphrase.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Log } from '../ports/log.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer-protocol.ts';
+import { SCRYPT_COST, sealKeystore, writePrivateFile } from '../signer/keystore.ts';
+import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** Enough for people who choose several words; what is shorter is guessed in spite of scrypt. */
+const MIN_PASSPHRASE = 12;
+const DEFAULT_POOL = 10_000;
+const MAX_POOL = 1_000_000;
+const MAX_PASSPHRASE = 1024;
+
+/** `quittance wallet ...`: makes and checks what a signer and a watch-only host are given. Needs no service and no data directory. */
+export async function runWalletTool(command: string, args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+  switch (command) {
+    case 'wallet.init':
+      return init(args, env, log);
+    case 'wallet.export-watch-only':
+      return exportWatchOnly(args, env, log);
+    case 'wallet.verify':
+      return verify(args, env, log);
+    default:
+      throw new CommandRefused(`unknown command ${command}`);
+  }
+}
+
+/** A new keystore file, of new words or of words that are brought along. Never replaces a file. */
+async function init(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+  const mode = modeOf(args);
+  const file = resolve(requiredText(args, 'keystore'));
+  if (existsSync(file)) throw new CommandRefused(`${file} exists: a keystore is never replaced, move it away first`);
+  const brought = optionalText(args, 'import');
+  const mnemonic = brought === undefined ? newMnemonic() : checked(readText(brought, 'import'));
+  const passphrase = givenPassphrase(mode, args, env) ?? (await askNewPassphrase());
+  if (passphrase.length < MIN_PASSPHRASE || passphrase.length > MAX_PASSPHRASE)
+    throw new CommandRefused(`the passphrase must have ${MIN_PASSPHRASE} to ${MAX_PASSPHRASE} characters`);
+  write(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
+  // The signer itself must be able to open what was written.
+  const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) => signer.treasuryAddresses(mode));
+  const { N, r, p } = SCRYPT_COST.passphrase;
+  return {
+    mode,
+    keystore: file,
+    encryption: `aes-256-gcm, scrypt N=${N} r=${r} p=${p}`,
+    treasury: { ...treasury },
+    ...(args['showWords'] === true ? { words: mnemonic } : {}),
+  };
+}
+
+async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+  const mode = modeOf(args);
+  const size = poolSize(args);
+  const file = optionalText(args, 'solanaPoolFile');
+  if (size > 0 && file === undefined)
+    throw new CommandRefused('name a file for the Solana public keys with --solana-pool-file, or leave them out with --solana-pool 0');
+  const prefix = prefixOf(mode);
+  return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
+    const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
+    if (size > 0) write(resolve(file!), `${(await solanaKeys(signer, mode, size)).join('\n')}\n`);
+    return {
+      [`${prefix}WALLET_XPUB_EVM`]: evmXpub,
+      [`${prefix}WALLET_XPUB_TRON`]: tronXpub,
+      ...(size > 0 && { [`${prefix}WALLET_SOLANA_POOL`]: resolve(file!) }),
+    };
+  });
+}
+
+/** Opens the wallet as the signer would and compares it with the watch-only settings in the environment. */
+async function verify(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+  const mode = modeOf(args);
+  const prefix = prefixOf(mode);
+  return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
+    const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
+    const compared = {
+      [`${prefix}WALLET_XPUB_EVM`]: judged(env[`${prefix}WALLET_XPUB_EVM`], (value) => value === evmXpub),
+      [`${prefix}WALLET_XPUB_TRON`]: judged(env[`${prefix}WALLET_XPUB_TRON`], (value) => value === tronXpub),
+      [`${prefix}WALLET_SOLANA_POOL`]: await judgedPool(env[`${prefix}WALLET_SOLANA_POOL`], signer, mode),
+    };
+    const wrong = Object.entries(compared).flatMap(([name, verdict]) => (verdict === 'of another wallet' ? [name] : []));
+    if (wrong.length > 0) throw new CommandRefused(`${wrong.join(', ')}: of another wallet; money paid to its addresses could not be moved`);
+    return { mode, wallet: 'opens', treasury: { ...(await signer.treasuryAddresses(mode)) }, ...compared };
+  });
+}
+
+type Verdict = 'of this wallet' | 'of another wallet' | 'not set';
+
+const judged = (value: string | undefined, isOurs: (value: string) => boolean): Verdict =>
+  !value ? 'not set' : isOurs(value) ? 'of this wallet' : 'of another wallet';
+
+async function judgedPool(file: string | undefined, signer: SignerProcess, mode: Mode): Promise<Verdict> {
+  if (!file) return 'not set';
+  const keys = readText(file, 'WALLET_SOLANA_POOL').split(/\s+/).filter(Boolean);
+  const ours = await solanaKeys(signer, mode, keys.length);
+  return keys.length > 0 && keys.every((key, place) => key === ours[place]) ? 'of this wallet' : 'of another wallet';
+}
+
+async function solanaKeys(signer: SignerProcess, mode: Mode, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  while (keys.length < count)
+    keys.push(...(await signer.exportSolanaKeys(mode, keys.length, Math.min(MAX_SOLANA_KEYS_PER_REQUEST, count - keys.length))));
+  return keys;
+}
+
+/** Keys are read by a signer of its own, which ends with the command. */
+async function withSigner<Result>(mode: Mode, source: WalletSource, log: Log, task: (signer: SignerProcess) => Promise<Result>): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), 'quittance-wallet-'));
+  try {
+    const signer = await startSignerProcess({ directory, wallets: { [mode]: source }, log });
+    try {
+      return await task(signer);
+    } finally {
+      await signer.close();
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** The keystore named on the command line, else the wallet of the environment. */
+function sourceOf(mode: Mode, args: AdminArguments, env: Environment): WalletSource {
+  const file = optionalText(args, 'keystore');
+  if (file === undefined) {
+    const source = takeWalletSources(env)[mode];
+    if (!source)
+      throw new CommandRefused(`no wallet: name a file with --keystore, or set ${prefixOf(mode)}WALLET_KEYSTORE or ${prefixOf(mode)}WALLET_MNEMONIC`);
+    return source;
+  }
+  const passphrase = givenPassphrase(mode, args, env);
+  if (passphrase === null) throw new CommandRefused('the passphrase is missing: name a file with --passphrase-file');
+  return { kind: 'keystore', file: resolve(file), passphrase };
+}
+
+/** Null when none is given. Never from the command line itself: every user of the machine can read that. */
+function givenPassphrase(mode: Mode, args: AdminArguments, env: Environment): string | null {
+  const prefix = prefixOf(mode);
+  const file = optionalText(args, 'passphraseFile') ?? env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`];
+  return file ? readText(file, 'passphrase-file').trim() : (env[`${prefix}WALLET_KEYSTORE_PASSPHRASE`] ?? null);
+}
+
+function modeOf(args: AdminArguments): Mode {
+  const mode = requiredText(args, 'mode');
+  if (mode !== 'test' && mode !== 'live') throw new CommandRefused('mode must be test or live');
+  return mode;
+}
+
+const prefixOf = (mode: Mode): '' | 'TEST_' => (mode === 'test' ? 'TEST_' : '');
+
+function poolSize(args: AdminArguments): number {
+  const size = Number(optionalText(args, 'solanaPool') ?? DEFAULT_POOL);
+  if (!Number.isSafeInteger(size) || size < 0 || size > MAX_POOL) throw new CommandRefused(`solana-pool must be a number from 0 to ${MAX_POOL}`);
+  return size;
+}
+
+function write(file: string, text: string): void {
+  try {
+    writePrivateFile(file, text);
+  } catch (error) {
+    throw new CommandRefused(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
+
+/** `-` is standard input. */
+function readText(file: string, name: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch {
+    throw new CommandRefused(`${name}: ${file} cannot be read`);
+  }
+}
+
+function checked(mnemonic: string): string {
+  try {
+    new Wallet(mnemonic);
+    return mnemonic.trim();
+  } catch (error) {
+    if (error instanceof InvalidMnemonic) throw new CommandRefused(`import: ${error.message}`);
+    throw error;
+  }
+}
