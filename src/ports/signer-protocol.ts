@@ -22,6 +22,8 @@ export interface SignerBootstrap {
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
   /** Absent: the signer derives addresses and signs nothing. */
   readonly payouts?: PayoutRules;
+  /** Where the signer remembers which checkpoints it signed: outside the data directory. Absent: it signs none. */
+  readonly audit?: { readonly directory: string };
 }
 
 /** What the signer may pay. Amounts are decimal strings in units of the coin. What is not allowed here is denied. */

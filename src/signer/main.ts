@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
+import { AuditDesk } from './audit-desk.ts';
 import { KeystoreRefused } from './keystore.ts';
 import { JournalBroken, lockJournals } from './payout-journal.ts';
 import { payoutRulesSchema } from './payout-rules.schema.ts';
@@ -26,6 +27,7 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   token: z.string().regex(/^[0-9a-f]{64}$/),
   wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
   payouts: payoutRulesSchema.optional(),
+  audit: z.strictObject({ directory: z.string().min(1) }).optional(),
 });
 
 /** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */
@@ -50,10 +52,15 @@ function say(line: SignerStarted): void {
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
   if (!bootstrap.success) throw new KeystoreRefused('the bootstrap line is malformed');
-  const { socketPath, token, payouts } = bootstrap.data;
+  const { socketPath, token, payouts, audit } = bootstrap.data;
   const wallets = openWallets(bootstrap.data.wallets);
-  if (payouts) lockJournals(payouts.journalDirectory);
-  await startSignerServer(socketPath, token, { wallets, payouts: payouts ? new Payouts(payouts, wallets) : null });
+  for (const directory of new Set([payouts?.journalDirectory, audit?.directory])) if (directory !== undefined) lockJournals(directory);
+  const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;
+  await startSignerServer(socketPath, token, {
+    wallets,
+    payouts: payouts ? new Payouts(payouts, wallets) : null,
+    audit: audit && key ? AuditDesk.open(audit.directory, key) : null,
+  });
 }
 
 function giveUp(error: unknown): void {

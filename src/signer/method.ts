@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerErrorCode } from '../ports/signer-protocol.ts';
+import type { AuditDesk } from './audit-desk.ts';
 import type { Payouts } from './payouts.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -19,6 +20,8 @@ export interface SignerContext {
   readonly wallets: ReadonlyMap<Mode, Wallet>;
   /** Null when the signer was given nothing to pay with. */
   readonly payouts: Payouts | null;
+  /** Null when the signer was told no place for its anchors, or holds no keys. */
+  readonly audit: AuditDesk | null;
 }
 
 export interface Method<Params, Result> {

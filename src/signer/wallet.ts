@@ -6,6 +6,7 @@ import type { AddressFamily } from '../domain/networks.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
 import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts';
+import { AuditKey } from './audit-key.ts';
 import { SolanaKeys } from './solana-keys.ts';
 
 /*
@@ -31,6 +32,8 @@ export class Wallet {
   readonly tronXpub: string;
   /** Where refunds are paid from. */
   readonly treasury: TreasuryAddresses;
+  /** Signs checkpoints of the ledger and nothing else. */
+  readonly auditKey: AuditKey;
   readonly #solana: SolanaKeys;
   readonly #treasuryKeys: { readonly evm: Uint8Array; readonly tron: Uint8Array };
 
@@ -48,6 +51,7 @@ export class Wallet {
       tron: tronAddressOf(accountOfKey(tron.publicKey!)),
       solana: base58(this.#solana.treasuryPublicKey()),
     };
+    this.auditKey = new AuditKey(seed);
     root.wipePrivateData();
     seed.fill(0);
   }

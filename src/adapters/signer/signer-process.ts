@@ -11,6 +11,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Signer, WatchOnlyExport } from '../../ports/signer.ts';
 import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/json-lines.ts';
+import { auditCalls } from './audit-calls.ts';
 import { payoutCalls } from './payout-calls.ts';
 import { SignerConnection, SignerUnavailable } from './signer-connection.ts';
 
@@ -30,6 +31,8 @@ export interface SignerProcessOptions {
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
   /** Absent: the signer signs nothing. */
   readonly payouts?: PayoutRules;
+  /** Where it remembers the checkpoints it signed, outside the data directory. Absent: it signs none. */
+  readonly auditDirectory?: string;
   readonly log: Log;
   /** Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them back. */
   readonly onLost?: (reason: string) => void;
@@ -53,8 +56,9 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
   try {
     child.stdin.on('error', () => {});
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
-    const { wallets, payouts } = options;
-    child.stdin.write(jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }) } satisfies SignerBootstrap));
+    const { wallets, payouts, auditDirectory } = options;
+    const audit = auditDirectory === undefined ? {} : { audit: { directory: auditDirectory } };
+    child.stdin.write(jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }), ...audit } satisfies SignerBootstrap));
     await started(child);
     const socket = await greet(socketPath, token);
     return handle(child, new SignerConnection(socket), end, log, onLost);
@@ -83,6 +87,7 @@ function handle(
     exportWatchOnly: async (mode, solanaPoolSize) => (await connection.call('exportWatchOnly', { mode, solanaPoolSize })) as WatchOnlyExport,
     exportSolanaKeys: async (mode, fromIndex, count) => (await connection.call('exportSolanaKeys', { mode, fromIndex, count })) as string[],
     ...payoutCalls(connection),
+    ...auditCalls(connection),
     close: async () => {
       closing = true;
       connection.close();
