@@ -128,6 +128,11 @@ const environment = z.object({
   PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
   /** JSON list of `{"name":"...","secretHash":"<SHA-256 of the secret in hex>"}`: two of them agree to what is above `approvalFrom`. */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
+  /** A checkpoint of the ledger is signed after this many events, or when anything new is this old. */
+  AUDIT_CHECKPOINT_EVENTS: z.coerce.number().int().min(1).default(10_000),
+  AUDIT_CHECKPOINT_SECONDS: seconds.default(60),
+  /** A witness that cosigns checkpoints (c2sp.org/tlog-witness), without `/add-checkpoint`. */
+  AUDIT_WITNESS_URL: url.optional(),
   /** Gwei for a unit of gas above which EVM payouts wait. */
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */

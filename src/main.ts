@@ -56,6 +56,18 @@ function host(): CliHost {
       await runUntilSignal(() => startProduction(config, log, process.env));
     },
     admin,
+    exportLedger: async (file) => {
+      const [{ openSqliteEventStoreReader }, { exportLedger }] = await Promise.all([
+        import('./adapters/sqlite/sqlite-event-store-reader.ts'),
+        import('./cli/audit.ts'),
+      ]);
+      const store = await openSqliteEventStoreReader({ dataDir: readConfig(process.env).DATA_DIR });
+      try {
+        return await exportLedger(store, file);
+      } finally {
+        await store.close();
+      }
+    },
     migrate: async ({ from, to }) => {
       const url = to ?? process.env['EVENTSTORE_URL'];
       if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { AdminArguments } from './admin-commands.ts';
+import type { VerifyOptions } from './audit.ts';
 import { print } from './print.ts';
 
 /** What the commands need from the composition root. */
@@ -9,6 +10,8 @@ export interface CliHost {
   serve(): Promise<void>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
+  /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */
+  exportLedger(file: string | undefined): Promise<number>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */
   admin(command: string, args: AdminArguments): Promise<JsonValue>;
 }
@@ -37,6 +40,7 @@ export function createProgram(host: CliHost): Command {
   addWallet(program, host);
   addAddresses(program, host);
   addSessions(program, host);
+  addAudit(program, host);
   return program;
 }
 
@@ -194,4 +198,41 @@ function addSessions(program: Command, host: CliHost): void {
   ]);
   const projection = program.command('projection').description('rebuildable look-ups');
   admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
+}
+
+interface VerifyFlags extends VerifyOptions {
+  readonly json?: boolean;
+}
+
+function addAudit(program: Command, host: CliHost): void {
+  const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
+  admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
+  admin(audit, host, 'key', 'audit.key', 'the public key that auditors verify with');
+  admin(audit, host, 'checkpoint', 'audit.checkpoint', 'the newest signed checkpoint, to be kept outside the service', [
+    ['--now', 'sign one now if anything is new'],
+  ]);
+  admin(audit, host, 'prove', 'audit.prove', 'prove that a session is in the ledger, or that one checkpoint continues another', [
+    ['--session <session_id>', 'the session'],
+    ['--from <size>', 'events of the earlier checkpoint'],
+    ['--to <size>', 'events of the later checkpoint'],
+  ]);
+  audit
+    .command('export')
+    .description('write every event with its hashes as JSON Lines, beside a running service or without one')
+    .option('--output <file>', 'default: standard output')
+    .action(async ({ output }: { output?: string }) => void (await host.exportLedger(output)));
+  audit
+    .command('verify')
+    .description('verify an export or a proof offline, with the public key alone')
+    .option('--export <file>', 'what audit export wrote')
+    .option('--checkpoint <file...>', 'signed checkpoints that were kept outside the service')
+    .option('--proof <file>', 'a proof of a session, instead of an export')
+    .requiredOption('--key <key>', 'the public key, or a file that holds it')
+    .option('--json', 'print JSON')
+    .action(async ({ json, ...options }: VerifyFlags) => {
+      const { verifyFiles } = await import('./audit.ts');
+      const report = await verifyFiles(options);
+      print(report, json === true);
+      if (report.ok !== true) process.exitCode = 1;
+    });
 }

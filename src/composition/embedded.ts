@@ -25,7 +25,7 @@ export interface EmbeddedStorage {
 /** Opens the data directory. Throws `DataDirInUse` when another process owns it, `LedgerMoved` when its ledger lives elsewhere now. */
 export async function openEmbedded(
   dataDir: string,
-  deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void },
+  deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void; readDamaged?: boolean },
 ): Promise<EmbeddedStorage> {
   const { clock, random, log } = deps;
   assertNotMoved(dataDir);
@@ -33,6 +33,7 @@ export async function openEmbedded(
     dataDir,
     onSubscriptionError: (name, error, attempt) => log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
     onFatal: deps.onFatal,
+    readDamaged: deps.readDamaged ?? false,
   });
   const projections = await openProjectionThread(dataDir);
   const { readModel } = projections;

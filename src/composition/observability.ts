@@ -56,6 +56,8 @@ export interface ObservedParts {
   readonly addresses: { stocks(): readonly AddressStock[] };
   readonly webhooks: () => WebhookStats;
   readonly startedAtMs: number;
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
 }
 
 export interface Observability {
@@ -111,6 +113,7 @@ export function startObservability(parts: ObservedParts): Observability {
     queue,
     projections: parts.projections,
     webhooks: parts.webhooks,
+    readOnly: parts.readOnly,
   });
   onLogLine(log, (line) => board.logged(line));
   const started = follower.start().catch((error: unknown) => log.warn({ err: error }, 'the money figures could not be started'));

@@ -36,6 +36,8 @@ export interface PayoutDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** False while money must not leave. */
+  readonly mayPay: () => boolean;
 }
 
 const SANDBOX_POLL_MS = 200;

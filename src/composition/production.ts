@@ -64,13 +64,13 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   );
   if ([...networks.values()].flat().length === 0)
     log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
-  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error) });
+  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error), readDamaged: true });
   const access = [...networks.values()]
     .flat()
     .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
   const rules = productionPayoutRules(config, access);
   const signer =
-    Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), log }) : null;
+    Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log }) : null;
   const derivation = startHdDerivation();
   const service = await startService({
     config,
@@ -90,6 +90,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
     payouts: rules && signer && (await payoutParts(config, signer, metrics, access, Object.keys(wallets) as Mode[])),
+    checkpointSigner: signer,
     testWallet: null,
   });
   log.info({ url: service.baseUrl, ops: service.opsUrl }, 'the service accepts requests');
@@ -100,6 +101,10 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     },
   };
 }
+
+/** Without a place outside the data directory the signer could not tell an old log from the newest. */
+const anchorPlace = ({ SIGNER_JOURNAL_DIR: directory }: Config): { auditDirectory?: string } =>
+  directory === undefined ? {} : { auditDirectory: directory };
 
 function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
   const known = knownNetwork(mode, network);

@@ -26,7 +26,7 @@ import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.t
 import type { Core } from './core.ts';
 import { openEmbedded } from './embedded.ts';
 import { createMetrics } from './observability.ts';
-import { payoutChain, sandboxPayoutRules } from './payouts.ts';
+import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './sandbox-desk.ts';
 import { contractCheck } from './senders.ts';
@@ -67,7 +67,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const clock = systemClock;
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
-  const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error) });
+  const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error), readDamaged: true });
   const chains = await startSandboxChains({
     dataDir,
     log,
@@ -82,6 +82,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     directory: dataDir,
     wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } },
     payouts: sandboxPayoutRules(config, access),
+    auditDirectory: journalDirectory(config),
     log,
   });
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
@@ -112,6 +113,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
+    checkpointSigner: signer,
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
   for (const chain of chains.chains) {

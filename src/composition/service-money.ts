@@ -6,6 +6,7 @@ import type { Logger } from '../ops/logger.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
+import type { RunningAudit } from './audit.ts';
 import { watch, type WatchDeps, type WatchedNetwork } from './chains.ts';
 import type { Core } from './core.ts';
 import { startPayouts } from './payouts.ts';
@@ -24,14 +25,14 @@ export interface MovingMoney {
   close(): Promise<void>;
 }
 
-export async function startMoney(parts: ServiceParts, foundation: Foundation): Promise<MovingMoney> {
+export async function startMoney(parts: ServiceParts, foundation: Foundation, audit: Pick<RunningAudit, 'mayPay'>): Promise<MovingMoney> {
   const { config, storage, clock, random, log } = parts;
   const { core, store, rates, metrics, tracing, caughtUp } = foundation;
   const { readModel, answers } = storage;
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation, testWallet !== null);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
-  const payouts = parts.payouts ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log }) : null;
+  const payouts = parts.payouts ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log, mayPay: audit.mayPay }) : null;
   const expiry = startExpiry(config, core, watched, clock, random, log);
   const { observer } = metrics.webhooks;
   const { webhookRules: rules } = parts;

@@ -5,11 +5,15 @@ import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../ops/health.ts';
+import { reportAudit } from '../ops/metrics-audit.ts';
 import { reportPayouts } from '../ops/metrics-parts.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import { AuditRecords } from '../use-cases/audit-records.ts';
 import { addressCommands } from './address-commands.ts';
 import { adminCommands } from './admin.ts';
+import { auditCommands } from './audit-commands.ts';
+import { auditHealth, type RunningAudit } from './audit.ts';
 import { chainCommands } from './chain-commands.ts';
 import type { WatchedNetwork } from './chains.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
@@ -34,12 +38,12 @@ const BURST_SECONDS = 5;
 const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
 
 /** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
-export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney): Promise<Outside> {
+export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
   const { config, storage, clock, log } = parts;
   const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
   const { watched, payouts, webhooks } = money;
   const health = new HealthChecks();
-  const web = await listen(config, (publicUrl) => webApp(parts, foundation, money, publicUrl));
+  const web = await listen(config, (publicUrl) => webApp(parts, foundation, money, audit, publicUrl));
   const observability = startObservability({
     config,
     metrics,
@@ -55,9 +59,12 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     addresses,
     webhooks: () => webhooks.process.stats,
     startedAtMs,
+    readOnly: audit.readOnly,
   });
+  reportAudit(metrics.registry, audit, clock);
+  health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
-  const admin = await serveAdmin(config.DATA_DIR, operatorCommands(parts, foundation, money));
+  const admin = await serveAdmin(config.DATA_DIR, operatorCommands(parts, foundation, money, audit));
   if (payouts) {
     health.add(() => payoutHealth(payouts));
     reportPayouts(metrics.registry, () => payouts.status());
@@ -81,6 +88,7 @@ function webApp(
   parts: ServiceParts,
   { metrics, tracing, core, caughtUp }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
+  audit: RunningAudit,
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -101,6 +109,8 @@ function webApp(
     waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
     testWallet,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
+    audit: new AuditRecords({ store: storage.store, tree: audit.tree, identity: audit.identity }),
+    readOnly: audit.readOnly,
   });
   return tracing ? (tracing.requests(app) as Express) : app;
 }
@@ -109,6 +119,7 @@ function operatorCommands(
   parts: ServiceParts,
   { core, store, projections, addresses }: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
+  audit: RunningAudit,
 ) {
   return adminCommands({
     core,
@@ -119,6 +130,7 @@ function operatorCommands(
       ...webhookCommands(core, webhooks.desk, parts.random),
       ...addressCommands(addresses),
       ...chainCommands(watched),
+      ...auditCommands(audit, store),
       ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
       ...parts.moreAdmin?.(core),
     },

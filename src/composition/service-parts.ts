@@ -7,6 +7,7 @@ import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
+import type { CheckpointSigner } from '../ports/audit.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -40,6 +41,8 @@ export interface ServiceParts {
   readonly webhookRules: UrlRules;
   /** Absent: refunds are accepted and stay pending. */
   readonly payouts?: PayoutParts | null;
+  /** Absent: no checkpoints of the ledger are signed. */
+  readonly checkpointSigner?: CheckpointSigner | null;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;

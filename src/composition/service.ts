@@ -1,3 +1,4 @@
+import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from './chains.ts';
 import type { Core } from './core.ts';
 import { startFoundation } from './service-foundation.ts';
@@ -16,8 +17,9 @@ export interface RunningService {
 /** Starts the whole service on open storage, from the inside out. Resolves when requests are accepted. */
 export async function startService(parts: ServiceParts): Promise<RunningService> {
   const foundation = await startFoundation(parts);
-  const money = await startMoney(parts, foundation);
-  const outside = await startOutside(parts, foundation, money);
+  const audit = await startAudit(parts);
+  const money = await startMoney(parts, foundation, audit);
+  const outside = await startOutside(parts, foundation, money, audit);
   return {
     core: foundation.core,
     baseUrl: outside.baseUrl,
@@ -27,6 +29,7 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       await outside.stopTaking();
       await money.close();
       await outside.close();
+      await audit.close();
       await foundation.close();
       await parts.storage.close();
       await foundation.tracing?.close();

@@ -13,6 +13,7 @@ import { observePages } from '../ops/page-observer.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { AuditRecords } from '../use-cases/audit-records.ts';
 import { Lists } from '../use-cases/lists.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
 import type { Core } from './core.ts';
@@ -40,6 +41,9 @@ export interface WebParts {
   readonly testWallet: TestWallet | null;
   /** Null where the mode has no Solana. */
   readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
+  readonly audit: AuditRecords;
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
 }
 
 /** The merchant API and the payer's page as one express app. */
@@ -81,6 +85,13 @@ export function createWebApp(parts: WebParts): Express {
     timeline: async (reader, id) =>
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
     ...(testWallet && { sandbox: testWallet.desk }),
+    audit: {
+      identity: parts.audit.identity,
+      checkpoints: (options) => parts.audit.checkpoints(options),
+      consistency: (from, to) => parts.audit.consistency(from, to),
+      proofOf: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? parts.audit.proofOf(id) : null),
+    },
+    readOnly: parts.readOnly,
     mounts: [(app) => app.use(observePages(parts.metrics.http)), (app) => app.use(checkout)],
   });
 }

@@ -12,6 +12,7 @@ import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
+import { auditRoutes, type AuditDesk } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
@@ -31,6 +32,9 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly settings?: OwnSettings;
   readonly webhooks?: WebhookDesk;
   readonly timeline?: TimelineReader;
+  readonly audit?: AuditDesk;
+  /** Why nothing is written; null, or absent, in health. */
+  readonly readOnly?: () => string | null;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxDesk;
   readonly rateLimiter: RateLimiter;
@@ -91,6 +95,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...listRoutes(options.lists),
     ...(options.settings ? merchantRoutes(options.settings) : []),
     ...(options.timeline ? timelineRoutes(options.timeline) : []),
+    ...(options.audit ? auditRoutes(options.audit) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];
@@ -107,6 +112,7 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     nextRequestId: createRequestIds(),
     observer: options.observer,
     logger: options.logger,
+    readOnly: options.readOnly ?? (() => null),
   };
 }
 

@@ -38,7 +38,12 @@ export interface EndpointTools {
   readonly nextRequestId: () => string;
   readonly observer: HttpObserver;
   readonly logger: HttpLogger;
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
 }
+
+/** A person has to look: nothing changes within seconds. */
+const READ_ONLY_RETRY_SEC = 60;
 
 /** What answers a request that no route takes: the same checks run, then this. */
 export type LastResort = (request: Request) => Answer;
@@ -106,6 +111,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
   async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller): Promise<Answer> {
     if (typeof route === 'function') return route(request);
     const { operation } = route;
+    if (operation.method !== 'get' && tools.readOnly() !== null) return READ_ONLY;
     if (bytes.length > 0 && headers.contentType === undefined) return CONTENT_TYPE_MISSING;
     if (headers.idempotencyKey !== undefined && !isIdempotencyKey(headers.idempotencyKey)) return IDEMPOTENCY_KEY_MALFORMED;
     const body = bodyOf(operation, bytes);
@@ -146,6 +152,11 @@ const CONTENT_TYPE_MISSING: Answer = {
   refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },
 };
 const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField('Idempotency-Key', 'must be sent once, with 1 to 255 printable ASCII characters');
+const READ_ONLY: Answer = {
+  ok: false,
+  refusal: { code: 'read_only', message: 'The service is read-only while its records are checked. Nothing was stored.' },
+  retryAfterSec: READ_ONLY_RETRY_SEC,
+};
 const SERVICE_UNAVAILABLE: Answer = { ok: false, refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' } };
 const INTERNAL_ERROR: Answer = { ok: false, refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } };
 

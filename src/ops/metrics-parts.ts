@@ -27,10 +27,6 @@ export interface TreasuryBalance {
 export interface LedgerState {
   /** Debits less credits by mode and coin, in units: anything but zero is an alarm. */
   imbalances(): readonly { readonly mode: Mode; readonly coin: string; readonly amount: number }[];
-  /** Rows that differ from a replay, by projection, as last compared. */
-  projectionDrift(): readonly { readonly projection: string; readonly rows: number }[];
-  /** Unix seconds of the newest signed checkpoint; null when there is none. */
-  checkpointAtSec(): number | null;
 }
 
 export function reportRates(registry: Registry, status: () => readonly RateProviderStatus[], maxAgeSec: number): void {
@@ -138,7 +134,7 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
   });
 }
 
-export function reportLedger(registry: Registry, ledger: LedgerState, nowSec: () => number): void {
+export function reportLedger(registry: Registry, ledger: LedgerState): void {
   const registers = [registry];
   new Gauge({
     name: 'quittance_ledger_imbalance_coins',
@@ -147,24 +143,6 @@ export function reportLedger(registry: Registry, ledger: LedgerState, nowSec: ()
     registers,
     collect() {
       for (const { mode, coin, amount } of ledger.imbalances()) this.set({ mode, coin }, amount);
-    },
-  });
-  new Gauge({
-    name: 'quittance_projection_drift_rows',
-    help: 'Rows of a projection that differ from a replay of the ledger, as last compared.',
-    labelNames: ['projection'],
-    registers,
-    collect() {
-      for (const { projection, rows } of ledger.projectionDrift()) this.set({ projection }, rows);
-    },
-  });
-  new Gauge({
-    name: 'quittance_audit_checkpoint_age_seconds',
-    help: 'Age of the newest signed checkpoint of the ledger.',
-    registers,
-    collect() {
-      const atSec = ledger.checkpointAtSec();
-      if (atSec !== null) this.set(Math.max(0, nowSec() - atSec));
     },
   });
 }

@@ -21,6 +21,8 @@ export interface StatusBoardDeps {
   readonly queue: WebhookQueue;
   readonly projections: { status(): readonly ProjectionStatus[] };
   readonly webhooks: () => WebhookStats;
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
 }
 
 export interface NetworkLine {
@@ -36,6 +38,7 @@ export interface NetworkLine {
 /** Everything the status page shows, at one moment. */
 export interface Status {
   readonly ready: boolean;
+  readonly readOnly: boolean;
   readonly atMs: number;
   readonly version: string;
   readonly upSec: number;
@@ -80,6 +83,7 @@ export class StatusBoard {
     const requested = refunds.map(({ requestedAtSec }) => requestedAtSec);
     return {
       ready,
+      readOnly: this.#deps.readOnly() !== null,
       atMs: nowMs,
       version: this.#deps.version,
       upSec: since(this.#deps.startedAtMs, nowMs),

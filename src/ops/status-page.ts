@@ -32,7 +32,7 @@ export const STATUS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash(
 /** The state of the service on one screen; asks for itself again every few seconds without any script. */
 export function statusPage(status: Status): string {
   const state = status.ready ? (status.facts.some((fact) => fact.state === 'degraded') ? 'degraded' : 'ok') : 'down';
-  const title = { ok: 'All well', degraded: 'Degraded', down: 'Not ready' }[state];
+  const title = status.readOnly ? 'Read-only' : { ok: 'All well', degraded: 'Degraded', down: 'Not ready' }[state];
   return `<!doctype html>
 <html lang="en">
 <head>

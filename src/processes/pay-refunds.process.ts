@@ -16,6 +16,8 @@ export interface PayRefundsDeps extends Omit<DeskDeps, 'chain' | 'treasury' | 'w
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
   readonly pollMs: (network: Network) => number;
+  /** False while the ledger is not known to be sound: nothing is signed and nothing is sent. */
+  readonly mayPay: () => boolean;
 }
 
 export interface TreasuryStatus {
@@ -92,7 +94,7 @@ export class PayRefunds {
     const { mode, network } = desk.chain;
     while (!this.#stopped) {
       try {
-        await desk.round();
+        if (this.#deps.mayPay()) await desk.round();
       } catch (error) {
         this.#deps.log[isTransient(error) ? 'warn' : 'error']({ err: error, mode, network }, 'payouts of a treasury cannot go on now');
       }

@@ -45,7 +45,7 @@ export class AuditDesk {
   identity(): AuditIdentity {
     const { verifierKey } = this.#key;
     const anchors = this.#kept.map(({ size, rootHash, checkpoint }) => ({ size, rootHash, checkpoint }));
-    return { origin: verifierKey.name, verifierKey: verifierKeyText(verifierKey), anchors };
+    return { origin: verifierKey.name, verifierKey: verifierKeyText(verifierKey), anchors, anchorFile: this.#file };
   }
 
   sign({ size, rootHash, consistency }: CheckpointRequest): CheckpointVerdict {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../src/ops/health.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
+import { reportAudit, reportDrift } from '../../src/ops/metrics-audit.ts';
 import { reportAddresses, reportLedger, reportPayouts, reportRates, reportTreasury } from '../../src/ops/metrics-parts.ts';
 import { chainFacts, rateFacts, webhookFacts } from '../../src/ops/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
@@ -52,11 +53,10 @@ function allMetrics(): Metrics {
   reportAddresses(registry, () => [{ mode: 'live', family: 'evm', available: 9, target: 10, exhausted: false }]);
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
-  reportLedger(
-    registry,
-    { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }], projectionDrift: () => [], checkpointAtSec: () => NOW_MS / 1000 - 60 },
-    () => NOW_MS / 1000,
-  );
+  reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
+  const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
+  reportAudit(registry, { tree: { state }, sequencer: { lastAtMs: NOW_MS - 60_000 }, readOnly: () => 'event 4' }, clock);
+  reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
   metrics.addHealth(new HealthChecks());
   return metrics;
 }
@@ -106,6 +106,9 @@ describe('metrics', () => {
     expect(value(text, 'quittance_refund_oldest_open_age_seconds{mode="live"}')).toBe(7);
     expect(value(text, 'quittance_webhook_oldest_pending_age_seconds')).toBe(9);
     expect(value(text, 'quittance_audit_checkpoint_age_seconds')).toBe(60);
+    expect(value(text, 'quittance_audit_integrity')).toBe(2);
+    expect(value(text, 'quittance_read_only')).toBe(1);
+    expect(value(text, 'quittance_projection_drift_rows{projection="session-view@1"}')).toBe(2);
   });
 
   it('measure from the decision, which the id of a notification holds, to the accepted webhook', async () => {

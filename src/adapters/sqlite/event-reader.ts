@@ -12,6 +12,9 @@ import type { StreamName } from './stream-names-file.ts';
 /** Positions looked through in one turn of the event loop. */
 const READ_WINDOW = 1_024;
 
+/** The hash of an event by its place in its stream. */
+export const PREDECESSOR = 'SELECT hash FROM events WHERE stream_number = ? AND revision = ?';
+
 const COLUMNS = 'stream, revision, position, id, type, version, at_ms, data, metadata, hash';
 
 type Row = readonly [string, number, number, string, string, number, number, string, string, string];
@@ -106,6 +109,14 @@ export class EventReader {
     return row?.chain ?? null;
   }
 
+  /** Events after the newest one of a type; at most `limit`, which is also what is looked through. */
+  sinceLast(type: string, limit: number): number {
+    const { position: head } = this.tail();
+    const sql = 'SELECT position FROM events WHERE position > ? AND type = ? ORDER BY position DESC LIMIT 1';
+    const row = this.#database.prepare(sql).get(Math.max(head - limit, 0), type) as { position: number } | undefined;
+    return row ? head - row.position : Math.min(head, limit);
+  }
+
   /** Checks hash, chain, place in the stream and `prev` of the last `count` events. */
   verifyTail(count: number): TailCheck {
     const { position: head } = this.tail();
@@ -113,7 +124,7 @@ export class EventReader {
     const before = this.chainAt(from);
     if (before === null) return { ok: false, position: from, reason: 'the event is missing' };
     const rows = this.#database.prepare('SELECT * FROM events WHERE position > ? ORDER BY position').iterate(from);
-    const predecessor = this.#database.prepare('SELECT hash FROM events WHERE stream_number = ? AND revision = ?');
+    const predecessor = this.#database.prepare(PREDECESSOR);
     let expected = from;
     let chain = before;
     for (const row of rows as Iterable<unknown> as Iterable<FullRow>) {
@@ -136,7 +147,8 @@ export class EventReader {
   }
 }
 
-interface FullRow {
+/** A row of the log, with everything that is stored of it. */
+export interface FullRow {
   readonly position: number;
   readonly stream_number: number;
   readonly revision: number;
@@ -151,13 +163,22 @@ interface FullRow {
   readonly chain: string;
 }
 
-function faultOfRow(row: FullRow, chainBefore: string, predecessor: StatementSync): string | null {
+/** Why the row is not what was once stored after the one with the chain `chainBefore`; null when it is. */
+export function faultOfRow(row: FullRow, chainBefore: string, predecessor: StatementSync): string | null {
+  if (row.revision === 0 && row.stream_number !== row.position) return 'its stream has another number';
   if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash) return 'its text does not have its hash';
   if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return 'the chain is broken before it';
   const before = predecessor.get(row.stream_number, row.revision - 1) as { hash: string } | undefined;
   if (row.revision > 0 && !before) return 'its stream lacks the event before it';
-  const { prev } = JSON.parse(row.metadata) as { prev?: unknown };
-  return prev === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+  return prevOf(row.metadata) === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+}
+
+function prevOf(metadata: string): unknown {
+  try {
+    return (JSON.parse(metadata) as { prev?: unknown } | null)?.prev;
+  } catch {
+    return null;
+  }
 }
 
 function arrays(statement: StatementSync): StatementSync {

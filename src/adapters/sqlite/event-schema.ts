@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { openDatabase, pragma } from './database.ts';
 
 const SCHEMA_VERSION = 1;
@@ -59,4 +59,17 @@ function prepareSchema(database: DatabaseSync): void {
   if (version === SCHEMA_VERSION) return;
   if (version !== 0) throw new Error(`events.db has schema version ${String(version)}; this build knows ${SCHEMA_VERSION}`);
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+}
+
+/** What is stored of the tables' definitions that differs from this build's; null when nothing does. */
+export function faultOfSchema(database: DatabaseSync): string | null {
+  const fresh = new DatabaseSync(':memory:');
+  try {
+    fresh.exec(SCHEMA);
+    const definitions = (of: DatabaseSync): string =>
+      JSON.stringify(of.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name").all());
+    return definitions(database) === definitions(fresh) ? null : 'the definitions of its tables are not those of this build';
+  } finally {
+    fresh.close();
+  }
 }

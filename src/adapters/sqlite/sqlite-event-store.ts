@@ -18,7 +18,7 @@ import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { type Committed, GroupWriter } from './group-writer.ts';
 import { EVENTS_FILE } from './event-schema.ts';
 import { type Checkpoints, Housekeeping } from './housekeeping.ts';
-import { assertUndamaged } from './log-check.ts';
+import { assertUndamaged, LogDamaged } from './log-check.ts';
 import type { UsedNonce } from './nonces-file.ts';
 import { PERSONAL_KEYS_FILE } from './personal-keys-file.ts';
 import { toPosition } from './position.ts';
@@ -41,6 +41,8 @@ export interface SqliteEventStoreOptions {
    * which closes no connection: closing the last one would checkpoint, and so sync again what a sync has failed for.
    */
   readonly onFatal?: (error: StoreUnavailable) => void;
+  /** Open a damaged log all the same, for reading: appends are refused, and `refusal` says why. */
+  readonly readDamaged?: boolean;
 }
 
 export interface SqliteEventStore extends EventStore {
@@ -48,6 +50,10 @@ export interface SqliteEventStore extends EventStore {
   readonly checkpoints: Checkpoints;
   /** Recomputes hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
+  /** Why appends are refused; null while they are not. */
+  readonly refusal: string | null;
+  /** Refuses every append from now on; what is under way is still committed. */
+  refuseAppends(reason: string): void;
   /** Nonces that were committed with commands and had not expired at the time. */
   commandNonces(nowSec: number): Iterable<UsedNonce>;
 }
@@ -80,6 +86,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   readonly #subscriptions = new Set<CatchUpSubscription>();
   #failure: StoreUnavailable | null = null;
   #closing: Promise<void> | null = null;
+  #refusal: string | null = null;
   /** Position of the newest event that subscribers may see. */
   #head: number;
 
@@ -93,7 +100,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#reader = new EventReader(this.#committer.database);
     const namesFile = new StreamNamesFile(dataDir);
     try {
-      assertUndamaged(this.#reader, this.#anchor, dataDir);
+      this.#checkEnd(options);
       catchUpStreamNames(namesFile, this.#reader);
     } catch (error) {
       namesFile.close();
@@ -115,12 +122,29 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     });
   }
 
+  #checkEnd({ dataDir, readDamaged = false }: SqliteEventStoreOptions): void {
+    try {
+      assertUndamaged(this.#reader, this.#anchor, dataDir);
+    } catch (error) {
+      if (!readDamaged || !(error instanceof LogDamaged)) throw error;
+      this.#refusal = error.message;
+    }
+  }
+
   get checkpoints(): Checkpoints {
     return this.#housekeeping;
   }
 
+  get refusal(): string | null {
+    return this.#refusal;
+  }
+
+  refuseAppends(reason: string): void {
+    this.#refusal ??= reason;
+  }
+
   append(request: AppendRequest): Promise<AppendResult> {
-    const mistake = mistakeIn(request);
+    const mistake = mistakeIn(request) ?? (this.#refusal === null ? null : new StoreUnavailable(`nothing is written: ${this.#refusal}`));
     if (mistake) return Promise.reject(mistake);
     return this.#writer.append(request);
   }
@@ -185,7 +209,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     if (this.#failure) {
       ABANDONED.push(this.#committer);
     } else {
-      await this.#anchor.close();
+      if (this.#refusal === null) await this.#anchor.close();
       this.#committer.close();
     }
     this.#lock.release();

@@ -25,7 +25,7 @@ export interface DocumentOptions {
 /** What every signed request can be answered, whatever it asks. */
 const ALWAYS: readonly ErrorCode[] = ['authentication_failed', 'rate_limited', 'internal_error', 'service_unavailable'];
 /** What every request with a body can be answered. */
-const WITH_BODY: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type', 'request_timeout'];
+const WITH_BODY: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type', 'request_timeout', 'read_only'];
 const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
 
 const DESCRIPTION = `Payment sessions, refunds and webhooks in USDT and USDC.

@@ -1,0 +1,107 @@
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import type { EventStore } from '../ports/event-store.ts';
+import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/checkpoint-note.ts';
+import { auditLine } from '../use-cases/audit-lines.ts';
+import { verifyProof } from '../use-cases/audit-verify-proof.ts';
+import { verifyExport, type VerifyReport } from '../use-cases/audit-verify.ts';
+import { CommandRefused } from './admin-commands.ts';
+import { createProgress } from './progress.ts';
+
+const PAGE = 1_000;
+
+/** Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. */
+export async function exportLedger(store: Pick<EventStore, 'readAll' | 'head'>, file: string | undefined): Promise<number> {
+  const out: Writable = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
+  const progress = createProgress(process.stderr);
+  const total = Number((await store.head()) ?? 0);
+  let after: string | null = null;
+  let written = 0;
+  for (;;) {
+    const events = await store.readAll({ after, limit: PAGE });
+    if (events.length === 0) break;
+    const text = events.map((event, index) => `${auditLine(event, written + index + 1)}\n`).join('');
+    if (!out.write(text)) await once(out, 'drain');
+    written += events.length;
+    after = events.at(-1)!.position;
+    progress.report('exporting events', written, Math.max(total, written));
+  }
+  progress.end();
+  if (file !== undefined) {
+    out.end();
+    await once(out, 'finish');
+  }
+  return written;
+}
+
+export interface VerifyOptions {
+  readonly export?: string;
+  readonly proof?: string;
+  readonly checkpoint?: readonly string[];
+  readonly key: string;
+}
+
+/** `quittance audit verify`: offline, from files alone. Throws `CommandRefused` for input it cannot read. */
+export async function verifyFiles(options: VerifyOptions): Promise<Record<string, string | number | boolean | null>> {
+  const key = keyOf(options.key);
+  if (options.proof !== undefined) return { ...verifyProof(jsonIn(options.proof), key) };
+  if (options.export === undefined) throw new CommandRefused('--export or --proof is missing');
+  if (!options.checkpoint?.length) throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
+  const file = options.export;
+  textOf(file, 0);
+  const checkpoints = options.checkpoint.flatMap(checkpointsIn);
+  const progress = createProgress(process.stderr);
+  const total = Math.max(...checkpoints.map(({ size }) => size));
+  const report: VerifyReport = await verifyExport({
+    lines: () => createInterface({ input: createReadStream(file), crlfDelay: Infinity }),
+    checkpoints,
+    key,
+    onProgress: (lines) => progress.report('reading events', lines, Math.max(total, lines)),
+  });
+  progress.end();
+  return { ...report };
+}
+
+/** The key itself, or a file that holds it. */
+function keyOf(given: string): VerifierKey {
+  const key = parseVerifierKey(given) ?? parseVerifierKey(textOf(given));
+  if (!key) throw new CommandRefused('--key must be a verifier key such as name+1a2b3c4d+base64, or a file that holds one');
+  return key;
+}
+
+/** Notes one after the other, or what `audit checkpoint --json` printed, or a page of `/v1/audit/checkpoints`. */
+function checkpointsIn(file: string): SignedCheckpoint[] {
+  const text = textOf(file);
+  const notes = text.trimStart().startsWith('{') ? notesInJson(jsonIn(file)) : parseCheckpoints(text);
+  if (!notes) throw new CommandRefused(`${file} does not hold signed checkpoints`);
+  return notes;
+}
+
+function notesInJson(value: unknown): SignedCheckpoint[] | null {
+  const { checkpoint, data } = value as { checkpoint?: unknown; data?: unknown };
+  const texts: unknown[] = Array.isArray(data) ? data.map((one: { checkpoint?: unknown } | null) => one?.checkpoint) : [checkpoint];
+  const notes = texts.map((text) => (typeof text === 'string' ? parseCheckpoint(text) : null));
+  return notes.length > 0 && notes.every((note) => note !== null) ? notes : null;
+}
+
+function jsonIn(file: string): unknown {
+  try {
+    return JSON.parse(textOf(file)) as unknown;
+  } catch (error) {
+    if (error instanceof CommandRefused) throw error;
+    throw new CommandRefused(`${file} is not JSON`);
+  }
+}
+
+/** `characters` 0: only that it can be read. */
+function textOf(file: string, characters?: 0): string {
+  try {
+    if (characters !== 0) return readFileSync(file, 'utf8');
+    createReadStream(file).destroy();
+    return '';
+  } catch (error) {
+    throw new CommandRefused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  }
+}

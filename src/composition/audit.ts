@@ -1,0 +1,95 @@
+import { createSingleProcessLeases } from '../adapters/leases/single-process-leases.ts';
+import { createHttpWitness } from '../adapters/witness/http-witness.ts';
+import { AUDIT_STREAM } from '../domain/streams.ts';
+import type { HealthFact } from '../ops/health.ts';
+import type { AuditIdentity, AuditState, AuditTree } from '../ports/audit.ts';
+import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import { AuditThread } from './audit-thread.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+/** The ledger under watch: whether it is what it was, and who signs that it is. */
+export interface RunningAudit {
+  readonly tree: AuditTree;
+  /** Null when nobody signs. */
+  readonly identity: AuditIdentity | null;
+  readonly sequencer: SignAuditCheckpoints | null;
+  /** Why nothing is written; null in health. */
+  readOnly(): string | null;
+  /** Money leaves only once the whole history was found to be what it was. */
+  mayPay(): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Has the history read in the background and checkpoints signed. Whatever is found to differ makes the service read-only: the
+ * store refuses appends from that moment on.
+ */
+export async function startAudit({ config, storage, clock, random, log, checkpointSigner }: ServiceParts): Promise<RunningAudit> {
+  const { store } = storage;
+  const damaged = (message: string): void => {
+    if (store.refusal === message) return;
+    store.refuseAppends(message);
+    log.error({ reason: message }, 'the ledger is not what it was: the service is read-only');
+  };
+  if (store.refusal !== null) log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
+  const identity = (await checkpointSigner?.auditIdentity()) ?? null;
+  const size = Number((await store.head()) ?? 0);
+  const anchor = identity?.anchors.at(-1);
+  if (identity && anchor && anchor.size > size) damaged(lostEvents(config.DATA_DIR, size, anchor.size, identity.anchorFile));
+  const thread = new AuditThread(
+    { dataDir: config.DATA_DIR, verifierKey: identity?.verifierKey ?? null, anchors: identity?.anchors ?? [] },
+    {
+      state: ({ fault }: AuditState) => {
+        if (fault !== null) damaged(fault);
+      },
+      error: (error) => log.error({ err: error }, 'the ledger cannot be checked; payouts wait'),
+    },
+  );
+  const lastSigned = await store.lastOfStream(AUDIT_STREAM);
+  const leases = createSingleProcessLeases(clock);
+  const sequencer =
+    identity && checkpointSigner
+      ? new SignAuditCheckpoints({
+          store,
+          tree: thread,
+          signer: checkpointSigner,
+          identity,
+          lastAtMs: lastSigned?.atMs ?? null,
+          leases,
+          clock,
+          random,
+          log,
+          everyEvents: config.AUDIT_CHECKPOINT_EVENTS,
+          everyMs: config.AUDIT_CHECKPOINT_SECONDS * 1000,
+          witness: config.AUDIT_WITNESS_URL === undefined ? null : createHttpWitness(config.AUDIT_WITNESS_URL),
+          onRefused: (message) => damaged(`the signer refuses: ${message}. ${RESTORE} ${identity.anchorFile}.`),
+        })
+      : null;
+  if (!sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+  sequencer?.start();
+  return {
+    tree: thread,
+    identity,
+    sequencer,
+    readOnly: () => store.refusal,
+    mayPay: () => store.refusal === null && thread.state.integrity === 'sound',
+    close: async () => {
+      await sequencer?.stop();
+      await thread.stop();
+      await leases.close();
+    },
+  };
+}
+
+const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
+
+const lostEvents = (dataDir: string, size: number, signed: number, file: string): string =>
+  `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;
+
+/** For `/readyz` and the status page: reads go on, so the node stays in traffic. */
+export function auditHealth({ tree, readOnly }: RunningAudit): HealthFact {
+  const reason = readOnly();
+  if (reason !== null) return { name: 'ledger', state: 'degraded', detail: `read-only: ${reason}` };
+  const { integrity, size } = tree.state;
+  return { name: 'ledger', state: 'ok', detail: integrity === 'sound' ? `${size} events, sound` : `${size} events checked, payouts wait for the rest` };
+}

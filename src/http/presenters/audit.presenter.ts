@@ -1,0 +1,26 @@
+import type { AuditIdentity } from '../../ports/audit.ts';
+import type { SessionProof, SignedCheckpointRecord } from '../../use-cases/audit-records.ts';
+import type { AuditCheckpointBody, SessionProofBody } from '../schemas/audit.schema.ts';
+
+export const presentCheckpoint = ({ origin, size, rootHash, checkpoint, createdSec }: SignedCheckpointRecord): AuditCheckpointBody => ({
+  origin,
+  size,
+  root_hash: rootHash,
+  checkpoint,
+  created: createdSec,
+});
+
+export const presentProof = (sessionId: string, proof: SessionProof, identity: AuditIdentity | null): SessionProofBody => ({
+  session_id: sessionId,
+  verifier_key: identity?.verifierKey ?? null,
+  checkpoint: proof.checkpoint && presentCheckpoint(proof.checkpoint),
+  events: proof.events.map(({ type, revision, leafIndex, text, hash, inclusionProof }) => ({
+    type,
+    revision,
+    leaf_index: leafIndex,
+    text,
+    hash,
+    inclusion_proof: [...inclusionProof],
+  })),
+  pending_events: proof.pendingEvents,
+});

@@ -1,0 +1,56 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { AuditState } from '../ports/audit.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** What the audit of the ledger says of itself. */
+export interface AuditFacts {
+  readonly tree: { readonly state: AuditState };
+  /** Null when nobody signs. `lastAtMs`: null before the first checkpoint. */
+  readonly sequencer: { readonly lastAtMs: number | null } | null;
+  /** Why nothing is written; null in health. */
+  readOnly(): string | null;
+}
+
+const INTEGRITY = ['sound', 'checking', 'damaged'] as const;
+
+export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'quittance_audit_checkpoint_age_seconds',
+    help: 'Age of the newest signed checkpoint of the ledger.',
+    registers,
+    collect() {
+      const atMs = audit.sequencer?.lastAtMs ?? null;
+      if (atMs !== null) this.set(Math.max(0, clock.nowMs() - atMs) / 1000);
+    },
+  });
+  new Gauge({
+    name: 'quittance_audit_integrity',
+    help: 'Whether the history of the ledger is what it was: 0 yes, 1 still being checked after a start, 2 no.',
+    registers,
+    collect() {
+      this.set(audit.readOnly() === null ? INTEGRITY.indexOf(audit.tree.state.integrity) : INTEGRITY.indexOf('damaged'));
+    },
+  });
+  new Gauge({
+    name: 'quittance_read_only',
+    help: '1 while nothing is written because the ledger is not what it was.',
+    registers,
+    collect() {
+      this.set(audit.readOnly() === null ? 0 : 1);
+    },
+  });
+}
+
+/** Rows that differ from a replay, by projection, as last compared. */
+export function reportDrift(registry: Registry, drift: () => readonly { readonly projection: string; readonly rows: number }[]): void {
+  new Gauge({
+    name: 'quittance_projection_drift_rows',
+    help: 'Rows of a projection that differ from a replay of the ledger, as last compared.',
+    labelNames: ['projection'],
+    registers: [registry],
+    collect() {
+      for (const { projection, rows } of drift()) this.set({ projection }, rows);
+    },
+  });
+}

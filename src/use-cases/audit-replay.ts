@@ -1,0 +1,45 @@
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import { decodeEvent } from '../runtime/codec.ts';
+import type { RecordedEvent } from '../ports/event-store.ts';
+import type { MachineState, MachineTable } from '../runtime/machine-table.ts';
+import { merchantTable } from './merchants-handler.ts';
+import { treasuryTable } from './payouts-handler.ts';
+import { sessionTable } from './session-handler.ts';
+import { deliveryTable } from './webhook-delivery-handler.ts';
+
+type AnyTable = MachineTable<string, unknown, DomainEvent>;
+type AnyState = MachineState<string, unknown>;
+
+/** The machines by the prefix of their streams; other streams have no life cycle. */
+const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
+  ['session-', sessionTable as unknown as AnyTable],
+  ['merchant-', merchantTable as unknown as AnyTable],
+  ['delivery-', deliveryTable as unknown as AnyTable],
+  ['treasury-', treasuryTable as unknown as AnyTable],
+];
+
+/** Replays every stream through its machine, which accepts legal histories only. */
+export class HistoryReplay {
+  readonly #states = new Map<string, AnyState>();
+
+  /** Streams replayed so far. */
+  get streams(): number {
+    return this.#states.size;
+  }
+
+  /** Why the event cannot be; null when it can. Events of one stream come in order. */
+  take(recorded: RecordedEvent): string | null {
+    const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
+    try {
+      const { event } = decodeEvent(recorded);
+      if (!table) return null;
+      const state = this.#states.get(recorded.stream) ?? table.initial;
+      const next = table.next(state, event);
+      if (!next) return `${event.type} is not legal in ${state.value}`;
+      this.#states.set(recorded.stream, next);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+}
