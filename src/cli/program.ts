@@ -207,10 +207,16 @@ interface VerifyFlags extends VerifyOptions {
 function addAudit(program: Command, host: CliHost): void {
   const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
   admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
-  admin(audit, host, 'key', 'audit.key', 'the public key that auditors verify with');
-  admin(audit, host, 'checkpoint', 'audit.checkpoint', 'the newest signed checkpoint, to be kept outside the service', [
-    ['--now', 'sign one now if anything is new'],
-  ]);
+  addText(audit.command('key').description('the public key that auditors verify with'), host, 'audit.key', 'verifier_key');
+  addText(
+    audit
+      .command('checkpoint')
+      .description('the newest signed checkpoint, to be kept outside the service')
+      .option('--now', 'sign one now if anything is new'),
+    host,
+    'audit.checkpoint',
+    'checkpoint',
+  );
   admin(audit, host, 'prove', 'audit.prove', 'prove that a session is in the ledger, or that one checkpoint continues another', [
     ['--session <session_id>', 'the session'],
     ['--from <size>', 'events of the earlier checkpoint'],
@@ -235,4 +241,13 @@ function addAudit(program: Command, host: CliHost): void {
       print(report, json === true);
       if (report.ok !== true) process.exitCode = 1;
     });
+}
+
+/** A command that prints one text as it is, so that it can be sent to a file. */
+function addText(command: Command, host: CliHost, name: string, field: string): void {
+  command.option('--json', 'print JSON').action(async ({ json, ...args }: { json?: boolean; now?: boolean }) => {
+    const answer = (await host.admin(name, args)) as { readonly [key: string]: JsonValue };
+    if (json) print(answer, true);
+    else process.stdout.write(`${(answer[field] as string).trimEnd()}\n`);
+  });
 }

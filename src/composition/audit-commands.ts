@@ -34,7 +34,7 @@ export function auditCommands({ tree, identity, sequencer, readOnly }: RunningAu
       }
       const id = parseSessionId(session);
       if (id === null) throw new CommandRefused('session is not a session id');
-      return presentProof(id, await refusingly(() => records.proofOf(id)), identity) as unknown as JsonValue;
+      return presentProof(id, await refusingly(() => records.proofOf(id)), identity);
     },
   };
 }

@@ -75,7 +75,8 @@ async function checkHistory(): Promise<string | null> {
     setState('checking', null);
   }
   const [ahead] = promised;
-  if (ahead && !isStopped) return `the log ends after ${tree.size} events, but ${ahead.size} were signed: events were lost, or an old copy was put in place`;
+  if (ahead && !isStopped)
+    return `the log ends after ${tree.size} events, but ${ahead.size} were signed: events were lost, or an old copy was put in place`;
   const ofFile = isStopped ? null : walker.faultOfFile();
   return ofFile && textOf(ofFile);
 }

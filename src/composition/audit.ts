@@ -14,9 +14,9 @@ export interface RunningAudit {
   readonly identity: AuditIdentity | null;
   readonly sequencer: SignAuditCheckpoints | null;
   /** Why nothing is written; null in health. */
-  readOnly(): string | null;
+  readonly readOnly: () => string | null;
   /** Money leaves only once the whole history was found to be what it was. */
-  mayPay(): boolean;
+  readonly mayPay: () => boolean;
   close(): Promise<void>;
 }
 
@@ -91,5 +91,9 @@ export function auditHealth({ tree, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
   if (reason !== null) return { name: 'ledger', state: 'degraded', detail: `read-only: ${reason}` };
   const { integrity, size } = tree.state;
-  return { name: 'ledger', state: 'ok', detail: integrity === 'sound' ? `${size} events, sound` : `${size} events checked, payouts wait for the rest` };
+  return {
+    name: 'ledger',
+    state: 'ok',
+    detail: integrity === 'sound' ? `${size} events, sound` : `${size} events checked, payouts wait for the rest`,
+  };
 }

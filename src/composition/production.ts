@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { createEvmChain } from '../adapters/evm/evm-chain.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
@@ -26,7 +26,7 @@ import { parseMasterKeys } from '../runtime/sealing.ts';
 import { providerUrls } from './chains.ts';
 import { openEmbedded } from './embedded.ts';
 import { createMetrics } from './observability.ts';
-import { payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 
@@ -70,7 +70,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
   const rules = productionPayoutRules(config, access);
   const signer =
-    Object.keys(wallets).length > 0 ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log }) : null;
+    Object.keys(wallets).length > 0
+      ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log })
+      : null;
   const derivation = startHdDerivation();
   const service = await startService({
     config,
@@ -102,9 +104,17 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   };
 }
 
-/** Without a place outside the data directory the signer could not tell an old log from the newest. */
-const anchorPlace = ({ SIGNER_JOURNAL_DIR: directory }: Config): { auditDirectory?: string } =>
-  directory === undefined ? {} : { auditDirectory: directory };
+/** Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none. */
+function anchorPlace(config: Config): { auditDirectory?: string } {
+  const directory = journalDirectory(config);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    accessSync(directory, constants.R_OK | constants.W_OK);
+    return { auditDirectory: directory };
+  } catch {
+    return {};
+  }
+}
 
 function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
   const known = knownNetwork(mode, network);

@@ -116,11 +116,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     checkpointSigner: signer,
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
-  for (const chain of chains.chains) {
-    chain
-      .fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)])
-      .catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
-  }
+  fundTreasuries(chains, treasury, log);
   const { merchant, inbox } = await demoShop(service.core, config, log);
   writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`);
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
@@ -135,6 +131,15 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
 
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
+
+function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, log: Logger): void {
+  for (const chain of chains) {
+    const { network } = chain.settings;
+    chain
+      .fundTreasury?.(treasury[addressFamilyOf(network)])
+      .catch((error: unknown) => log.warn({ err: error, network }, 'the treasury has no test money'));
+  }
+}
 
 /** A Solana chain that outlives this process, for tests that kill it. */
 const attached = (url: string | undefined): { attachTo?: string } =>

@@ -32,7 +32,9 @@ export async function startMoney(parts: ServiceParts, foundation: Foundation, au
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation, testWallet !== null);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
-  const payouts = parts.payouts ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log, mayPay: audit.mayPay }) : null;
+  const payouts = parts.payouts
+    ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log, mayPay: audit.mayPay })
+    : null;
   const expiry = startExpiry(config, core, watched, clock, random, log);
   const { observer } = metrics.webhooks;
   const { webhookRules: rules } = parts;

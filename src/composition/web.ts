@@ -87,6 +87,7 @@ export function createWebApp(parts: WebParts): Express {
     ...(testWallet && { sandbox: testWallet.desk }),
     audit: {
       identity: parts.audit.identity,
+      reached: () => parts.audit.reached,
       checkpoints: (options) => parts.audit.checkpoints(options),
       consistency: (from, to) => parts.audit.consistency(from, to),
       proofOf: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? parts.audit.proofOf(id) : null),

@@ -111,9 +111,8 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
   async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller): Promise<Answer> {
     if (typeof route === 'function') return route(request);
     const { operation } = route;
-    if (operation.method !== 'get' && tools.readOnly() !== null) return READ_ONLY;
-    if (bytes.length > 0 && headers.contentType === undefined) return CONTENT_TYPE_MISSING;
-    if (headers.idempotencyKey !== undefined && !isIdempotencyKey(headers.idempotencyKey)) return IDEMPOTENCY_KEY_MALFORMED;
+    const refused = operation.method !== 'get' && tools.readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
+    if (refused) return refused;
     const body = bodyOf(operation, bytes);
     if (!body.ok) return body;
     const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
@@ -167,6 +166,11 @@ const rateLimited = (rate: RateDecision): Answer => ({
   refusal: { code: 'rate_limited', message: `At most ${rate.limit} requests at once with this key.` },
   retryAfterSec: rate.retryAfterSec,
 });
+
+function malformedHeader({ contentType, idempotencyKey }: RequestHeaders, bodyBytes: number): Answer | null {
+  if (bodyBytes > 0 && contentType === undefined) return CONTENT_TYPE_MISSING;
+  return idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey) ? IDEMPOTENCY_KEY_MALFORMED : null;
+}
 
 const isIdempotencyKey = (value: string | null): boolean => value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

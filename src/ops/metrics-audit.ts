@@ -8,7 +8,7 @@ export interface AuditFacts {
   /** Null when nobody signs. `lastAtMs`: null before the first checkpoint. */
   readonly sequencer: { readonly lastAtMs: number | null } | null;
   /** Why nothing is written; null in health. */
-  readOnly(): string | null;
+  readonly readOnly: () => string | null;
 }
 
 const INTEGRITY = ['sound', 'checking', 'damaged'] as const;

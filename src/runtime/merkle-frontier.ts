@@ -20,6 +20,8 @@ export class MerkleFrontier {
   }
 
   root(): Buffer {
-    return this.#peaks.map(({ hash }) => hash).reduceRight<Buffer | null>((right, left) => (right ? nodeHash(left, right) : left), null) ?? EMPTY_ROOT;
+    return (
+      this.#peaks.map(({ hash }) => hash).reduceRight<Buffer | null>((right, left) => (right ? nodeHash(left, right) : left), null) ?? EMPTY_ROOT
+    );
   }
 }

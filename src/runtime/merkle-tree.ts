@@ -38,7 +38,7 @@ export function rootOfLeaves(leaves: Buffer): Buffer {
 /** The audit path of a leaf, from the bottom up. `leaf` counts from 0 and is below `size`. */
 export function inclusionProof(leaf: number, size: number, hashOf: RangeHash): Buffer[] {
   const path: Buffer[] = [];
-  for (let from = 0, to = size; to - from > 1; ) {
+  for (let from = 0, to = size; to - from > 1;) {
     const middle = from + splitOf(to - from);
     if (leaf < middle) {
       path.push(hashOf(middle, to));
@@ -73,13 +73,7 @@ export function consistencyProof(first: number, second: number, hashOf: RangeHas
 }
 
 /** Whether the leaf hash is at its place in the tree with this root (RFC 9162, 2.1.3.2). */
-export function verifyInclusion(
-  leaf: number,
-  size: number,
-  entryHash: Uint8Array,
-  proof: readonly Uint8Array[],
-  root: Uint8Array,
-): boolean {
+export function verifyInclusion(leaf: number, size: number, entryHash: Uint8Array, proof: readonly Uint8Array[], root: Uint8Array): boolean {
   if (leaf < 0 || leaf >= size) return false;
   let [fn, sn] = [leaf, size - 1];
   let found: Uint8Array = entryHash;

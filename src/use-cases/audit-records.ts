@@ -66,6 +66,12 @@ export class AuditRecords {
     return { checkpoints: events.map(recordOf).reverse(), before: from > 0 ? from : null };
   }
 
+  /** Events in the tree; null while history is still being read. */
+  get reached(): number | null {
+    const { integrity, size } = this.#tree.state;
+    return integrity === 'checking' ? null : size;
+  }
+
   /** Base64. Rejects with `AuditTreeBehind` unless `0 < from <= to` and the ledger ever had that many events. */
   consistency(from: number, to: number): Promise<readonly string[]> {
     return this.#tree.consistencyProof(from, to);

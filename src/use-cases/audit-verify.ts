@@ -88,7 +88,8 @@ async function readThrough(
     const number = tree.size + 1;
     const event = parseAuditLine(text);
     if (typeof event === 'string') throw new Found(`line ${number} of the export: ${event}`);
-    const fault = event.position === String(number) ? streams.take(event) : `it says that it is event ${event.position}: events are missing or in another order`;
+    const fault =
+      event.position === String(number) ? streams.take(event) : `it says that it is event ${event.position}: events are missing or in another order`;
     if (fault !== null) throw new Found(`event ${number} (revision ${event.revision} of stream ${event.stream}, ${event.type}): ${fault}`);
     tree.append(leafHash(Buffer.from(event.hash, 'hex')));
     counts.events = tree.size;
@@ -103,7 +104,9 @@ async function readThrough(
   }
   const beyond = heads.at(-1);
   if (beyond)
-    throw new Found(`the export ends after ${tree.size} events, but ${beyond.size} were signed (${beyond.source}): ${beyond.size - tree.size} at the end are missing`);
+    throw new Found(
+      `the export ends after ${tree.size} events, but ${beyond.size} were signed (${beyond.source}): ${beyond.size - tree.size} at the end are missing`,
+    );
   counts.uncovered = tree.size - Math.max(...checkpoints.map(({ size }) => size));
 }
 
@@ -118,7 +121,8 @@ class StreamHashes {
   take(event: RecordedEvent): string | null {
     const before = this.#heads.get(event.stream);
     if (hashRecorded(event) !== event.hash) return 'its text does not have its hash';
-    if (event.revision !== (before?.revision ?? -1) + 1) return `its stream goes on at revision ${(before?.revision ?? -1) + 1}: events are missing or in another order`;
+    if (event.revision !== (before?.revision ?? -1) + 1)
+      return `its stream goes on at revision ${(before?.revision ?? -1) + 1}: events are missing or in another order`;
     if (prevOf(event.metadata) !== (before?.hash ?? '')) return 'it does not name the hash of the event before it in its stream';
     this.#heads.set(event.stream, { revision: event.revision, hash: event.hash });
     return null;
@@ -141,7 +145,8 @@ async function replay({ lines }: VerifyInput, events: number): Promise<void> {
       const event = parseAuditLine(text) as RecordedEvent;
       if (passes > 1 && partOf(event.stream, passes) !== pass) continue;
       const fault = history.take(event);
-      if (fault !== null) throw new Found(`event ${event.position} (revision ${event.revision} of stream ${event.stream}): history is not legal: ${fault}`);
+      if (fault !== null)
+        throw new Found(`event ${event.position} (revision ${event.revision} of stream ${event.stream}): history is not legal: ${fault}`);
     }
   }
 }

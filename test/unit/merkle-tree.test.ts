@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
-import { consistencyProof, EMPTY_ROOT, inclusionProof, leafHash, rootOfLeaves, verifyConsistency, verifyInclusion } from '../../src/runtime/merkle-tree.ts';
-import { parseCheckpoint, parseCheckpoints, parseVerifierKey, verifierKeyOf, verifierKeyText, verifySignature } from '../../src/runtime/checkpoint-note.ts';
+import {
+  consistencyProof,
+  EMPTY_ROOT,
+  inclusionProof,
+  leafHash,
+  rootOfLeaves,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../src/runtime/merkle-tree.ts';
+import {
+  parseCheckpoint,
+  parseCheckpoints,
+  parseVerifierKey,
+  verifierKeyOf,
+  verifierKeyText,
+  verifySignature,
+} from '../../src/runtime/checkpoint-note.ts';
 
 /* The leaves and roots that the implementations of Certificate Transparency test each other with. */
 const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map((hex) =>
@@ -84,7 +99,8 @@ describe('a signed checkpoint', () => {
   });
 
   it('is read one by one or several from a file, and nothing else is', () => {
-    const note = (size: number, more = ''): string => `a.example/log\n${size}\n${EMPTY_ROOT.toString('base64')}\n\n\u2014 a.example/log ${SIGNATURE}\n${more}`;
+    const note = (size: number, more = ''): string =>
+      `a.example/log\n${size}\n${EMPTY_ROOT.toString('base64')}\n\n\u2014 a.example/log ${SIGNATURE}\n${more}`;
     expect(parseCheckpoint(note(7))).toMatchObject({ origin: 'a.example/log', size: 7, root: EMPTY_ROOT });
     expect(parseCheckpoints(`${note(7)}\n${note(9, `\u2014 witness ${SIGNATURE}\n`)}${note(11)}`)!.map(({ size }) => size)).toEqual([7, 9, 11]);
     for (const wrong of ['', 'a\n1\n', note(7).replace('\n7\n', '\n07\n'), note(7).replace('\u2014', '-'), note(7).replace('\n\n', '\n')])

@@ -12,6 +12,8 @@ import { refusedField } from '../validation.ts';
 /** Proofs about the ledger, for merchants. */
 export interface AuditDesk extends Pick<AuditRecords, 'checkpoints' | 'consistency'> {
   readonly identity: AuditIdentity | null;
+  /** Events in the tree; null while history is still being read. */
+  readonly reached: () => number | null;
   /** Null for a session that is not the caller's. */
   proofOf(reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionProof | null>;
 }
@@ -107,6 +109,8 @@ export function auditRoutes(desk: AuditDesk): Route[] {
     route(getConsistencyOperation, async ({ query }) => {
       const [from, to] = [Number(query.from), Number(query.to)];
       if (from > to) return refusedField('from', 'must be at most to');
+      const reached = desk.reached();
+      if (reached !== null && to > reached) return refusedField('to', `must be at most ${reached}, the number of events`);
       return unlessBehind(async () => answer({ from, to, proof: await desk.consistency(from, to) }));
     }),
     route(getSessionProofOperation, async ({ caller, params }) => {
