@@ -22,7 +22,13 @@ import { apiSecretContext, hashOfKey } from '../../src/use-cases/merchants-crede
 const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
 const masterKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
 const log = createLogger('error');
-const config = readConfig({ DATA_DIR: dataDir, PORT: '0', OPS_PORT: '0', RATE_LIMIT_PER_KEY: '1000000' });
+const config = readConfig({
+  DATA_DIR: dataDir,
+  PORT: '0',
+  OPS_PORT: '0',
+  RATE_LIMIT_PER_KEY: '1000000',
+  OTEL_EXPORTER_OTLP_ENDPOINT: process.env.BENCH_OTLP,
+});
 const storage = await openEmbedded(dataDir, {
   clock: systemClock,
   random: nodeRandom,

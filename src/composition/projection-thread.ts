@@ -23,6 +23,9 @@ export async function openProjectionThread(dataDir: string): Promise<ProjectionT
   return new ProjectionThread(readModel, worker, control);
 }
 
+/** The thread reports every second while all is well. */
+const SILENCE_MS = 5_000;
+
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -34,6 +37,7 @@ export class ProjectionThread implements RunningProjections {
   readonly #waiting = new Map<number, Waiting>();
   #hooks: ProjectionHooks = {};
   #status: readonly ProjectionStatus[] = [];
+  #heardAtMs = performance.now();
   #subscription: Subscription | null = null;
   #lastId = 0;
   #isGone = false;
@@ -76,8 +80,11 @@ export class ProjectionThread implements RunningProjections {
     await this.#ask({ kind: 'rebuild', name });
   }
 
+  /** A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are. */
   status(): ProjectionStatus[] {
-    return [...this.#status];
+    const silentMs = performance.now() - this.#heardAtMs;
+    if (silentMs < SILENCE_MS) return [...this.#status];
+    return this.#status.map((status) => ({ ...status, lagSec: Math.max(status.lagSec, silentMs / 1000) }));
   }
 
   async parked(limit?: number): Promise<ParkedEvent[]> {
@@ -97,6 +104,7 @@ export class ProjectionThread implements RunningProjections {
       case 'refusal':
         return this.#settle(message.id)?.reject(new Error(message.message));
       case 'status':
+        this.#heardAtMs = performance.now();
         this.#status = message.status;
         if (message.report) this.#hooks.onBatch?.(message.report);
         return;

@@ -21,7 +21,7 @@ export interface DeskDeps {
   readonly chain: PayoutChain;
   /** The signer's account on this network. */
   readonly treasury: string;
-  readonly signer: PayoutSigner;
+  readonly signer: Pick<PayoutSigner, 'checkPayout' | 'signPayout' | 'releasePayout'>;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
   readonly work: PayoutWork;
@@ -75,7 +75,15 @@ export class TreasuryDesk {
 
   /** One look at everything this treasury owes. Throws when the store or every provider is gone; the next round goes on. */
   round(): Promise<void> {
-    return this.#inTurn(() => this.#round());
+    return this.#inTurn(async () => {
+      try {
+        await this.#round();
+      } catch (error) {
+        if (error instanceof ChainUnavailable)
+          this.#deps.work.open(this.chain.mode, this.chain.network).forEach((ref) => this.#notes.wait(ref, 'chain_unavailable', error.message));
+        throw error;
+      }
+    });
   }
 
   async #round(): Promise<void> {

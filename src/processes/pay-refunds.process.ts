@@ -2,13 +2,14 @@ import type { Mode, SessionId } from '../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { PayoutChain, TreasuryAddresses } from '../ports/payouts.ts';
+import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { isTransient, TreasuryDesk, type DeskDeps } from './pay-refunds-desk.ts';
 import type { Waiting } from './pay-refunds-notes.ts';
 import { PayoutWork } from './pay-refunds-work.ts';
 
-export interface PayRefundsDeps extends Omit<DeskDeps, 'chain' | 'treasury' | 'work' | 'isOurs' | 'pollMs'> {
+export interface PayRefundsDeps extends Omit<DeskDeps, 'signer' | 'chain' | 'treasury' | 'work' | 'isOurs' | 'pollMs'> {
+  readonly signer: PayoutSigner;
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly chains: readonly PayoutChain[];
@@ -35,6 +36,8 @@ export class PayRefunds {
   readonly #desks: readonly TreasuryDesk[];
   readonly #loops: Promise<void>[] = [];
   readonly #wake = new Map<string, () => void>();
+  /** Why the signer does not answer; null once it did. */
+  #signerTrouble: string | null = null;
   #stopped = false;
 
   constructor(deps: PayRefundsDeps) {
@@ -52,7 +55,17 @@ export class PayRefunds {
       if (!addresses) return [];
       const treasury = addresses[addressFamilyOf(chain.network)];
       const isOurs = (address: string): boolean => deps.isOurs(chain.mode, chain.network, address);
-      return [new TreasuryDesk({ ...deps, chain, treasury, work: this.#work, isOurs, pollMs: deps.pollMs(chain.network) })];
+      return [
+        new TreasuryDesk({
+          ...deps,
+          signer: this.#heard(deps.signer),
+          chain,
+          treasury,
+          work: this.#work,
+          isOurs,
+          pollMs: deps.pollMs(chain.network),
+        }),
+      ];
     });
   }
 
@@ -71,12 +84,12 @@ export class PayRefunds {
   }
 
   status(): readonly TreasuryStatus[] {
-    return this.#desks.map(({ chain, treasury, alarm, waiting }) => ({
-      mode: chain.mode,
-      network: chain.network,
-      address: treasury,
-      alarm,
-      waiting,
+    return this.#desks.map((desk) => ({
+      mode: desk.chain.mode,
+      network: desk.chain.network,
+      address: desk.treasury,
+      alarm: desk.alarm ?? this.#signerTrouble,
+      waiting: desk.waiting,
     }));
   }
 
@@ -88,6 +101,25 @@ export class PayRefunds {
   /** The operator gives up a leg that nothing was signed for. Rejects when something was. */
   async reject(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
     await Promise.all(this.#desks.map((desk) => desk.reject({ sessionId, refundId, legId })));
+  }
+
+  /** The same signer; whether it answers is remembered, since a treasury stands still without it. */
+  #heard(signer: PayoutSigner): DeskDeps['signer'] {
+    const heard = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+      try {
+        const answer = await asked;
+        this.#signerTrouble = null;
+        return answer;
+      } catch (error) {
+        if (error instanceof Error && error.name === 'SignerUnavailable') this.#signerTrouble = error.message;
+        throw error;
+      }
+    };
+    return {
+      checkPayout: (order) => heard(signer.checkPayout(order)),
+      signPayout: (request) => heard(signer.signPayout(request)),
+      releasePayout: (order) => heard(signer.releasePayout(order)),
+    };
   }
 
   async #run(desk: TreasuryDesk): Promise<void> {

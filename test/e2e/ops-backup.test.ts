@@ -103,6 +103,14 @@ describe('the backup of a running service', () => {
     expect(indexesOf(id).every((index) => index >= 100_000)).toBe(true);
     expect(indexesOf(paid[0]!.id).every((index) => index < 100_000)).toBe(true);
     expect(sandbox.output()).toContain('the ledger was restored from a backup');
+    // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
+    const refund = await call('POST', '/v1/refunds', { session_id: paid[0]!.id });
+    expect(refund.status).toBe(200);
+    await eventually(
+      'the refund of a restored payment',
+      async () => (await call('GET', `/v1/refunds/${String(refund.json.id)}`)).json.status === 'COMPLETED',
+      60_000,
+    );
     expect(existsSync(join(dataDir, 'backup.json'))).toBe(false);
   }, 120_000);
 

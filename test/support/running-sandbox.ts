@@ -18,13 +18,19 @@ export interface RunningSandbox {
   readonly dataDir: string;
   /** Everything it printed so far. */
   output(): string;
-  /** Ends it in order; SIGKILL ends the whole group at once, as a power cut would. */
+  /** Ends it in order; SIGKILL ends the whole group at once, as a power cut would. Rejects when it printed a secret. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
 const READY_MS = 40_000;
 const STOP_MS = 15_000;
 const repository = resolve(import.meta.dirname, '../..');
+/** Shorter ones are a test's own words, such as a wrong secret. */
+const SHORTEST_SECRET = 16;
+const SECRET_FILES = ['master.key', 'wallet/test.key', 'chains/payers.key'];
+const SECRET_FORMS = /\bsks?_(?:test|live)_[A-Za-z0-9]{10}|\bwhs_(?:test|live)_[A-Za-z0-9]{10}|\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20}/;
+/** Every key and secret that requests were signed with, in this file of tests. */
+const secretsUsed = new Set<string>();
 
 /** Runs the README's start command as a user would. The same `dataDir` continues where the last run ended. */
 export async function startRunningSandbox(
@@ -53,6 +59,7 @@ export async function startRunningSandbox(
     // npm goes at once; the service it started ends in order.
     while (groupLives(child.pid!)) await new Promise((wait) => setTimeout(wait, 50));
     clearTimeout(late);
+    expectNothingSecret(output(), dataDir);
   };
   const deadline = Date.now() + READY_MS;
   while (!existsSync(file)) {
@@ -62,7 +69,17 @@ export async function startRunningSandbox(
     }
     await new Promise((wait) => setTimeout(wait, 50));
   }
-  return { facts: JSON.parse(readFileSync(file, 'utf8')) as SandboxFacts, dataDir, output, stop };
+  const facts = JSON.parse(readFileSync(file, 'utf8')) as SandboxFacts;
+  secretsUsed.add(facts.merchant.webhook_secret);
+  return { facts, dataDir, output, stop };
+}
+
+/** What it printed holds no secret that it made, was given or could have read. Throws without repeating the secret. */
+function expectNothingSecret(printed: string, dataDir: string): void {
+  const files = SECRET_FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
+  const secrets = [...secretsUsed, ...files.map((path) => readFileSync(path, 'utf8').trim())].filter((secret) => secret.length >= SHORTEST_SECRET);
+  const line = printed.split('\n').find((text) => SECRET_FORMS.test(text) || secrets.some((secret) => text.includes(secret)));
+  if (line !== undefined) throw new Error(`the sandbox printed a secret, in a line that begins with ${line.slice(0, 60)}`);
 }
 
 function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
@@ -107,6 +124,7 @@ export async function signedCall(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<ApiAnswer> {
+  secretsUsed.add(keys.api_key).add(keys.api_secret);
   const raw = body === undefined ? '' : JSON.stringify(body);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const nonce = randomUUID();

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { drillRules } from '../drills/drill-rules.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const folder = join(repository, 'ops/prometheus');
@@ -26,6 +27,12 @@ describe('alert rules', () => {
     const cases = readFileSync(join(folder, 'alerts.test.yml'), 'utf8').split('\n  - name: ').slice(1);
     expect(cases.map((text) => text.split('\n')[0]).toSorted()).toEqual(alerts.toSorted());
     for (const text of cases) expect(text).toMatch(/exp_labels[\s\S]*exp_alerts: \[\]/);
+  });
+
+  it('are drilled as they are shipped, with other times and another mode only', () => {
+    const shape = (text: string): string => text.replaceAll(/\b\d+(?:\.\d+)?(?:e9|[smh])?/g, '#').replaceAll(/mode="(?:live|test)"/g, 'mode');
+    expect(shape(drillRules(1))).toBe(shape(rules));
+    expect(drillRules(1)).not.toBe(rules);
   });
 
   it.skipIf(PROMTOOL === undefined)(

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SESSIONS_TABLE } from '../../projections/session-row.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
 import { openProjectionThread, type ProjectionThread } from '../../src/composition/projection-thread.ts';
@@ -89,5 +89,14 @@ describe("the projections' thread", () => {
     await thread.ready();
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ order: 0 });
     await expect(thread.rebuild('no such projection')).rejects.toThrow('there is no projection');
+  });
+
+  it('whose thread says nothing any more is as far behind as it has been silent', async () => {
+    await expect.poll(() => thread.status().length).toBe(PROJECTIONS.length);
+    const worst = (): number => Math.max(...thread.status().map(({ lagSec }) => lagSec));
+    expect(worst()).toBe(0);
+    const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 40_000);
+    expect(worst()).toBeGreaterThan(39);
+    now.mockRestore();
   });
 });

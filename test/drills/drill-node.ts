@@ -1,0 +1,174 @@
+import { hash, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import { startSignerProcess } from '../../src/adapters/signer/signer-process.ts';
+import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
+import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
+import { requiredText, type AdminCommands } from '../../src/cli/admin-commands.ts';
+import { openEmbedded, type EmbeddedStorage } from '../../src/composition/embedded.ts';
+import { createMetrics } from '../../src/composition/observability.ts';
+import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
+import { contractCheck } from '../../src/composition/senders.ts';
+import { TestWallet } from '../../src/composition/sandbox-desk.ts';
+import { readJson, sandboxMasterKey, writePrivate } from '../../src/composition/secrets-files.ts';
+import { startService, type RunningService } from '../../src/composition/service.ts';
+import { readConfig } from '../../src/config.ts';
+import { canonicalText } from '../../src/domain/events/canonical-text.ts';
+import type { MerchantId } from '../../src/domain/ids.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import type { NetworkSettings } from '../../src/domain/networks.ts';
+import { createLogger } from '../../src/ops/logger.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { SubscribeOptions } from '../../src/ports/event-store.ts';
+import { parseMasterKeys } from '../../src/runtime/sealing.ts';
+
+/*
+ * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its hand. Beside
+ * the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event that this build cannot read.
+ */
+
+export interface DrillNetwork {
+  readonly settings: NetworkSettings;
+  /** Read from; several are asked in turn. */
+  readonly urls: readonly string[];
+  /** Paid over. */
+  readonly payoutUrl: string;
+}
+
+export interface DrillNodeSettings {
+  readonly networks: readonly DrillNetwork[];
+  /** The exported pool of Solana addresses, as keys in base58. */
+  readonly solanaPool: readonly string[];
+  /** Units of a coin from which a second provider must agree. */
+  readonly secondSourceFrom: string;
+}
+
+export interface DrillFacts {
+  readonly base_url: string;
+  readonly ops_url: string;
+  readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string; readonly webhook_secret: string };
+  readonly treasury: string;
+  readonly signer_pid: number;
+}
+
+const hanging = new Set<string>();
+
+/** The same storage; a follower whose name is in `hanging` gets no more events until it is not. */
+function withHangingFollowers(storage: EmbeddedStorage): EmbeddedStorage {
+  const subscribe = (options: SubscribeOptions) =>
+    storage.store.subscribe({
+      ...options,
+      onEvents: async (events) => {
+        while (hanging.has(options.name)) await new Promise((wait) => setTimeout(wait, 50));
+        return options.onEvents(events);
+      },
+    });
+  const store = new Proxy(storage.store, {
+    get: (target, name) => {
+      const value: unknown = name === 'subscribe' ? subscribe : Reflect.get(target, name, target);
+      return typeof value === 'function' && name !== 'subscribe' ? (value.bind(target) as unknown) : value;
+    },
+  });
+  return { ...storage, store };
+}
+
+function faultCommands({ store }: EmbeddedStorage): AdminCommands {
+  return {
+    'drill.hang': async (args) => {
+      const name = requiredText(args, 'follower');
+      if (args['on'] === true) hanging.add(name);
+      else hanging.delete(name);
+      return {};
+    },
+    'drill.append': async (args) => {
+      const stream = requiredText(args, 'stream');
+      const last = await store.lastOfStream(stream);
+      const revision = last === null ? 0 : last.revision + 1;
+      const metadata = JSON.stringify({ correlationId: randomUUID(), actor: 'drill', prev: last?.hash ?? '' });
+      const event = { id: randomUUID(), type: requiredText(args, 'type'), version: Number(args['version']), atMs: Date.now(), data: '{}', metadata };
+      const digest = hash('sha256', canonicalText({ stream, revision, ...event }), 'hex');
+      const result = await store.append({ stream, expected: last === null ? 'no-stream' : last.revision, events: [{ ...event, hash: digest }] });
+      return { stored: result.ok };
+    },
+  };
+}
+
+async function demoMerchant({ core }: RunningService, dataDir: string): Promise<DrillFacts['merchant']> {
+  const file = join(dataDir, 'drill-merchant.json');
+  const known = readJson<DrillFacts['merchant']>(file);
+  if (known && core.directory.settings(known.id as MerchantId)) return known;
+  const created = await core.merchants.registerMerchant({ name: 'Drill', mode: 'test' });
+  if (!created.ok) throw new Error(created.refusal.message);
+  writePrivate(file, JSON.stringify(created.value));
+  return created.value;
+}
+
+async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
+  const config = readConfig(process.env);
+  const { networks, solanaPool, secondSourceFrom } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const log = createLogger(config.LOG_LEVEL);
+  const clock = systemClock;
+  const random = nodeRandom;
+  const metrics = createMetrics(config, clock, log);
+  const observer = metrics.chains.rpcObserver('test');
+  const onFatal = (error: Error): void => {
+    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    process.exit(1);
+  };
+  const storage = withHangingFollowers(await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal }));
+  const paidOver = networks.map(({ settings, payoutUrl }) => ({ settings, urls: [payoutUrl] }));
+  const signer = await startSignerProcess({
+    directory: config.DATA_DIR,
+    wallets: { test: { kind: 'sandbox', directory: join(config.DATA_DIR, 'wallet') } },
+    payouts: sandboxPayoutRules(config, paidOver),
+    log,
+  });
+  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
+  const derivation = startHdDerivation();
+  const none = { chains: [], unavailable: [], pay: () => Promise.reject(new Error('the drill pays by itself')), close: async () => undefined };
+  const service = await startService({
+    config,
+    storage,
+    masterKeys: parseMasterKeys(sandboxMasterKey(config.DATA_DIR)),
+    clock,
+    random,
+    log,
+    metrics,
+    derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), solanaPoolDeriver('test', solanaPool)],
+    chains: networks.map(({ settings, urls }) =>
+      createEvmChain({
+        settings,
+        pool: createRpcPool({ network: settings.network, urls, observer }),
+        confirmWithSecond: (units) => units >= amountOf(secondSourceFrom),
+      }),
+    ),
+    networks: (mode) => (mode === 'test' ? networks.map(({ settings }) => settings) : []),
+    contractChecks: paidOver.map(contractCheck),
+    rateProviders: config.RATE_PROVIDERS!,
+    webhookRules: { allowInsecure: true, ownHosts: [] },
+    payouts: {
+      signer,
+      chains: paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer })),
+      addresses: new Map([['test', treasury]]),
+      sandbox: true,
+    },
+    // Its presence makes the watchers look as often as in the sandbox.
+    testWallet: (core) => new TestWallet(core, none, clock),
+    moreAdmin: () => faultCommands(storage),
+  });
+  const merchant = await demoMerchant(service, config.DATA_DIR);
+  const facts: DrillFacts = { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, treasury: treasury.evm, signer_pid: signer.pid };
+  writePrivate(join(config.DATA_DIR, 'drill.json'), JSON.stringify(facts));
+  const closeAll = async (): Promise<void> => {
+    await service.close();
+    await Promise.all([derivation.close(), signer.close()]);
+  };
+  return { ...service, closeAll };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const node = await startNode();
+  process.once('SIGTERM', () => void node.closeAll().then(() => process.exit(0)));
+}

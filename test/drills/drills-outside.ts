@@ -1,0 +1,79 @@
+import type { Drill } from './drill.ts';
+import type { DrillWorld } from './drill-world.ts';
+import { signedCall } from '../support/running-sandbox.ts';
+
+/* What merchants, receivers and markets do to the service. */
+
+const inEuro = (world: DrillWorld): Promise<unknown> => world.order('10.00', 'EUR').catch(() => undefined);
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+export const nobodyPays: Drill = {
+  alerts: ['NoPayments'],
+  fault: 'orders arrive, and nobody pays',
+  cause: async () => undefined,
+  during: (world) => Promise.all([world.order(), pause(400)]),
+  end: (world) => world.paidOrder('bsc'),
+};
+
+export const wrongSecret: Drill = {
+  alerts: ['AuthenticationFailuresHigh'],
+  fault: 'requests signed with a wrong secret',
+  cause: async () => undefined,
+  during: ({ node: { facts } }) => {
+    const wrong = { ...facts.merchant, api_secret: 'wrong' };
+    return Promise.all([1, 2, 3].map(() => signedCall(facts.base_url, wrong, 'GET', '/v1/merchant')));
+  },
+  end: async () => undefined,
+};
+
+export const marketsApart: Drill = {
+  alerts: ['RateSpreadHigh'],
+  fault: 'one market sells 3 % dearer than the other',
+  cause: async (world) => world.quote(1.03),
+  during: (world) => Promise.all([inEuro(world), pause(500)]),
+  end: async (world) => world.quote(),
+  after: (world) => Promise.all([inEuro(world), pause(500)]),
+};
+
+export const marketsGone: Drill = {
+  alerts: ['RatesStale', 'RateProviderDown', 'HttpErrorsHigh'],
+  fault: 'every market answers 503, while orders in euro arrive',
+  cause: async ({ coinbase, kraken }) => {
+    for (const feed of [coinbase, kraken]) feed.answer((_, response) => response.writeHead(503).end());
+  },
+  during: inEuro,
+  end: async (world) => world.quote(),
+  after: (world) => Promise.all([inEuro(world), pause(500)]),
+};
+
+export const receiverRefuses: Drill = {
+  alerts: ['WebhookDeliveriesGivenUp', 'WebhooksFailing'],
+  fault: 'the receiver answers 400',
+  cause: async (world) => void (world.mood = 400),
+  during: (world) => world.cancelledOrder(),
+  end: async (world) => void (world.mood = 200),
+  after: (world) => Promise.all([world.cancelledOrder(), pause(500)]),
+};
+
+export const receiverHangs: Drill = {
+  alerts: ['WebhookBacklog'],
+  fault: 'the receiver takes the request and never answers',
+  cause: async (world) => {
+    world.mood = 'hang';
+    await world.cancelledOrder();
+  },
+  end: async (world) => void (world.mood = 200),
+};
+
+export const receiverGone: Drill = {
+  alerts: ['WebhookEndpointsSuspended'],
+  fault: 'the receiver answers 410 three times; afterwards the merchant sets its endpoint anew',
+  cause: async (world) => {
+    world.mood = 410;
+    for (let count = 0; count < 3; count += 1) await world.cancelledOrder();
+  },
+  end: async (world) => {
+    world.mood = 200;
+    await world.setWebhook();
+  },
+};
