@@ -7,6 +7,7 @@ import { HDKey } from '@scure/bip32';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { openEmbedded } from '../../src/composition/embedded.ts';
+import { rolesOf } from '../../src/composition/roles.ts';
 import { startService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
@@ -40,6 +41,7 @@ const derivation = startHdDerivation();
 const networks = [knownNetwork('test', 'ethereum'), knownNetwork('test', 'bsc')];
 const service = await startService({
   config,
+  roles: rolesOf(config),
   storage,
   masterKeys,
   clock: systemClock,
@@ -52,6 +54,7 @@ const service = await startService({
   networks: () => networks,
   rateProviders: ['static'],
   webhookRules: { allowInsecure: true, ownHosts: [] },
+  sandbox: false,
   testWallet: null,
 });
 

@@ -2,7 +2,7 @@ import { createSingleProcessLeases } from '../adapters/leases/single-process-lea
 import { createHttpWitness } from '../adapters/witness/http-witness.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import type { HealthFact } from '../ops/health.ts';
-import type { AuditIdentity, AuditState, AuditTree } from '../ports/audit.ts';
+import { AuditTreeBehind, type AuditIdentity, type AuditState, type AuditTree } from '../ports/audit.ts';
 import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
 import { AuditThread } from './audit-thread.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -25,7 +25,8 @@ export interface RunningAudit {
  * store refuses appends from that moment on.
  */
 export async function startAudit({ config, storage, clock, random, log, checkpointSigner }: ServiceParts): Promise<RunningAudit> {
-  const { store } = storage;
+  const { ownLog: store } = storage;
+  if (!store) return unaudited(log);
   const damaged = (message: string): void => {
     if (store.refusal === message) return;
     store.refuseAppends(message);
@@ -79,6 +80,22 @@ export async function startAudit({ config, storage, clock, random, log, checkpoi
       await leases.close();
     },
   };
+}
+
+/** The tree is built from a file of this process: on shared servers nothing is signed, and every event's hash is still checked as it is read. */
+function unaudited(log: ServiceParts['log']): RunningAudit {
+  log.warn({}, 'no checkpoints of the ledger are signed: on shared servers the tree over the ledger is not built');
+  const behind = (): Promise<never> => Promise.reject(new AuditTreeBehind('the tree over the ledger is not built on shared servers'));
+  const tree: AuditTree = {
+    state: { size: 0, integrity: 'checking', fault: null },
+    head: behind,
+    inclusionProof: behind,
+    consistencyProof: behind,
+    leafOf: () => {
+      throw new AuditTreeBehind('the tree over the ledger is not built on shared servers');
+    },
+  };
+  return { tree, identity: null, sequencer: null, readOnly: () => null, mayPay: () => true, close: () => Promise.resolve() };
 }
 
 const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';

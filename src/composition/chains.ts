@@ -40,7 +40,10 @@ export const SANDBOX_COVERAGE_MS = 2_000;
 const DEEP_BLOCKS = 256;
 const PAGE = 1_000;
 
-type SessionSide = Pick<WatchChainDeps, 'addresses' | 'deposits' | 'coverage' | 'clock' | 'finalityRuleOf' | 'pendingDeposits'> &
+type SessionSide = Pick<
+  WatchChainDeps,
+  'addresses' | 'addressesComplete' | 'deposits' | 'coverage' | 'clock' | 'finalityRuleOf' | 'pendingDeposits'
+> &
   Required<Pick<DepositTrackingDeps, 'observer'>>;
 
 /** Everything a watcher tells and asks, whatever chain it reads. */
@@ -68,7 +71,8 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
     );
   };
   const observer = both(logging(log, mode, network), deps.observerOf?.(mode, network) ?? {});
-  return { addresses, deposits: core.deposits, coverage, clock: deps.clock, finalityRuleOf, pendingDeposits, observer };
+  const addressesComplete = (): Promise<void> => core.addressesComplete();
+  return { addresses, addressesComplete, deposits: core.deposits, coverage, clock: deps.clock, finalityRuleOf, pendingDeposits, observer };
 }
 
 /** A watcher for one block-based chain, wired to the sessions. */

@@ -66,6 +66,10 @@ export interface Core {
   readonly notificationIds: NotificationIds;
   readonly cursorKey: Uint8Array;
   sessionOfRefund(id: string): Promise<SessionId | null>;
+  /** Resolves once every address given out before the call is in `addressIndexes`. */
+  addressesComplete(): Promise<void>;
+  /** Resolves once the subscription has come past everything there is now. */
+  completeIn(subscription: Subscription): Promise<void>;
   recordDeposit(mode: Mode, family: AddressFamily, facts: DepositFacts): Promise<void>;
   close(): Promise<void>;
 }
@@ -131,6 +135,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     notificationIds,
     cursorKey: cursorSecret!.bytes,
     sessionOfRefund,
+    addressesComplete: () => caughtUpWith(ports, followers[0]!),
+    completeIn: (subscription) => caughtUpWith(ports, subscription),
     recordDeposit: async (mode, family, facts) => {
       const id = addressIndexes.get(indexKey(mode, family))?.sessionOf(facts.toAddress);
       if (id) await deposits.record(id, facts);
@@ -155,8 +161,8 @@ interface Followers {
 /** Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in between. */
 async function followLedger({ store, readModel }: CorePorts, { due, changes, addressIndexes, notificationIds }: Followers): Promise<Subscription[]> {
   // Checkpoints first: rows that are newer than their checkpoint are met again, which is harmless.
-  const addressesAfter = await readModel.checkpoint(projectionName(addressProjection));
-  const dueAfter = await readModel.checkpoint(projectionName(sessionProjection));
+  const addressesSeededAt = await readModel.checkpoint(projectionName(addressProjection));
+  const dueSeededAt = await readModel.checkpoint(projectionName(sessionProjection));
   await scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
     const [mode, family] = key.split('/') as [Mode, AddressFamily];
     addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
@@ -169,6 +175,9 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
       expiresAtSec: row.expiresAtSec as number,
     }),
   );
+  // Rows that were lost meanwhile are missing from the seed: then the whole log is followed.
+  const addressesAfter = (await readModel.checkpoint(projectionName(addressProjection))) === null ? null : addressesSeededAt;
+  const dueAfter = (await readModel.checkpoint(projectionName(sessionProjection))) === null ? null : dueSeededAt;
   const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
     if (stored.event.type !== 'SessionCreated') return;
     const { mode, sessionId, paymentOptions } = stored.event.data;
@@ -184,6 +193,13 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
     if (id !== null) changes.emit(id);
   });
   return [addresses, sessions];
+}
+
+/** Where nobody else appends, what this process wrote is known here already. */
+async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subscription): Promise<void> {
+  if (soleWriter) return;
+  const head = await store.head();
+  if (head !== null) await subscription.reached(head);
 }
 
 const projectionName = ({ name, version }: { name: string; version: number }): string => `${name}@${version}`;

@@ -1,32 +1,25 @@
-import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../adapters/sqlite/sqlite-personal-keys.ts';
+import { openSqlitePersonalKeys } from '../adapters/sqlite/sqlite-personal-keys.ts';
 import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
 import { openSqliteNonces } from '../adapters/sqlite/sqlite-nonces.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Nonces } from '../ports/nonces.ts';
-import type { Random } from '../ports/random.ts';
-import type { ReadModel } from '../ports/read-model.ts';
-import type { Logger } from '../ops/logger.ts';
+import { createSingleProcessChainBoard } from '../adapters/leases/single-process-chain-board.ts';
+import { createSingleProcessLeases } from '../adapters/leases/single-process-leases.ts';
+import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
 import { assertNotMoved } from './moved.ts';
-import { openProjectionThread, type ProjectionThread } from './projection-thread.ts';
+import { openProjectionThread } from './projection-thread.ts';
+import type { Storage, StorageDeps } from './storage.ts';
 
-/** Everything durable of the embedded profile: files under one data directory, owned by this process. */
-export interface EmbeddedStorage {
-  readonly store: SqliteEventStore;
-  readonly readModel: ReadModel;
-  /** Not started; stop it before `close`. */
-  readonly projections: ProjectionThread;
-  readonly nonces: Nonces;
-  readonly personalKeys: SqlitePersonalKeys;
-  readonly answers: SqliteDeliveryAnswers;
-  close(): Promise<void>;
-}
+/** Nobody else could take over, however long this process stalls. */
+const NOBODY_ELSE_MS = 3 * 86_400_000;
 
-/** Opens the data directory. Throws `DataDirInUse` when another process owns it, `LedgerMoved` when its ledger lives elsewhere now. */
+/**
+ * Everything durable of the embedded profile: files under one data directory, owned by this process. Throws `DataDirInUse` when another
+ * process owns it, `LedgerMoved` when its ledger lives elsewhere now.
+ */
 export async function openEmbedded(
   dataDir: string,
-  deps: { clock: Clock; random: Random; log: Logger; onFatal: (error: Error) => void; readDamaged?: boolean },
-): Promise<EmbeddedStorage> {
+  deps: Pick<StorageDeps, 'clock' | 'random' | 'log' | 'onFatal' | 'readDamaged'>,
+): Promise<Storage> {
   const { clock, random, log } = deps;
   assertNotMoved(dataDir);
   const store = await openSqliteEventStore({
@@ -40,13 +33,28 @@ export async function openEmbedded(
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
+  const leases = createSingleProcessLeases(clock);
+  const chainBoard = createSingleProcessChainBoard();
   return {
     store,
     readModel,
+    writtenModel: readModel,
     projections,
     nonces,
     personalKeys,
     answers,
+    leases,
+    leaseTtlMs: NOBODY_ELSE_MS,
+    chainBoard,
+    soleWriter: true,
+    ownLog: store,
+    rateLimiter: async (settings) => createTokenBucketLimiter(settings),
+    caughtUp: async () => {
+      const head = await store.head();
+      if (head !== null) await projections.caughtUpTo(head);
+    },
+    // The files are this process's own: when they fail, it ends.
+    health: () => [],
     close: async () => {
       await nonces.close();
       await personalKeys.close();

@@ -10,18 +10,21 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/sealing.ts';
 import { adminCommands } from './admin.ts';
 import { startCore } from './core.ts';
-import { openEmbedded } from './embedded.ts';
-import { sandboxMasterKey } from './secrets-files.ts';
+import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
+import { openStorage } from './storage.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
-  const masterKeys = parseMasterKeys(masterKeyText(config));
+  const masterKey = masterKeyText(config);
+  const masterKeys = parseMasterKeys(masterKey);
   const clock = systemClock;
   const random = nodeRandom;
   const fatal = (error: Error): never => {
     throw error;
   };
-  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: fatal });
+  const namespace = config.MASTER_KEY === undefined ? sandboxNamespace(masterKey) : '';
+  const roles = { api: true, worker: true, signer: false };
+  const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal });
   const runner = storage.projections;
   await runner.start(storage.store);
   await runner.ready();
@@ -42,7 +45,7 @@ export async function runOffline(config: Config, log: Logger, command: string, a
         personalSealer: createPersonalSealer(masterKeys),
         vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure: insecure, ownHosts: [] }),
         networks: () => [],
-        soleWriter: true,
+        soleWriter: storage.soleWriter,
       },
       log,
     );

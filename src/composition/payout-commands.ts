@@ -4,13 +4,13 @@ import { sessionStream } from '../domain/streams.ts';
 import type { HealthFact } from '../ops/health.ts';
 import type { PayoutVerdict } from '../ports/payouts.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { PayRefunds } from '../processes/pay-refunds.process.ts';
 import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { Core } from './core.ts';
+import type { LeasedPayouts } from './leased-payouts.ts';
 import type { PayoutParts } from './payouts.ts';
 
 /** The operator's side of money out. */
-export function payoutCommands(payouts: PayRefunds, { signer, addresses }: PayoutParts, core: Core): AdminCommands {
+export function payoutCommands(payouts: LeasedPayouts, { signer, addresses }: PayoutParts, core: Core): AdminCommands {
   const legsOf = async (args: AdminArguments): Promise<{ sessionId: SessionId; legs: readonly OrderedLeg[] }> => {
     const refundId = parseRefundId(requiredText(args, 'refund_id')) ?? refused('refund_id is not a refund id');
     const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
@@ -47,7 +47,7 @@ export function payoutCommands(payouts: PayRefunds, { signer, addresses }: Payou
 }
 
 /** Treasuries that cannot pay, for the board and for `/readyz`. */
-export function payoutHealth(payouts: PayRefunds): readonly HealthFact[] {
+export function payoutHealth(payouts: LeasedPayouts): readonly HealthFact[] {
   return payouts.status().map(({ mode, network, alarm, waiting }) => {
     const detail = alarm ?? (waiting[0] ? `${waiting.length} refunds wait: ${waiting[0].detail}` : undefined);
     return { name: `treasury:${mode}:${network}`, state: detail === undefined ? 'ok' : 'degraded', ...(detail !== undefined && { detail }) };

@@ -23,7 +23,8 @@ import { indexKey, type Core } from './core.ts';
 /** What money out needs beside the core. */
 export interface PayoutParts {
   readonly signer: PayoutSigner;
-  readonly chains: readonly PayoutChain[];
+  /** Ways out for one term: who stops paying closes them. */
+  readonly chains: () => readonly PayoutChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly sandbox: boolean;
 }
@@ -38,6 +39,8 @@ export interface PayoutDeps {
   readonly log: Logger;
   /** False while money must not leave. */
   readonly mayPay: () => boolean;
+  /** No other process appends to the store. */
+  readonly soleWriter: boolean;
 }
 
 const SANDBOX_POLL_MS = 200;
@@ -52,11 +55,11 @@ export async function startPayouts(parts: PayoutParts, deps: PayoutDeps): Promis
   const { core, store, clock, random, log } = deps;
   const payouts = new PayRefunds({
     ...deps,
-    chains: parts.chains,
+    chains: parts.chains(),
     signer: parts.signer,
     addresses: parts.addresses,
     sessions: core.sessionHandler,
-    treasuries: createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter: true }),
+    treasuries: createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter: deps.soleWriter }),
     isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
     pollMs: (network) => (parts.sandbox ? SANDBOX_POLL_MS : POLL_MS[network]),

@@ -24,11 +24,12 @@ import type { RpcPool } from '../ports/rpc-pool.ts';
 import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { providerUrls } from './chains.ts';
-import { openEmbedded } from './embedded.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
+import { openStorage } from './storage.ts';
 
 const MODES: readonly Mode[] = ['live', 'test'];
 
@@ -41,8 +42,7 @@ export function checkProductionConfig(config: Config): void {
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
       'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
     config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
-    config.EVENTSTORE_URL !== undefined && 'EVENTSTORE_URL is set, but this version runs on the embedded store only',
-    config.REDIS_URL !== undefined && 'REDIS_URL is set, but this version runs on the embedded store only',
+    ...profileFaults(config),
   ];
   const found = faults.filter((fault) => fault !== false);
   if (found.length > 0) throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
@@ -64,7 +64,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   );
   if ([...networks.values()].flat().length === 0)
     log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
-  const storage = await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal: (error) => endWith(log, error), readDamaged: true });
+  const roles = rolesOf(config);
+  const onFatal = (error: Error): void => endWith(log, error);
+  const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
   const access = [...networks.values()]
     .flat()
     .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
@@ -76,6 +78,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const derivation = startHdDerivation();
   const service = await startService({
     config,
+    roles,
     storage,
     masterKeys,
     clock,
@@ -93,6 +96,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
     payouts: rules && signer && (await payoutParts(config, signer, metrics, access, Object.keys(wallets) as Mode[])),
     checkpointSigner: signer,
+    sandbox: false,
     testWallet: null,
   });
   log.info({ url: service.baseUrl, ops: service.opsUrl }, 'the service accepts requests');
@@ -133,9 +137,10 @@ async function payoutParts(
   modes: readonly Mode[],
 ): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
-  const chains = access.map((network) =>
-    payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
-  );
+  const chains = () =>
+    access.map((network) =>
+      payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
+    );
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 

@@ -24,13 +24,14 @@ import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
-import { openEmbedded } from './embedded.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
-import { readJson, sandboxMasterKey, writePrivate } from './secrets-files.ts';
+import { readJson, sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './sandbox-desk.ts';
+import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
+import { openStorage } from './storage.ts';
 
 interface DemoMerchant {
   readonly id: MerchantId;
@@ -56,6 +57,8 @@ export function checkSandboxConfig(config: Config, env: Readonly<Record<string, 
   if (!LOOPBACK.has(config.HOST))
     throw new InvalidConfig(`HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`);
   const live = FORBIDDEN.filter((name) => env[name] !== undefined && env[name] !== '');
+  const faults = profileFaults(config);
+  if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   if (live.length > 0) throw new InvalidConfig(`${live.join(', ')}: the sandbox knows local chains only; use "quittance serve" for main networks`);
 }
 
@@ -67,16 +70,12 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const clock = systemClock;
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
-  const storage = await openEmbedded(dataDir, { clock, random, log, onFatal: (error) => endWith(log, error), readDamaged: true });
-  const chains = await startSandboxChains({
-    dataDir,
-    log,
-    starters: {
-      ...EVM_STARTERS,
-      tron: ({ directory }) => startTronFacade({ directory }),
-      solana: ({ directory }) => startSurfpool({ directory, ...attached(process.env['SANDBOX_SOLANA_URL']) }),
-    },
-  });
+  const roles = rolesOf(config);
+  const masterKey = config.MASTER_KEY ?? sandboxMasterKey(dataDir);
+  const namespace = sandboxNamespace(masterKey);
+  const onFatal = (error: Error): void => endWith(log, error);
+  const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
+  const chains = await startChains(dataDir, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSignerProcess({
     directory: dataDir,
@@ -90,8 +89,9 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const settings = chains.chains.map((chain) => chain.settings);
   const service = await startService({
     config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true },
+    roles,
     storage,
-    masterKeys: parseMasterKeys(config.MASTER_KEY ?? sandboxMasterKey(dataDir)),
+    masterKeys: parseMasterKeys(masterKey),
     clock,
     random,
     log,
@@ -109,11 +109,12 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {
       signer,
-      chains: access.map((network) => payoutChain(network, payoutOptions(config, metrics))),
+      chains: () => access.map((network) => payoutChain(network, payoutOptions(config, metrics))),
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
     checkpointSigner: signer,
+    sandbox: true,
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
   fundTreasuries(chains, treasury, log);
@@ -132,12 +133,23 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
 
+function startChains(dataDir: string, log: Logger): Promise<SandboxChains> {
+  return startSandboxChains({
+    dataDir,
+    log,
+    starters: {
+      ...EVM_STARTERS,
+      tron: ({ directory }) => startTronFacade({ directory }),
+      solana: ({ directory }) => startSurfpool({ directory, ...attached(process.env['SANDBOX_SOLANA_URL']) }),
+    },
+  });
+}
+
 function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, log: Logger): void {
   for (const chain of chains) {
-    const { network } = chain.settings;
     chain
-      .fundTreasury?.(treasury[addressFamilyOf(network)])
-      .catch((error: unknown) => log.warn({ err: error, network }, 'the treasury has no test money'));
+      .fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)])
+      .catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
   }
 }
 

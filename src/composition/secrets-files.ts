@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -8,6 +8,9 @@ export function sandboxMasterKey(dataDir: string): string {
   if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('hex')}\n`);
   return readFileSync(file, 'utf8').trim();
 }
+
+/** Sandboxes that share servers must not see each other; those with one key are one sandbox. */
+export const sandboxNamespace = (masterKey: string): string => `sandbox-${hash('sha256', `namespace|${masterKey}`).slice(0, 12)}.`;
 
 /** Replaces a file that only its owner may read, whole or not at all. */
 export function writePrivate(file: string, text: string): void {

@@ -12,8 +12,8 @@ import { addressSafety } from './address-safety.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import { exchangeWallets } from './senders.ts';
 import { createMetrics, createTracing } from './observability.ts';
-import type { ProjectionThread } from './projection-thread.ts';
 import type { ServiceParts } from './service-parts.ts';
+import type { ServiceProjections } from './storage.ts';
 
 /** What everything else stands on: the observed store, rates, addresses, projections and the core. */
 export interface Foundation {
@@ -23,7 +23,7 @@ export interface Foundation {
   readonly store: EventStore;
   readonly rates: ReturnType<typeof createRates>;
   readonly addresses: RunningAddressPool;
-  readonly projections: ProjectionThread;
+  readonly projections: ServiceProjections;
   readonly core: Core;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<void>;
@@ -40,7 +40,15 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
   const safety = addressSafety(parts);
   const { guardOf } = safety;
-  const addresses = startAddressPool({ store, derivers: parts.derivers, guardOf, node: String(config.NODE_NUMBER), clock, random, log });
+  const addresses = startAddressPool({
+    store,
+    derivers: parts.roles.api ? parts.derivers : [],
+    guardOf,
+    node: String(config.NODE_NUMBER),
+    clock,
+    random,
+    log,
+  });
   const { projections } = storage;
   await projections.start(storage.store, {
     ...metrics.projections.hooks,
@@ -65,10 +73,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     addresses,
     projections,
     core,
-    caughtUp: async () => {
-      const head = await store.head();
-      if (head !== null) await projections.caughtUpTo(head);
-    },
+    caughtUp: () => storage.caughtUp(),
     close: async () => {
       await traced?.close();
       await core.close();
@@ -99,7 +104,7 @@ function corePorts(
     personalSealer: createPersonalSealer(masterKeys),
     vetWebhookUrl: (url) => vetWebhookUrl(url, webhookRules),
     networks,
-    soleWriter: true,
+    soleWriter: storage.soleWriter,
   };
 }
 

@@ -1,15 +1,19 @@
 import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { Logger } from '../ops/logger.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
+import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
+import { withLease, type RunningLease } from '../runtime/with-lease.ts';
 import type { RunningAudit } from './audit.ts';
 import { watch, type WatchDeps, type WatchedNetwork } from './chains.ts';
 import type { Core } from './core.ts';
-import { startPayouts } from './payouts.ts';
+import { LeasedPayouts } from './leased-payouts.ts';
+import { LeasedWatcher } from './leased-watcher.ts';
+import type { PayoutDeps } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -20,26 +24,26 @@ import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
 export interface MovingMoney {
   readonly testWallet: TestWallet | null;
   readonly watched: readonly WatchedNetwork[];
-  readonly payouts: Awaited<ReturnType<typeof startPayouts>> | null;
+  /** Null where this process never pays. */
+  readonly payouts: LeasedPayouts | null;
   readonly webhooks: RunningWebhooks;
   close(): Promise<void>;
 }
 
 export async function startMoney(parts: ServiceParts, foundation: Foundation, audit: Pick<RunningAudit, 'mayPay'>): Promise<MovingMoney> {
-  const { config, storage, clock, random, log } = parts;
-  const { core, store, rates, metrics, tracing, caughtUp } = foundation;
-  const { readModel, answers } = storage;
+  const { config, roles, storage, clock, random, log } = parts;
+  const { core, store, metrics, tracing, caughtUp } = foundation;
   const testWallet = parts.testWallet?.(core) ?? null;
-  const watched = await watchAll(parts, foundation, testWallet !== null);
+  const watched = await watchAll(parts, foundation);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
-  const payouts = parts.payouts
-    ? await startPayouts(parts.payouts, { core, store, readModel, rates, clock, random, log, mayPay: audit.mayPay })
-    : null;
-  const expiry = startExpiry(config, core, watched, clock, random, log);
+  const payouts = roles.signer && parts.payouts ? new LeasedPayouts(parts.payouts, payoutDeps(parts, foundation, audit), storage) : null;
+  await payouts?.first;
+  const expiry = roles.worker ? leasedExpiry(parts, core, watched) : null;
   const { observer } = metrics.webhooks;
   const { webhookRules: rules } = parts;
   const headerPrefix = config.HEADER_PREFIX;
-  const webhooks = await startWebhooks({ core, store, readModel, answers, clock, random, log, rules, headerPrefix, caughtUp, observer, tracing });
+  const delivers = roles.worker;
+  const webhooks = await startWebhooks({ core, store, storage, delivers, clock, random, log, rules, headerPrefix, caughtUp, observer, tracing });
   return {
     testWallet,
     watched,
@@ -47,17 +51,33 @@ export async function startMoney(parts: ServiceParts, foundation: Foundation, au
     webhooks,
     close: async () => {
       await payouts?.stop();
-      await expiry.close();
+      await expiry?.close();
       await Promise.all(watched.map(({ watcher }) => watcher.stop()));
       await webhooks.close();
     },
   };
 }
 
+function payoutDeps(
+  { storage, clock, random, log }: ServiceParts,
+  { core, store, rates }: Foundation,
+  { mayPay }: Pick<RunningAudit, 'mayPay'>,
+): PayoutDeps {
+  const { readModel, soleWriter } = storage;
+  return { core, store, readModel, rates, clock, random, log, mayPay, soleWriter };
+}
+
+function leasedExpiry({ config, storage, clock, random, log }: ServiceParts, core: Core, watched: readonly WatchedNetwork[]): RunningLease {
+  const start = async () => {
+    const expiry = startExpiry(config, core, watched, clock, random, log);
+    return { stop: () => expiry.close() };
+  };
+  return withLease('expire-sessions', start, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log });
+}
+
 async function watchAll(
-  { storage, clock, random, log, chains, solana }: ServiceParts,
+  { roles, storage, clock, random, log, chains, solana, sandbox }: ServiceParts,
   { core, store, metrics }: Foundation,
-  sandbox: boolean,
 ): Promise<WatchedNetwork[]> {
   const [oldest] = await store.readAll({ after: null, limit: 1, streamPrefixes: ['session-'] });
   const deps: WatchDeps = {
@@ -70,8 +90,21 @@ async function watchAll(
     oldestSessionSec: oldest ? toSec(oldest.atMs) : null,
     observerOf: (mode: Mode, network: Network) => metrics.chains.watchObserver(mode, network),
   };
-  const byAccounts = await Promise.all((solana ?? []).map(({ chain, replaced }) => watchSolana(deps, chain, { sandbox, replaced })));
-  return [...chains.map((chain) => watch(deps, chain, { sandbox })), ...byAccounts];
+  const { leases, leaseTtlMs: ttlMs, chainBoard: board } = storage;
+  const leased = (settings: NetworkSettings, create: () => Promise<NetworkWatcher>): WatchedNetwork => ({
+    settings,
+    watcher: new LeasedWatcher({ settings, leases, ttlMs, board, log, create: roles.worker ? create : null }),
+  });
+  const byAccounts = (solana ?? []).map(({ chain, replaced }) => {
+    // A later term of this process finds the new chain as it left it.
+    let isReplaced = replaced;
+    return leased(chain.settings, async () => {
+      const { watcher } = await watchSolana(deps, chain, { sandbox, replaced: isReplaced });
+      isReplaced = null;
+      return watcher;
+    });
+  });
+  return [...chains.map((chain) => leased(chain.settings, async () => watch(deps, chain, { sandbox }).watcher)), ...byAccounts];
 }
 
 function startExpiry(config: Config, core: Core, watched: readonly WatchedNetwork[], clock: Clock, random: Random, log: Logger): ExpireSessions {

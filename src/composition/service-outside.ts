@@ -1,7 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
-import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
 import { serveAdmin } from '../cli/admin-server.ts';
-import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../ops/health.ts';
@@ -35,15 +34,19 @@ export interface Outside {
 }
 
 const BURST_SECONDS = 5;
+/** Longer than load balancers take to ask `/readyz` again. */
+const DRAIN_MS = 2_000;
+const NO_DELIVERIES = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
 const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
 
 /** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
 export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
-  const { config, storage, clock, log } = parts;
+  const { config, roles, storage, clock, log } = parts;
   const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
   const { watched, payouts, webhooks } = money;
   const health = new HealthChecks();
-  const web = await listen(config, (publicUrl) => webApp(parts, foundation, money, audit, publicUrl));
+  const rateLimiter = await rateLimiterOf(parts);
+  const web = roles.api ? await listen(config, (publicUrl) => webApp(parts, foundation, money, { audit, rateLimiter }, publicUrl)) : null;
   const observability = startObservability({
     config,
     metrics,
@@ -57,7 +60,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     projections,
     rates,
     addresses,
-    webhooks: () => webhooks.process.stats,
+    webhooks: () => webhooks.process?.stats ?? NO_DELIVERIES,
     startedAtMs,
     readOnly: audit.readOnly,
   });
@@ -69,13 +72,16 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     health.add(() => payoutHealth(payouts));
     reportPayouts(metrics.registry, () => payouts.status());
   }
+  health.add(() => storage.health());
   health.started();
   return {
-    baseUrl: web.publicUrl,
+    baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
     stopTaking: async () => {
       health.stopping();
-      await Promise.all([closeServer(web.server), closeServer(admin)]);
+      // Others must hear of it before they are turned away.
+      if (web && !storage.soleWriter) await sleep(DRAIN_MS);
+      await Promise.all([web && closeServer(web.server), closeServer(admin)]);
     },
     close: async () => {
       await observability.close();
@@ -88,7 +94,7 @@ function webApp(
   parts: ServiceParts,
   { metrics, tracing, core, caughtUp }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
-  audit: RunningAudit,
+  { audit, rateLimiter }: { readonly audit: RunningAudit; readonly rateLimiter: RateLimiter },
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -101,7 +107,7 @@ function webApp(
     storage,
     caughtUp,
     webhooks: webhooks.desk,
-    rateLimiter: rateLimiterOf(config),
+    rateLimiter,
     clock,
     log,
     networks,
@@ -137,8 +143,8 @@ function operatorCommands(
   });
 }
 
-function rateLimiterOf({ RATE_LIMIT_PER_KEY: ratePerSec }: Config): RateLimiter {
-  return ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
+async function rateLimiterOf({ config: { RATE_LIMIT_PER_KEY: ratePerSec }, roles, storage }: ServiceParts): Promise<RateLimiter> {
+  return ratePerSec === 0 || !roles.api ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
 }
 
 /** Blocks from a transfer's block to the head, both included; 0 while the head is unknown. */

@@ -16,15 +16,17 @@ import type { Random } from '../ports/random.ts';
 import type { ContractCheck } from '../ports/senders.ts';
 import type { MasterKeys } from '../runtime/sealing.ts';
 import type { Core } from './core.ts';
-import type { EmbeddedStorage } from './embedded.ts';
 import type { PayoutParts } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
+import type { Roles } from './roles.ts';
 import type { ReplacedChain } from './solana.ts';
+import type { Storage } from './storage.ts';
 
 /** What a profile hands to the service: its adapters, opened, and its rules. */
 export interface ServiceParts {
   readonly config: Config;
-  readonly storage: EmbeddedStorage;
+  readonly roles: Roles;
+  readonly storage: Storage;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,6 +45,8 @@ export interface ServiceParts {
   readonly payouts?: PayoutParts | null;
   /** Absent: no checkpoints of the ledger are signed. */
   readonly checkpointSigner?: CheckpointSigner | null;
+  /** The chains are local ones. */
+  readonly sandbox: boolean;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;

@@ -2,7 +2,7 @@ import type { Mode } from '../domain/ids.ts';
 import { coverageStream } from '../domain/streams.ts';
 import type { ChainReplaced } from '../domain/events/operations-events.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
-import type { Subscription } from '../ports/event-store.ts';
+import type { Position, Subscription } from '../ports/event-store.ts';
 import { SolanaWatcher } from '../processes/watch-solana.process.ts';
 import { WatchedOwners } from '../processes/watch-solana-owners.ts';
 import { seedWatchedOwners } from '../processes/watch-solana-seed.ts';
@@ -25,8 +25,13 @@ export async function watchSolana(
   if (options.replaced) await recordReplacement(deps, mode, options.replaced.oldGenesis, settings.chainId);
   const owners = new WatchedOwners(mode);
   const following = await followOwners(deps, mode, owners);
+  const side = sessionSide(deps, mode, network);
+  const addressesComplete = async (): Promise<void> => {
+    await side.addressesComplete?.();
+    await deps.core.completeIn(following);
+  };
   const watcher = new SolanaWatcher(
-    { chain, owners, ...sessionSide(deps, mode, network) },
+    { chain, owners, ...side, addressesComplete },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS.solana,
       isNewChain: options.replaced !== null,
@@ -51,8 +56,11 @@ export async function watchSolana(
 
 /** Checkpoint first: rows that are newer than it are met again, which is harmless. */
 async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners): Promise<Subscription> {
-  const after = await readModel.checkpoint(`${sessionView.name}@${sessionView.version}`);
+  const checkpoint = (): Promise<Position | null> => readModel.checkpoint(`${sessionView.name}@${sessionView.version}`);
+  const seededAt = await checkpoint();
   await seedWatchedOwners(owners, mode, readModel);
+  // Rows that were lost meanwhile are missing from the seed: then the whole log is followed.
+  const after = (await checkpoint()) === null ? null : seededAt;
   return new Promise((resolve) => {
     const subscription = store.subscribe({
       name: `solana-owners-${mode}`,

@@ -17,8 +17,8 @@ import type { AuditRecords } from '../use-cases/audit-records.ts';
 import { Lists } from '../use-cases/lists.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
 import type { Core } from './core.ts';
-import type { EmbeddedStorage } from './embedded.ts';
 import { listRecords } from './list-records.ts';
+import type { Storage } from './storage.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 
 export interface WebParts {
@@ -27,7 +27,7 @@ export interface WebParts {
   readonly observer: HttpObserver;
   readonly publicUrl: string;
   readonly core: Core;
-  readonly storage: EmbeddedStorage;
+  readonly storage: Storage;
   readonly caughtUp: () => Promise<unknown>;
   readonly webhooks: WebhookDesk;
   readonly rateLimiter: RateLimiter;

@@ -7,24 +7,26 @@ import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Tracing } from '../ops/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import type { JsonValue, ReadModel } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model.ts';
 import { systemTimers } from '../ports/timers.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../processes/deliver-webhooks.process.ts';
 import { Idempotency } from '../use-cases/idempotency.ts';
 import type { Caller, Outcome } from '../use-cases/merchant-api.ts';
 import { MerchantEndpoints } from '../use-cases/merchants-endpoints.ts';
-import { createDeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
+import { createDeliveryHandler, type DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { MerchantWebhooks } from '../use-cases/webhooks.ts';
 import type { Core } from './core.ts';
+import { LeasedWebhooks } from './leased-webhooks.ts';
+import type { Storage } from './storage.ts';
 
 export interface WebhookParts {
   readonly core: Core;
   readonly store: EventStore;
-  readonly readModel: ReadModel;
-  readonly answers: DeliveryAnswers;
+  readonly storage: Pick<Storage, 'readModel' | 'writtenModel' | 'answers' | 'leases' | 'leaseTtlMs' | 'soleWriter'>;
+  /** Whether this process takes its turn at delivering. */
+  readonly delivers: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -36,7 +38,8 @@ export interface WebhookParts {
 }
 
 export interface RunningWebhooks {
-  readonly process: DeliverWebhooks;
+  /** Null where this process never delivers. */
+  readonly process: LeasedWebhooks | null;
   /** The merchant's view. */
   readonly desk: MerchantWebhooks;
   close(): Promise<void>;
@@ -44,26 +47,13 @@ export interface RunningWebhooks {
 
 /** Starts the deliveries, and what merchants and operators may see and ask of them. */
 export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhooks> {
-  const { core, store, readModel, answers, clock, random, log } = parts;
+  const { core, store, clock, random } = parts;
+  const { readModel, answers } = parts.storage;
   const handler = createDeliveryHandler({ store, clock, random, notificationIds: core.notificationIds });
   const directory = new MerchantEndpoints(core.directory, core.merchantHandler);
   parts.tracing?.commands(handler);
-  const plainSender = new HttpWebhookSender(parts.rules);
-  const sender = parts.tracing?.sender(plainSender, parts.headerPrefix) ?? plainSender;
-  const process = new DeliverWebhooks({
-    store,
-    readModel,
-    handler,
-    directory,
-    sender,
-    answers,
-    timers: systemTimers,
-    random,
-    log,
-    headerPrefix: parts.headerPrefix,
-    ...(parts.observer && { observer: parts.observer }),
-  });
-  await process.start();
+  const deliveries = parts.delivers ? startDeliveries(parts, handler, directory) : null;
+  await deliveries?.process.first;
   const desk = new MerchantWebhooks({
     store,
     readModel,
@@ -77,10 +67,37 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
     caughtUp: parts.caughtUp,
   });
   return {
-    process,
+    process: deliveries?.process ?? null,
     desk,
+    close: async () => void (await deliveries?.close()),
+  };
+}
+
+function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, directory: MerchantEndpoints) {
+  const { store, storage, random, log, headerPrefix } = parts;
+  const plainSender = new HttpWebhookSender(parts.rules);
+  const sender = parts.tracing?.sender(plainSender, headerPrefix) ?? plainSender;
+  const create = (onMoved: (error: Error) => void): DeliverWebhooks =>
+    new DeliverWebhooks({
+      store,
+      readModel: storage.writtenModel,
+      handler,
+      directory,
+      sender,
+      answers: storage.answers,
+      timers: systemTimers,
+      random,
+      log,
+      headerPrefix,
+      onMoved,
+      ...(parts.observer && { observer: parts.observer }),
+    });
+  const { leases, leaseTtlMs: ttlMs, soleWriter, readModel } = storage;
+  const process = new LeasedWebhooks({ leases, ttlMs, log, readModel: soleWriter ? null : readModel, create });
+  return {
+    process,
     close: async () => {
-      await process.stop();
+      await process.close();
       await sender.close();
     },
   };

@@ -81,12 +81,14 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const identity = tools.authenticate(headers, body.bytes, nowSec);
     if (!identity.ok) return unauthenticated(response, requestId, identity.fault);
     const { key, nonce } = identity;
-    const burnt = await tools.nonces.burn(key.keyId, nonce, nowSec, ridesWithCommand ? 'with-command' : 'now');
+    const mayRepeat = request.method === 'GET' || headers.idempotencyKey !== undefined;
+    const durable = ridesWithCommand ? 'with-command' : 'now';
+    const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durable, mayRepeat));
     if (!burnt.accepted) return unauthenticated(response, requestId, 'nonce_used');
 
     let settled = !ridesWithCommand;
     try {
-      const rate = await tools.rateLimiter.take(key.keyId, nowMs);
+      const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
       const caller = callerOf(key, requestId, headers, burnt.rider);
       const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller) : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
@@ -127,9 +129,24 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
       return 500;
     }
     // A read that the store could not serve is safe to repeat; of a write nothing is known.
-    const given = error instanceof StoreUnavailable && request.method === 'GET' ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
+    const isSafe = error instanceof NothingDone || (error instanceof StoreUnavailable && request.method === 'GET');
+    const given = isSafe ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
     return responder.send(response, requestId, given);
   }
+}
+
+/** The store was gone before the command was even begun: asking again later is safe. */
+class NothingDone extends Error {
+  override readonly name = 'NothingDone';
+}
+
+/** Does not wait where there is nothing to wait for: most requests meet a memory of this process. */
+function beforeCommand<Value>(answer: Value | Promise<Value>): Value | Promise<Value> {
+  return answer instanceof Promise ? answer.catch(asNothingDone) : answer;
+}
+
+function asNothingDone(error: unknown): never {
+  throw error instanceof StoreUnavailable ? new NothingDone(error.message, { cause: error }) : error;
 }
 
 function answered(

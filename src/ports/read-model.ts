@@ -28,6 +28,7 @@ export interface ListRange {
 /** Rebuildable look-ups. Rows and the checkpoint of one projection move in one atomic step. */
 export interface ReadModel {
   checkpoint(projection: string): Promise<Position | null>;
+  /** Rejects with `ReadModelMoved` where others may write, too, when they did or when the rows were lost; nothing is changed then. */
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void>;
   get(table: string, key: string): Promise<Row | null>;
   /** In the order of the keys; null where there is no row. */
@@ -41,4 +42,9 @@ export interface ReadModel {
   /** Forgets everything of one projection, before a rebuild. */
   clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The stored checkpoint is not the one this process left: the rows are gone or somebody else writes. Begin again at `checkpoint()`. */
+export class ReadModelMoved extends Error {
+  override readonly name = 'ReadModelMoved';
 }

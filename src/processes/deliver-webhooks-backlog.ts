@@ -2,8 +2,8 @@ import type { MerchantId, NotificationId } from '../domain/ids.ts';
 import type { Position } from '../ports/event-store.ts';
 import type { Change, ReadModel, Row } from '../ports/read-model.ts';
 
-/** Name of the checkpoint, and the tables that move with it. */
-const NAME = 'deliver-webhooks';
+/** Name of the checkpoint; the tables below move with it. */
+export const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
 const STATE = 'webhook-process';
 /** Deliveries that need an attempt soon, by merchant in the order of the log. */
 const QUEUE = 'webhook-queue';
@@ -55,10 +55,15 @@ export class Backlog {
 
   /** Where the log was left; null for the beginning. */
   async open(): Promise<Position | null> {
-    const [checkpoint, state] = await Promise.all([this.#readModel.checkpoint(NAME), this.#readModel.get(STATE, 'state')]);
+    const [checkpoint, state] = await Promise.all([this.#readModel.checkpoint(DELIVERIES_CHECKPOINT), this.#readModel.get(STATE, 'state')]);
     this.#seq = Number(state?.['seq'] ?? 0);
     this.#flushed = checkpoint;
     return checkpoint;
+  }
+
+  /** The checkpoint that was written or read last. */
+  get flushed(): Position | null {
+    return this.#flushed;
   }
 
   get lastSeq(): number {
@@ -165,7 +170,7 @@ export class Backlog {
     this.#dirty = new Map();
     const state: Change = { op: 'put', table: STATE, key: 'state', row: { seq: this.#seq } };
     try {
-      await this.#readModel.apply(NAME, [...taken.values(), state], position);
+      await this.#readModel.apply(DELIVERIES_CHECKPOINT, [...taken.values(), state], position);
       this.#flushed = position;
     } catch (error) {
       this.#dirty = new Map([...taken, ...this.#dirty]);

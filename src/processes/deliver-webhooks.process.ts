@@ -6,7 +6,7 @@ import type { EndpointDirectory } from '../ports/endpoint-directory.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import { ReadModelMoved, type ReadModel } from '../ports/read-model.ts';
 import type { Timers } from '../ports/timers.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
 import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
@@ -46,6 +46,8 @@ export interface DeliverWebhooksOptions {
   readonly observer?: DeliveryObserver;
   /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
   readonly stopGraceMs?: number;
+  /** The backlog was lost or another process writes it: this one is to be stopped, and a new one started from the checkpoint. */
+  readonly onMoved?: (error: Error) => void;
 }
 
 const FLUSH_EVERY_MS = 1_000;
@@ -101,6 +103,11 @@ export class DeliverWebhooks {
     return { ...this.#dispatcher.stats, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
   }
 
+  /** The checkpoint as this process last left it. */
+  get checkpoint(): Position | null {
+    return this.#backlog.flushed;
+  }
+
   async start(): Promise<void> {
     const handled = await this.#backlog.open();
     this.#scheduling = this.#schedulingFrom(handled);
@@ -131,7 +138,10 @@ export class DeliverWebhooks {
     });
     await Promise.race([this.#dispatcher.stop(), grace]);
     clearTimeout(timer);
-    await this.#backlog.flush(this.#scheduling.handled);
+    // Whoever goes on from the checkpoint finds in the log what could not be written here.
+    await this.#backlog.flush(this.#scheduling.handled).catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, 'the webhook backlog could not be written at the end');
+    });
   }
 
   #schedulingFrom(handled: Position | null): Scheduling {
@@ -239,6 +249,7 @@ export class DeliverWebhooks {
     try {
       await this.#backlog.flush(this.#scheduling.handled);
     } catch (error) {
+      if (error instanceof ReadModelMoved && this.#options.onMoved) return this.#options.onMoved(error);
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written');
       this.#armFlush();
     }

@@ -36,6 +36,11 @@ interface Loaded<Value extends string, Context> {
   readonly lastHash: string;
 }
 
+interface Decided<Value extends string, Context, Event extends DomainEvent> {
+  readonly loaded: Loaded<Value, Context>;
+  readonly decision: Decision<Event>;
+}
+
 /** Another writer got in between; after this many fresh decisions the caller must retry. */
 const MAX_ATTEMPTS = 3;
 
@@ -85,8 +90,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     return this.#mailboxes.run(stream, async (box) => {
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
         const assumedNew = attempt === 1 && options.expectNew === true && box.value === null;
-        const loaded = assumedNew ? this.#absent() : (box.value ??= await this.#load(stream));
-        const decision = this.#aggregate.decide(command, loaded.state);
+        const { loaded, decision } = assumedNew ? this.#decide(this.#absent(), command) : await this.#decideOnCurrent(stream, box, command);
         if (!decision.ok) return { ok: false, refusal: decision.refusal, state: loaded.state };
         if (decision.events.length === 0) return { ok: true, state: loaded.state, events: [] };
         const next = this.#fold(loaded.state, decision.events);
@@ -111,6 +115,22 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
       box.value = box.value ? await this.#refresh(stream, box.value) : await this.#load(stream);
       return stateOf(box.value);
     });
+  }
+
+  /**
+   * Where others append, too, a state from memory may be behind. That events follow from it is settled by the append; that none do must
+   * not be said of an old state.
+   */
+  async #decideOnCurrent(stream: string, box: { value: Loaded<Value, Context> | null }, command: Command): Promise<Decided<Value, Context, Event>> {
+    const cached = box.value;
+    const first = this.#decide((box.value ??= await this.#load(stream)), command);
+    if (this.#soleWriter || cached === null || (first.decision.ok && first.decision.events.length > 0)) return first;
+    box.value = await this.#refresh(stream, cached);
+    return box.value === cached ? first : this.#decide(box.value, command);
+  }
+
+  #decide(loaded: Loaded<Value, Context>, command: Command): Decided<Value, Context, Event> {
+    return { loaded, decision: this.#aggregate.decide(command, loaded.state) };
   }
 
   #absent(): Loaded<Value, Context> {

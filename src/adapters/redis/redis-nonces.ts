@@ -81,8 +81,14 @@ class RedisNonces implements Nonces {
     if (emptyMeansNew) await answered(this.#redis.eval(CLAIM_NEW, 1, this.#marker, run));
   }
 
-  async burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command'): Promise<{ accepted: boolean }> {
-    const answer = await this.#burn(keyId, nonce, nowSec, durable === 'with-command');
+  async burn(
+    keyId: string,
+    nonce: string,
+    nowSec: number,
+    durable: 'now' | 'with-command',
+    mayRepeat = durable === 'now',
+  ): Promise<{ accepted: boolean }> {
+    const answer = await this.#burn(keyId, nonce, nowSec, !mayRepeat);
     if (answer === -1) throw new StoreUnavailable('used nonces were lost; requests that change something wait until none can be replayed');
     return { accepted: answer === 1 };
   }

@@ -1,13 +1,8 @@
 import type { Redis } from 'ioredis';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
-import type { Change, ListMember, ListRange, ReadModel, Row } from '../../ports/read-model.ts';
+import { type Change, type ListMember, type ListRange, type ReadModel, ReadModelMoved, type Row } from '../../ports/read-model.ts';
 import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
 import { APPLY, PAGE } from './redis-read-model-scripts.ts';
-
-/** The stored checkpoint is not the one this process left: the rows are gone or somebody else writes. Begin again at `checkpoint()`. */
-export class ReadModelMoved extends Error {
-  override readonly name = 'ReadModelMoved';
-}
 
 /** Opens the look-ups in Redis. Nothing in it is authoritative: after a loss the projections fill it again from the ledger. */
 export async function openRedisReadModel(options: RedisConnectionOptions): Promise<ReadModel> {

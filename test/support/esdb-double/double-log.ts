@@ -3,6 +3,7 @@
  * - expected revision and `NoStream`: developers.eventstore.com, gRPC clients, "Appending events", "Handling concurrency";
  * - idempotent replays: same page, "Idempotent writes"; the decision follows `IndexWriter.CheckCommit` of the server (every event id must
  *   be found at its revision, otherwise the answer is a wrong expected version);
+ * - a deleted stream is as if it were not there, and a later append to it goes on with the next revision: same page, "Deleting streams";
  * - positions grow with the bytes of the log and are no counter; `ClientMessage.WriteEventsCompleted` names one position for all events.
  */
 export interface LoggedEvent {
@@ -33,20 +34,43 @@ export type AppendVerdict =
 export class DoubleLog {
   readonly events: LoggedEvent[] = [];
   readonly #streams = new Map<string, LoggedEvent[]>();
+  readonly #deletedBelow = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #nextPosition = 177n;
 
   append(stream: string, expected: number, proposed: readonly ProposedEvent[]): AppendVerdict {
-    const stored = this.stream(stream);
+    const stored = this.#streams.get(stream) ?? [];
     const current = stored.length - 1;
-    if (expected !== current) return this.#replayed(stored, expected, proposed);
+    const isDeleted = stored.length > 0 && this.stream(stream).length === 0;
+    if (expected !== current && !(isDeleted && expected === -1)) return this.#replayed(stored, expected, proposed);
     for (const event of proposed) this.#store(stream, event);
     for (const listener of this.#listeners) listener();
     return { ok: true, revision: current + proposed.length, position: this.events.at(-1)!.position };
   }
 
   stream(name: string): readonly LoggedEvent[] {
-    return this.#streams.get(name) ?? [];
+    const deletedBelow = this.#deletedBelow.get(name) ?? 0;
+    const stored = this.#streams.get(name) ?? [];
+    return deletedBelow === 0 ? stored : stored.slice(deletedBelow);
+  }
+
+  /** False when there is no such stream. */
+  delete(name: string): boolean {
+    if (this.stream(name).length === 0) return false;
+    this.#deletedBelow.set(name, this.#streams.get(name)!.length);
+    return true;
+  }
+
+  /** Where the first event after a position is. */
+  indexAfter(position: bigint): number {
+    let from = 0;
+    let to = this.events.length;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.events[middle]!.position > position) to = middle;
+      else from = middle + 1;
+    }
+    return from;
   }
 
   onAppend(listener: () => void): () => void {

@@ -65,6 +65,20 @@ export function streamNotFound(stream: string): ReadResp {
   return response;
 }
 
+/** Null: nothing was there to delete. */
+export function deleted(position: bigint | null): InstanceType<typeof streams.DeleteResp> {
+  const response = new streams.DeleteResp();
+  if (position === null) {
+    response.setNoPosition(new shared.Empty());
+    return response;
+  }
+  const at = new streams.DeleteResp.Position();
+  at.setCommitPosition(String(position));
+  at.setPreparePosition(String(position));
+  response.setPosition(at);
+  return response;
+}
+
 export function confirmation(subscriptionId: string): ReadResp {
   const confirmed = new streams.ReadResp.SubscriptionConfirmation();
   confirmed.setSubscriptionId(subscriptionId);

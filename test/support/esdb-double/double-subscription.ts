@@ -30,7 +30,7 @@ export class DoubleSubscription {
     const options = call.request.getOptions()!;
     const all = options.getAll()!;
     const after = all.hasPosition() ? BigInt(all.getPosition()!.getCommitPosition()) : null;
-    this.#next = all.hasEnd() ? log.events.length : after === null ? 0 : firstAfter(log.events, after);
+    this.#next = all.hasEnd() ? log.events.length : after === null ? 0 : log.indexAfter(after);
     const filter = options.getFilter();
     this.#filtered = filter !== undefined;
     const expression = filter?.getStreamIdentifier();
@@ -82,9 +82,4 @@ export class DoubleSubscription {
     this.#sinceCheckpoint = 0;
     this.#call.write(checkpoint(event.position));
   }
-}
-
-function firstAfter(events: readonly LoggedEvent[], position: bigint): number {
-  const index = events.findIndex((event) => event.position > position);
-  return index === -1 ? events.length : index;
 }

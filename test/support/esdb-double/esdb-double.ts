@@ -15,10 +15,19 @@ import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import type { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type {
+  AppendReq,
+  AppendResp,
+  BatchAppendReq,
+  BatchAppendResp,
+  DeleteReq,
+  DeleteResp,
+  ReadReq,
+  ReadResp,
+} from '@eventstore/db-client/generated/streams_pb.js';
 import { type CallFault, errorOf, FaultQueue, unavailable } from './double-faults.ts';
 import { DoubleLog, type LoggedEvent, type ProposedEvent } from './double-log.ts';
-import { batchAnswer, batchTimeout, eventMessage, nameFrom, proposedFrom, streamNotFound, unaryAnswer } from './double-messages.ts';
+import { batchAnswer, batchTimeout, deleted, eventMessage, nameFrom, proposedFrom, streamNotFound, unaryAnswer } from './double-messages.ts';
 import { DoubleSubscription } from './double-subscription.ts';
 
 export interface EsdbDoubleOptions {
@@ -61,7 +70,7 @@ export class EsdbDouble {
       read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
       append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => this.#append(call, answer),
       batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => this.#batch(call),
-      delete: (_: unknown, answer: sendUnaryData<never>) => answer(unavailable()),
+      delete: (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>) => this.#delete(call, answer),
       tombstone: (_: unknown, answer: sendUnaryData<never>) => answer(unavailable()),
     });
     this.#server.addService(featuresGrpc.ServerFeaturesService, {
@@ -72,9 +81,9 @@ export class EsdbDouble {
     });
   }
 
-  static async start(options: EsdbDoubleOptions = {}): Promise<EsdbDouble> {
+  static async start({ port = 0, ...options }: EsdbDoubleOptions & { readonly port?: number } = {}): Promise<EsdbDouble> {
     const double = new EsdbDouble(options);
-    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))('127.0.0.1:0', ServerCredentials.createInsecure());
+    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))(`127.0.0.1:${port}`, ServerCredentials.createInsecure());
     return double;
   }
 
@@ -160,6 +169,11 @@ export class EsdbDouble {
     });
   }
 
+  #delete(call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>): void {
+    const name = nameFrom(call.request.getOptions()!.getStreamIdentifier());
+    answer(null, this.log.delete(name) ? deleted(this.log.events.at(-1)!.position) : deleted(null));
+  }
+
   #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
     const options = call.request.getOptions()!;
     if (options.hasSubscription()) return this.#subscribe(call);
@@ -168,26 +182,29 @@ export class EsdbDouble {
     const stream = options.getStream();
     const limit = Number(options.getCount());
     if (!stream) {
-      for (const event of this.#ofAll(options).slice(0, limit)) call.write(eventMessage(event, true));
+      for (const event of this.#ofAll(options, limit)) call.write(eventMessage(event, true));
       return void call.end();
     }
     const name = nameFrom(stream.getStreamIdentifier());
     const events = this.log.stream(name);
     if (events.length === 0) call.write(streamNotFound(name));
     const backwards = Number(options.getReadDirection()) === BACKWARDS;
-    const from = stream.hasEnd() ? events.length - 1 : stream.hasStart() ? 0 : Number(stream.getRevision());
+    const first = events[0]?.revision ?? 0;
+    const from = stream.hasEnd() ? events.length - 1 : stream.hasStart() ? 0 : Math.max(0, Number(stream.getRevision()) - first);
     const found = backwards ? events.slice(0, from + 1).reverse() : events.slice(from);
     for (const event of found.slice(0, limit)) call.write(eventMessage(event, false));
     call.end();
   }
 
   /** Forward reads begin at the position itself, backward reads before it (developers.eventstore.com, "Reading from $all"). */
-  #ofAll(options: NonNullable<ReturnType<ReadReq['getOptions']>>): readonly LoggedEvent[] {
+  #ofAll(options: NonNullable<ReturnType<ReadReq['getOptions']>>, limit: number): readonly LoggedEvent[] {
     const all = options.getAll()!;
     const backwards = Number(options.getReadDirection()) === BACKWARDS;
     const position = all.hasPosition() ? BigInt(all.getPosition()!.getCommitPosition()) : null;
-    if (backwards) return this.log.events.filter((event) => position === null || event.position < position).reverse();
-    return this.log.events.filter((event) => position === null || event.position >= position);
+    const { events } = this.log;
+    if (!backwards) return events.slice(position === null ? 0 : this.log.indexAfter(position - 1n)).slice(0, limit);
+    const end = position === null ? events.length : this.log.indexAfter(position - 1n);
+    return events.slice(Math.max(0, end - limit), end).reverse();
   }
 
   #subscribe(call: ServerWritableStream<ReadReq, ReadResp>): void {

@@ -1,0 +1,56 @@
+import type { Redis } from 'ioredis';
+import type { NotificationId } from '../../domain/ids.ts';
+import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+
+export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
+  /** How long answers are kept (default 30 days). */
+  readonly lifetimeSec?: number;
+}
+
+const DEFAULT_LIFETIME_SEC = 30 * 86_400;
+
+/** Receivers' answers for all nodes. A convenience with a lifetime: a flush loses them and nothing else. */
+export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
+  return new RedisDeliveryAnswers(await connectRedis(options), options.prefix ?? 'quittance', options.lifetimeSec ?? DEFAULT_LIFETIME_SEC);
+}
+
+class RedisDeliveryAnswers implements DeliveryAnswers {
+  readonly #redis: Redis;
+  readonly #prefix: string;
+  readonly #lifetimeSec: number;
+  readonly #keeping = new Set<Promise<unknown>>();
+
+  constructor(redis: Redis, prefix: string, lifetimeSec: number) {
+    this.#redis = redis;
+    this.#prefix = prefix;
+    this.#lifetimeSec = lifetimeSec;
+  }
+
+  keep({ notificationId, attempt, body }: DeliveryAnswer): void {
+    const key = this.#key(notificationId);
+    const keeping = this.#redis
+      .multi()
+      .hset(key, String(attempt), Buffer.from(body))
+      .expire(key, this.#lifetimeSec)
+      .exec()
+      .catch(() => {});
+    this.#keeping.add(keeping);
+    void keeping.then(() => this.#keeping.delete(keeping));
+  }
+
+  async of(notificationId: NotificationId): Promise<ReadonlyMap<number, Uint8Array>> {
+    const found = await answered(this.#redis.hgetallBuffer(this.#key(notificationId)));
+    const rows = Object.entries(found).map(([attempt, body]) => [Number(attempt), new Uint8Array(body)] as const);
+    return new Map(rows.sort(([one], [other]) => one - other));
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#keeping);
+    await disconnectRedis(this.#redis);
+  }
+
+  #key(notificationId: NotificationId): string {
+    return `${this.#prefix}:answers:${notificationId}`;
+  }
+}

@@ -1,0 +1,85 @@
+import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
+import { openEsdbPersonalKeys } from '../adapters/esdb/esdb-personal-keys.ts';
+import { openRedisChainBoard } from '../adapters/redis/redis-chain-board.ts';
+import { openRedisDeliveryAnswers } from '../adapters/redis/redis-delivery-answers.ts';
+import { openRedisLeases } from '../adapters/redis/redis-leases.ts';
+import { openRedisNonces } from '../adapters/redis/redis-nonces.ts';
+import { openRedisRateLimiter } from '../adapters/redis/redis-rate-limiter.ts';
+import { openRedisReadModel } from '../adapters/redis/redis-read-model.ts';
+import { SharedProjections } from './shared-projections.ts';
+import { StoreProbe } from './store-probe.ts';
+import type { Storage, StorageDeps } from './storage.ts';
+
+export interface SharedServers {
+  /** `esdb://...` */
+  readonly eventStoreUrl: string;
+  /** `redis://...` or `rediss://...` */
+  readonly redisUrl: string;
+}
+
+/** How long the others wait for a process that was killed; one that stalls for longer loses its work to them. */
+const LEASE_TTL_MS = 8_000;
+
+/**
+ * Everything that outlives a process, on servers that all processes share: the ledger and the personal keys in EventStoreDB, what may be
+ * lost in Redis.
+ */
+export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers, deps: StorageDeps): Promise<Storage> {
+  const { log, roles, clock, random, namespace } = deps;
+  const opened: { close(): Promise<void> }[] = [];
+  const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
+    opened.unshift(part);
+    return part;
+  };
+  const closeAll = async (): Promise<void> => {
+    for (const part of opened) await part.close();
+  };
+  const redis = {
+    url: redisUrl,
+    prefix: namespace === '' ? 'quittance' : `quittance-${namespace}`,
+    onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),
+  };
+  const esdb = { connectionString: eventStoreUrl, namespace };
+  try {
+    const store = keep(
+      await openEsdbEventStore({
+        ...esdb,
+        onSubscriptionError: (name, error, attempt) => log.warn({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+      }),
+    );
+    const personalKeys = keep(openEsdbPersonalKeys({ ...esdb, random }));
+    // Where nothing was ever written, no nonce was ever accepted.
+    const emptyMeans = (await store.head()) === null ? 'new' : 'lost';
+    const nonces = keep(await openRedisNonces({ ...redis, emptyMeans }));
+    const readModel = keep(await openRedisReadModel(redis));
+    // A checkpoint that is read moves what the next apply expects: whoever writes has a connection of its own.
+    const projectedModel = keep(await openRedisReadModel(redis));
+    const writtenModel = keep(await openRedisReadModel(redis));
+    const answers = keep(await openRedisDeliveryAnswers(redis));
+    const leases = keep(await openRedisLeases(redis));
+    const chainBoard = keep(await openRedisChainBoard(redis));
+    const projections = new SharedProjections({ projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
+    const probe = keep(new StoreProbe({ store, readModel }));
+    return {
+      store: projections.observe(store),
+      readModel,
+      writtenModel,
+      projections,
+      nonces,
+      personalKeys,
+      answers,
+      leases,
+      leaseTtlMs: LEASE_TTL_MS,
+      chainBoard,
+      soleWriter: false,
+      ownLog: null,
+      rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
+      caughtUp: () => projections.caughtUp(),
+      health: () => probe.facts(),
+      close: closeAll,
+    };
+  } catch (error) {
+    await closeAll().catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import type { NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { ChainBoard, ChainReport } from '../ports/chain-board.ts';
+import { WrongChain } from '../ports/chain.ts';
+import type { Leases } from '../ports/leases.ts';
+import type { RescanResult, WatchStatus } from '../processes/watch-chain-types.ts';
+import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
+import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
+
+export interface LeasedWatcherDeps {
+  readonly settings: NetworkSettings;
+  readonly leases: Leases;
+  readonly ttlMs: number;
+  readonly board: ChainBoard;
+  readonly log: Logger;
+  /** A watcher for one term, not started; null in a process that only wants to know how far the chain was read. */
+  readonly create: (() => Promise<NetworkWatcher>) | null;
+}
+
+const PUBLISH_MS = 250;
+const NOTHING: ChainReport = {
+  headBlock: null,
+  scannedBlock: null,
+  scannedToSec: null,
+  finalizedBlock: null,
+  coveredBlock: null,
+  trackedDeposits: 0,
+  consecutiveFailures: 0,
+};
+
+/** The watcher of one network as every process sees it: it reads the chain in one of them, and tells the others how far it is. */
+export class LeasedWatcher implements NetworkWatcher {
+  readonly #deps: LeasedWatcherDeps;
+  #current: NetworkWatcher | null = null;
+  #lease: RunningLease | null = null;
+  #wrongChain: WrongChain | null = null;
+
+  /** Absent where the chain is not read by blocks. */
+  readonly rescan?: NonNullable<NetworkWatcher['rescan']>;
+
+  constructor(deps: LeasedWatcherDeps) {
+    this.#deps = deps;
+    if (deps.settings.network !== 'solana') this.rescan = (fromBlock, toBlock) => this.#rescan(fromBlock, toBlock);
+  }
+
+  /** Resolves after the first attempt to get the lease and to read. Rejects with `WrongChain`. */
+  async start(): Promise<void> {
+    const { create, settings } = this.#deps;
+    if (!create) return;
+    this.#lease = withLease(`watch-${settings.mode}-${settings.network}`, (grant) => this.#watch(create, grant), this.#deps);
+    await this.#lease.first.catch(() => undefined);
+    if (!this.#wrongChain) return;
+    await this.stop();
+    throw this.#wrongChain;
+  }
+
+  async stop(): Promise<void> {
+    await this.#lease?.close();
+  }
+
+  scannedToSec(): number | null {
+    return this.#current?.scannedToSec() ?? this.#told().scannedToSec;
+  }
+
+  onScanned(listener: (scannedToSec: number) => void): () => void {
+    return this.#current?.onScanned(listener) ?? (() => undefined);
+  }
+
+  status(): WatchStatus {
+    return this.#current?.status() ?? this.#told();
+  }
+
+  async #rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
+    if (!this.#current?.rescan) throw new RangeError(`another process reads ${this.#deps.settings.network} now: ask there`);
+    return this.#current.rescan(fromBlock, toBlock);
+  }
+
+  /** What was told stays true while a new watcher has not read anything yet. */
+  #told(): ChainReport {
+    const { board, settings } = this.#deps;
+    return board.read(settings.mode, settings.network) ?? NOTHING;
+  }
+
+  async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
+    const { board, settings } = this.#deps;
+    const watcher = await create();
+    try {
+      await watcher.start();
+    } catch (error) {
+      if (error instanceof WrongChain) this.#wrongChain = error;
+      await watcher.stop();
+      throw error;
+    }
+    this.#current = watcher;
+    const publish = (): void => {
+      if (grant.isHeld() && watcher.scannedToSec() !== null) board.publish(settings.mode, settings.network, grant.token, watcher.status());
+    };
+    publish();
+    const timer = setInterval(publish, PUBLISH_MS).unref();
+    return {
+      stop: async () => {
+        clearInterval(timer);
+        this.#current = null;
+        await watcher.stop();
+      },
+    };
+  }
+}

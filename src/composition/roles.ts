@@ -1,0 +1,27 @@
+import type { Config } from '../config.ts';
+
+/** What this process does. */
+export interface Roles {
+  /** Answers merchants and payers. */
+  readonly api: boolean;
+  /** Takes its share of what happens by itself: reading chains, look-ups, expiry, webhooks. */
+  readonly worker: boolean;
+  /** Holds the keys and pays what is owed; nobody connects to it. */
+  readonly signer: boolean;
+}
+
+export function rolesOf({ ROLES: roles }: Config): Roles {
+  return { api: roles.includes('api'), worker: roles.includes('worker'), signer: roles.includes('signer') };
+}
+
+/** What is wrong with the settings of stores and roles together, in words for the operator. */
+export function profileFaults(config: Config): string[] {
+  const isShared = config.EVENTSTORE_URL !== undefined && config.REDIS_URL !== undefined;
+  const faults: string[] = [];
+  if (!isShared && (config.EVENTSTORE_URL !== undefined || config.REDIS_URL !== undefined))
+    faults.push('EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store');
+  const { api, worker } = rolesOf(config);
+  if (!isShared && !(api && worker))
+    faults.push(`ROLES is ${config.ROLES.join(',')}: the embedded store belongs to one process, which needs the roles api and worker`);
+  return faults;
+}

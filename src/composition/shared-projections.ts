@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAfter, parsePosition } from '../adapters/esdb/esdb-position.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore, Position } from '../ports/event-store.ts';
+import type { Leases } from '../ports/leases.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { parkedTable, projectionId, type ParkedEvent } from '../runtime/projection-batch.ts';
+import { ProjectionRunner, type ProjectionHooks, type ProjectionStatus } from '../runtime/projection-runner.ts';
+import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
+import { PROJECTIONS } from './projections.ts';
+import type { ServiceProjections } from './storage.ts';
+
+export interface SharedProjectionsDeps {
+  /** Only the runner uses it. */
+  readonly projectedModel: ReadModel;
+  readonly readModel: ReadModel;
+  readonly leases: Leases;
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Whether this process takes its turn at running them. */
+  readonly runs: boolean;
+}
+
+const LEASE = 'projections';
+const MAX_BATCH = 512;
+const LOOK_MS = 10;
+const WAIT_MS = 2_000;
+/** How often the stored checkpoints are compared with where the runner is. */
+const CHECK_MS = 1_000;
+
+/** The look-ups of all processes: one of them projects, all of them see how far it is. */
+export class SharedProjections implements ServiceProjections {
+  readonly #deps: SharedProjectionsDeps;
+  readonly #prefixes: readonly string[] = [...new Set(PROJECTIONS.flatMap((projection) => projection.streamPrefixes))];
+  #hooks: ProjectionHooks = {};
+  #runner: ProjectionRunner | null = null;
+  #lease: RunningLease | null = null;
+  /** The last thing this process wrote that a projection will show. */
+  #lastWritten: Position | null = null;
+  /** How far the look-ups were when somebody last asked. */
+  #reached: Position | null = null;
+
+  constructor(deps: SharedProjectionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The store, with an eye on what this process appends. */
+  observe(store: EventStore): EventStore {
+    return {
+      append: async (request) => {
+        const result = await store.append(request);
+        if (result.ok && this.#prefixes.some((prefix) => request.stream.startsWith(prefix))) this.#wrote(result.position);
+        return result;
+      },
+      readStream: (stream, options) => store.readStream(stream, options),
+      lastOfStream: (stream) => store.lastOfStream(stream),
+      readAll: (options) => store.readAll(options),
+      subscribe: (options) => store.subscribe(options),
+      head: () => store.head(),
+      close: () => store.close(),
+    };
+  }
+
+  async start(store: EventStore, hooks: ProjectionHooks = {}): Promise<void> {
+    this.#hooks = hooks;
+    if (!this.#deps.runs) return;
+    this.#lease = withLease(LEASE, (grant) => this.#run(store, grant), this.#deps);
+    await this.#lease.first;
+  }
+
+  async ready(): Promise<void> {
+    if (this.#runner) await this.#runner.ready();
+  }
+
+  /** Resolves once everything this process wrote is listed, or after a bounded wait. */
+  async caughtUp(): Promise<void> {
+    if (this.#lastWritten !== null) await this.caughtUpTo(this.#lastWritten);
+  }
+
+  async caughtUpTo(position: Position, timeoutMs = WAIT_MS): Promise<boolean> {
+    for (const untilMs = performance.now() + timeoutMs; ;) {
+      if (this.#reached !== null && !isAfter(parsePosition(position), parsePosition(this.#reached))) return true;
+      const checkpoints = await this.#checkpoints();
+      this.#reached = [...checkpoints.values()].reduce(earlier);
+      if (this.#reached !== null && !isAfter(parsePosition(position), parsePosition(this.#reached))) return true;
+      if (performance.now() > untilMs) return false;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async rebuild(name: string): Promise<void> {
+    if (!this.#runner) throw new RangeError('the projections run in another process: ask there, or empty Redis');
+    this.#reached = null;
+    await this.#runner.rebuild(name);
+  }
+
+  status(): ProjectionStatus[] {
+    return this.#runner?.status() ?? [];
+  }
+
+  async parked(limit = 100): Promise<ParkedEvent[]> {
+    const found = await Promise.all(PROJECTIONS.map((projection) => this.#deps.readModel.scan(parkedTable(projection), { limit })));
+    return found.flat().map(({ row }) => row as ParkedEvent);
+  }
+
+  async stop(): Promise<void> {
+    await this.#lease?.close();
+  }
+
+  async #run(store: EventStore, grant: LeaseGrant): Promise<LeasedWork> {
+    const { projectedModel: readModel, clock } = this.#deps;
+    const runner = new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock, maxBatch: MAX_BATCH, hooks: this.#hooks });
+    await runner.start();
+    this.#runner = runner;
+    const stopChecking = this.#watchForLoss(runner, grant);
+    return {
+      stop: async () => {
+        this.#runner = null;
+        stopChecking();
+        await runner.stop();
+      },
+    };
+  }
+
+  /** Without new events nobody would notice that rows were lost: what stands still at two different places is begun anew from there. */
+  #watchForLoss(runner: ProjectionRunner, grant: LeaseGrant): () => void {
+    let seenBefore = '';
+    let isChecking = false;
+    const check = async (): Promise<void> => {
+      if (isChecking) return;
+      isChecking = true;
+      try {
+        const before = positionsOf(runner);
+        const stored = await this.#checkpoints();
+        const differing = [...stored].filter(([id, checkpoint]) => before.get(id) !== checkpoint);
+        const seen = JSON.stringify(differing.map(([id, checkpoint]) => [id, before.get(id), checkpoint]));
+        if (differing.length > 0 && seen === seenBefore) {
+          this.#reached = null;
+          grant.restart(new Error(`rows of ${differing.map(([id]) => id).join(', ')} were lost`));
+        }
+        seenBefore = seen;
+      } catch {
+        seenBefore = '';
+      } finally {
+        isChecking = false;
+      }
+    };
+    const timer = setInterval(() => void check(), CHECK_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  async #checkpoints(): Promise<Map<string, Position | null>> {
+    const { readModel } = this.#deps;
+    return new Map(await Promise.all(PROJECTIONS.map(async (it) => [projectionId(it), await readModel.checkpoint(projectionId(it))] as const)));
+  }
+
+  #wrote(position: Position): void {
+    if (this.#lastWritten === null || isAfter(parsePosition(position), parsePosition(this.#lastWritten))) this.#lastWritten = position;
+  }
+}
+
+const positionsOf = (runner: ProjectionRunner): Map<string, Position | null> =>
+  new Map(runner.status().map(({ projection, position }) => [projection, position]));
+
+/** Nothing was projected where one projection has not begun. */
+const earlier = (one: Position | null, other: Position | null): Position | null =>
+  one === null || other === null ? null : isAfter(parsePosition(one), parsePosition(other)) ? other : one;

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from 'vitest';
+import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { openEsdbPersonalKeys } from '../../src/adapters/esdb/esdb-personal-keys.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { TARGET } from '../support/esdb-double/esdb-target.ts';
+import { appendOf, FIRST } from './event-store-samples.ts';
+import { personalKeysContract } from './personal-keys.contract.ts';
+
+const double = process.env['EVENTSTORE_URL'] ? null : await EsdbDouble.start();
+const connectionString = process.env['EVENTSTORE_URL'] ?? double!.connectionString;
+afterAll(() => double?.stop());
+
+personalKeysContract(`EventStoreDB (${TARGET})`, async () => {
+  const namespace = `k${randomUUID()}:`;
+  const open = () => openEsdbPersonalKeys({ connectionString, namespace, random: nodeRandom });
+  let keys = open();
+  return {
+    keys,
+    commit: () => Promise.reject(new Error('these keys give no rider')),
+    restart: async () => {
+      await keys.close();
+      return (keys = open());
+    },
+    dispose: () => keys.close(),
+  };
+});
+
+test('two nodes that make a salt for one subject get the same', async () => {
+  const namespace = `k${randomUUID()}:`;
+  const [one, other] = [0, 1].map(() => openEsdbPersonalKeys({ connectionString, namespace, random: nodeRandom }));
+  const made = await Promise.all([one!.create('session-a'), other!.create('session-a')]);
+  expect(made[0].salt).toEqual(made[1].salt);
+  expect(await other!.get('session-a')).toEqual(made[0].salt);
+  await Promise.all([one!.close(), other!.close()]);
+});
+
+test('an erased subject can have a new salt, which is another one', async () => {
+  const keys = openEsdbPersonalKeys({ connectionString, namespace: `k${randomUUID()}:`, random: nodeRandom });
+  const { salt } = await keys.create('session-a');
+  await keys.erase('session-a');
+  const again = await keys.create('session-a');
+  expect(again.salt).not.toEqual(salt);
+  expect(await keys.get('session-a')).toEqual(again.salt);
+  await keys.close();
+});
+
+test('salts are in no reading of the ledger and in no subscription to it, with and without a namespace', async () => {
+  const fresh = await EsdbDouble.start();
+  for (const namespace of ['', 'shop:']) {
+    const store = await openEsdbEventStore({ connectionString: fresh.connectionString, namespace });
+    const keys = openEsdbPersonalKeys({ connectionString: fresh.connectionString, namespace, random: nodeRandom });
+    await keys.create('session-a');
+    await store.append(appendOf('s-1', FIRST, 1));
+    await keys.create('session-b');
+    const told: string[] = [];
+    await new Promise<void>((resolve) =>
+      store.subscribe({ name: 'all', after: null, onEvents: (events) => void told.push(...events.map(({ stream }) => stream)), onCaughtUp: resolve }),
+    );
+    expect(told).toEqual(['s-1']);
+    expect((await store.readAll({ after: null, limit: 10 })).map(({ stream }) => stream)).toEqual(['s-1']);
+    expect(await store.head()).toBe((await store.lastOfStream('s-1'))!.position);
+    await store.close();
+    await keys.close();
+    if (namespace === '') continue;
+    await fresh.stop();
+  }
+});
