@@ -55,6 +55,7 @@ export type LastResort = (request: Request) => Answer;
 export function createEndpoint(tools: EndpointTools, route: Route | LastResort): RequestHandler {
   const operationId = typeof route === 'function' ? 'unmatched' : route.operation.id;
   const ridesWithCommand = typeof route !== 'function' && route.operation.nonceRidesWithCommand === true;
+  const durability = ridesWithCommand ? 'with-command' : 'now';
   const { responder, observer, clock } = tools;
 
   return function endpoint(request, response): void {
@@ -81,9 +82,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const identity = tools.authenticate(headers, body.bytes, nowSec);
     if (!identity.ok) return unauthenticated(response, requestId, identity.fault);
     const { key, nonce } = identity;
-    const mayRepeat = request.method === 'GET' || headers.idempotencyKey !== undefined;
-    const durable = ridesWithCommand ? 'with-command' : 'now';
-    const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durable, mayRepeat));
+    const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
     if (!burnt.accepted) return unauthenticated(response, requestId, 'nonce_used');
 
     let settled = !ridesWithCommand;
@@ -128,16 +127,21 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
       response.destroy();
       return 500;
     }
-    // A read that the store could not serve is safe to repeat; of a write nothing is known.
-    const isSafe = error instanceof NothingDone || (error instanceof StoreUnavailable && request.method === 'GET');
-    const given = isSafe ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
-    return responder.send(response, requestId, given);
+    return responder.send(response, requestId, answerToCrash(request.method, error));
   }
 }
 
 /** The store was gone before the command was even begun: asking again later is safe. */
 class NothingDone extends Error {
   override readonly name = 'NothingDone';
+}
+
+/** Doing it again would do no harm. */
+const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boolean => method === 'GET' || idempotencyKey !== undefined;
+
+/** A read that the store could not serve is safe to repeat; of a write that was begun nothing is known. */
+function answerToCrash(method: string | undefined, error: unknown): Answer {
+  return error instanceof NothingDone || (error instanceof StoreUnavailable && method === 'GET') ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
 }
 
 /** Does not wait where there is nothing to wait for: most requests meet a memory of this process. */
