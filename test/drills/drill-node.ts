@@ -7,12 +7,14 @@ import { startSignerProcess } from '../../src/adapters/signer/signer-process.ts'
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { requiredText, type AdminCommands } from '../../src/cli/admin-commands.ts';
-import { openEmbedded, type EmbeddedStorage } from '../../src/composition/embedded.ts';
+import type { Storage } from '../../src/composition/storage.ts';
+import { openEmbedded } from '../../src/composition/embedded.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
 import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
 import { TestWallet } from '../../src/composition/sandbox-desk.ts';
 import { readJson, sandboxMasterKey, writePrivate } from '../../src/composition/secrets-files.ts';
+import { rolesOf } from '../../src/composition/roles.ts';
 import { startService, type RunningService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
@@ -56,7 +58,7 @@ export interface DrillFacts {
 const hanging = new Set<string>();
 
 /** The same storage; a follower whose name is in `hanging` gets no more events until it is not. */
-function withHangingFollowers(storage: EmbeddedStorage): EmbeddedStorage {
+function withHangingFollowers(storage: Storage): Storage {
   const subscribe = (options: SubscribeOptions) =>
     storage.store.subscribe({
       ...options,
@@ -74,7 +76,7 @@ function withHangingFollowers(storage: EmbeddedStorage): EmbeddedStorage {
   return { ...storage, store };
 }
 
-function faultCommands({ store }: EmbeddedStorage): AdminCommands {
+function faultCommands({ store }: Storage): AdminCommands {
   return {
     'drill.hang': async (args) => {
       const name = requiredText(args, 'follower');
@@ -130,6 +132,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   const none = { chains: [], unavailable: [], pay: () => Promise.reject(new Error('the drill pays by itself')), close: async () => undefined };
   const service = await startService({
     config,
+    roles: rolesOf(config),
     storage,
     masterKeys: parseMasterKeys(sandboxMasterKey(config.DATA_DIR)),
     clock,
@@ -150,11 +153,12 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     webhookRules: { allowInsecure: true, ownHosts: [] },
     payouts: {
       signer,
-      chains: paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer })),
+      chains: () => paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer })),
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
-    // Its presence makes the watchers look as often as in the sandbox.
+    // The watchers look as often as in the sandbox.
+    sandbox: true,
     testWallet: (core) => new TestWallet(core, none, clock),
     moreAdmin: () => faultCommands(storage),
   });
