@@ -37,6 +37,7 @@ export interface OwnedDraft {
   readonly merchantId?: MerchantId;
   readonly sessionId?: string;
   readonly orderId?: string;
+  readonly moveId?: string;
   readonly draft: EntryDraft;
 }
 

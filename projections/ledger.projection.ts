@@ -1,13 +1,18 @@
 import type { DomainEvent, EventOf } from '../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
+import type { OutflowFacts } from '../src/domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../src/domain/events/treasury-events.ts';
 import type { Mode } from '../src/domain/ids.ts';
+import { DEPOSIT_WALLETS } from '../src/domain/ledger.ts';
 import { sessionOfStream } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
 import type { Change, Row } from '../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './ledger-accumulate.ts';
 import { bookSessionEvent } from './ledger-postings.ts';
 import {
+  addressKey,
+  balanceKey,
   EMPTY_MODE,
   LEDGER_ADDRESSES_TABLE,
   LEDGER_BALANCES_TABLE,
@@ -22,7 +27,10 @@ import {
   type ModeRow,
   type PeriodRow,
 } from './ledger-rows.ts';
+import { bookTreasuryEvent } from './ledger-treasury-postings.ts';
 import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './ledger-session-books.ts';
+
+const TREASURY_PREFIX = 'treasury-';
 
 /**
  * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed periods.
@@ -31,7 +39,7 @@ import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './ledger-session-books
 export const ledger: Projection = {
   name: 'ledger',
   version: 1,
-  streamPrefixes: ['session-', 'ledger-periods-'],
+  streamPrefixes: ['session-', TREASURY_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
     LEDGER_ENTRIES_TABLE,
@@ -54,10 +62,16 @@ const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode 
 const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
 const modeRow = (mode: Mode, read: RowReader): ModeRow => (read(LEDGER_BOOKS_TABLE, mode) as unknown as ModeRow | null) ?? EMPTY_MODE;
 
-function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
   const sessionId = sessionOfStream(stream);
   if (sessionId !== null) return [{ table: LEDGER_SESSIONS_TABLE, key: sessionId }, ...MODE_REFS];
-  return event.type === 'PeriodClosed' ? [modeRef(event.data.mode)] : [];
+  return event.type === 'UnknownOutflowAcknowledged' ? [...MODE_REFS, ...depositAddressRef(event.data)] : MODE_REFS;
+}
+
+/** The books know an address of deposits by the deposits it took. */
+function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowRef[] {
+  if (coin === null) return [];
+  return [{ table: LEDGER_ADDRESSES_TABLE, key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address) }];
 }
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
@@ -76,7 +90,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): { owned: OwnedDraft | null; memory: Change[] } | null {
   const id = sessionOfStream(stored.stream);
-  if (id === null) return null;
+  if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
   const { books, draft } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
@@ -84,6 +98,11 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): { owned: 
     owned: draft && { mode, merchantId, sessionId, orderId, draft },
     memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
   };
+}
+
+function treasuryBookingOf(event: TreasuryEvent, read: RowReader): { owned: OwnedDraft | null; memory: Change[] } {
+  const isDepositAddress = (facts: OutflowFacts): boolean => depositAddressRef(facts).some(({ table, key }) => read(table, key) !== null);
+  return { owned: bookTreasuryEvent(event, isDepositAddress), memory: [] };
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { AdminArguments } from './cli/admin-commands.ts';
-import { callAdmin, NoService } from './cli/admin-client.ts';
+import type { AdminArguments, AdminStream } from './cli/admin-commands.ts';
+import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
 import { createProgram, type CliHost } from './cli/program.ts';
 import { InvalidConfig, readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
@@ -68,6 +68,7 @@ function host(): CliHost {
         await store.close();
       }
     },
+    adminStream,
     migrate: async ({ from, to }) => {
       const url = to ?? process.env['EVENTSTORE_URL'];
       if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
@@ -96,6 +97,17 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
     if (!(error instanceof NoService)) throw error;
     const { runOffline } = await import('./composition/offline.ts');
     return runOffline(config, createLogger('warn'), command, args);
+  }
+}
+
+async function adminStream(command: string, args: AdminArguments): Promise<AdminStream> {
+  const config = readConfig(process.env);
+  try {
+    return await streamAdmin(config.DATA_DIR, command, args);
+  } catch (error) {
+    if (!(error instanceof NoService)) throw error;
+    const { streamOffline } = await import('./composition/offline.ts');
+    return streamOffline(config, createLogger('warn'), command, args);
   }
 }
 

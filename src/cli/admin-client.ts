@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments } from './admin-commands.ts';
-import { adminSocketPath } from './admin-server.ts';
+import { CommandRefused, type AdminArguments, type AdminStream } from './admin-commands.ts';
+import { adminSocketPath, ENTRIES_HEADER } from './admin-server.ts';
 
 /** No service listens on the data directory's socket. */
 export class NoService extends Error {
@@ -11,25 +11,38 @@ export class NoService extends Error {
 
 /** Runs a command in the service that owns the data directory. Throws `NoService` when none runs. */
 export async function callAdmin(dataDir: string, command: string, args: AdminArguments): Promise<JsonValue> {
-  const socketPath = adminSocketPath(dataDir);
-  if (!existsSync(socketPath)) throw new NoService(socketPath);
-  const { status, text } = await post(socketPath, `/${encodeURIComponent(command)}`, JSON.stringify(args));
-  const body = JSON.parse(text) as JsonValue;
-  if (status === 200) return body;
-  throw new CommandRefused((body as { error?: string }).error ?? `the service answered ${status}`);
+  const response = await post(dataDir, command, args);
+  const body = await bodyOf(response);
+  if (response.statusCode === 200) return body;
+  throw refusal(response, body);
 }
 
-function post(socketPath: string, path: string, body: string): Promise<{ status: number; text: string }> {
+/** The same for an answer too long to be held. */
+export async function streamAdmin(dataDir: string, command: string, args: AdminArguments): Promise<AdminStream> {
+  const response = await post(dataDir, command, args);
+  if (response.statusCode !== 200) throw refusal(response, await bodyOf(response));
+  response.setEncoding('utf8');
+  return { contentType: response.headers['content-type'] ?? '', entries: Number(response.headers[ENTRIES_HEADER] ?? 0), chunks: response };
+}
+
+const refusal = (response: IncomingMessage, body: JsonValue): CommandRefused =>
+  new CommandRefused((body as { error?: string }).error ?? `the service answered ${response.statusCode}`);
+
+async function bodyOf(response: IncomingMessage): Promise<JsonValue> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as JsonValue;
+}
+
+async function post(dataDir: string, command: string, args: AdminArguments): Promise<IncomingMessage> {
+  const socketPath = adminSocketPath(dataDir);
+  if (!existsSync(socketPath)) throw new NoService(socketPath);
   return new Promise((done, failed) => {
-    const call = request({ socketPath, path, method: 'POST', headers: { 'content-type': 'application/json' } }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', failed);
-      response.on('end', () => done({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }));
-    });
+    const headers = { 'content-type': 'application/json' };
+    const call = request({ socketPath, path: `/${encodeURIComponent(command)}`, method: 'POST', headers }, done);
     call.on('error', (error: NodeJS.ErrnoException) =>
       failed(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? new NoService(socketPath) : error),
     );
-    call.end(body);
+    call.end(JSON.stringify(args));
   });
 }

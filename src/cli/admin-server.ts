@@ -1,21 +1,26 @@
 import { chmodSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminCommands } from './admin-commands.ts';
+import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './admin-commands.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
 const MAX_BODY_BYTES = 1 << 20;
+/** How many entries a stream goes through. */
+export const ENTRIES_HEADER = 'x-entries';
 
 /** Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway. */
-export async function serveAdmin(dataDir: string, commands: AdminCommands): Promise<Server> {
+export async function serveAdmin(dataDir: string, commands: AdminCommands, streams: AdminStreams = {}): Promise<Server> {
   const path = adminSocketPath(dataDir);
   rmSync(path, { force: true });
   const server = createServer((request, response) => {
-    void answer(request, commands).then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
+    void answer(request, commands, streams).then((given) => {
+      if ('stream' in given) return sendStream(response, given.stream);
+      response.writeHead(given.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(given.body));
     });
   });
   await new Promise<void>((done, failed) => {
@@ -26,9 +31,20 @@ export async function serveAdmin(dataDir: string, commands: AdminCommands): Prom
   return server;
 }
 
-async function answer(request: IncomingMessage, commands: AdminCommands): Promise<{ status: number; body: JsonValue }> {
+/** Writes as fast as it is read; whoever reads too little notices that the answer is cut off. */
+export async function sendStream(response: ServerResponse, { contentType, entries, chunks }: AdminStream): Promise<void> {
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store', [ENTRIES_HEADER]: String(entries) });
+  await pipeline(Readable.from(chunks, { objectMode: false }), response).catch(() => response.destroy());
+}
+
+type Answer = { readonly status: number; readonly body: JsonValue } | { readonly stream: AdminStream };
+
+async function answer(request: IncomingMessage, commands: AdminCommands, streams: AdminStreams): Promise<Answer> {
   try {
-    const command = commands[decodeURIComponent((request.url ?? '/').slice(1))];
+    const name = decodeURIComponent((request.url ?? '/').slice(1));
+    const stream = streams[name];
+    if (stream) return { stream: await stream(await readArguments(request)) };
+    const command = commands[name];
     if (!command) return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
     return { status: 200, body: await command(await readArguments(request)) };
   } catch (error) {
@@ -37,7 +53,7 @@ async function answer(request: IncomingMessage, commands: AdminCommands): Promis
   }
 }
 
-async function readArguments(request: IncomingMessage): Promise<AdminArguments> {
+export async function readArguments(request: IncomingMessage): Promise<AdminArguments> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { AdminArguments } from './admin-commands.ts';
 import type { VerifyOptions } from './audit.ts';
+import type { AdminArguments, AdminStream } from './admin-commands.ts';
 import { print } from './print.ts';
+import { addLedger } from './program-ledger.ts';
 
 /** What the commands need from the composition root. */
 export interface CliHost {
@@ -14,7 +15,12 @@ export interface CliHost {
   exportLedger(file: string | undefined): Promise<number>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */
   admin(command: string, args: AdminArguments): Promise<JsonValue>;
+  /** The same for an answer too long to be held. */
+  adminStream(command: string, args: AdminArguments): Promise<AdminStream>;
 }
+
+/** Declares an admin command; see `admin`. */
+export type DeclareAdmin = typeof admin;
 
 type Options = Record<string, string | boolean | undefined>;
 
@@ -38,13 +44,14 @@ export function createProgram(host: CliHost): Command {
   addWebhooks(program, host);
   addTreasury(program, host);
   addWallet(program, host);
+  addLedger(program, host, admin);
   addAddresses(program, host);
   addSessions(program, host);
   addAudit(program, host);
   return program;
 }
 
-/** Declares one admin command: its options become the command's arguments under the same names. */
+/** Declares one admin command: its options become the command's arguments under the same names. `show` writes the answer for people. */
 function admin(
   parent: Command,
   host: CliHost,
@@ -52,6 +59,7 @@ function admin(
   name: string,
   description: string,
   options: readonly (readonly [string, string, boolean?])[] = [],
+  show?: (value: JsonValue) => string,
 ): void {
   const command = parent.command(usage).description(description).option('--json', 'print JSON');
   for (const [flags, text, required] of options) {
@@ -66,7 +74,9 @@ function admin(
       if (positional[index] !== undefined) args[argument.name()] = positional[index];
     });
     for (const [key, value] of Object.entries(rest)) if (value !== undefined) args[key] = value;
-    print(await host.admin(name, args), json === true);
+    const answer = await host.admin(name, args);
+    if (show && json !== true) process.stdout.write(`${show(answer)}\n`);
+    else print(answer, json === true);
   });
 }
 

@@ -1,3 +1,4 @@
+import type { LedgerBalancesBody, LedgerEntryBody, SettlementLineBody, SettlementReportBody } from '../http/schemas/ledger.schema.ts';
 import type { Pagination, TransactionBody } from '../http/schemas/list.schema.ts';
 import type { ChangeMerchantBody, MerchantBody } from '../http/schemas/merchant.schema.ts';
 import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
@@ -21,6 +22,17 @@ export type MerchantChange = ChangeMerchantBody;
 export type WebhookDelivery = DeliveryBody;
 export type WebhookDeliveryDetail = DeliveryDetailBody;
 export type WebhookEvent = WebhookEventBody;
+export type LedgerBalances = LedgerBalancesBody;
+export type LedgerEntry = LedgerEntryBody;
+export type SettlementReport = SettlementReportBody;
+export type SettlementLine = SettlementLineBody;
+
+/** Days in UTC such as `2026-10-31`, both included; `clock` says by which time (default `recorded`). */
+export interface LedgerRange {
+  readonly from?: string;
+  readonly to?: string;
+  readonly clock?: 'recorded' | 'chain';
+}
 
 /** Filters of every list; times are Unix seconds, both included. */
 export interface ListFilters {
@@ -103,6 +115,16 @@ export interface Quittance {
     /** The events after `cursor`, oldest first; keep `next_cursor` for the next call. */
     after(cursor?: string, request?: { readonly page_size?: number }, options?: CallOptions): Promise<EventFeedBody>;
   };
+  readonly ledger: {
+    /** What you are owed now, or at the end of a day (`as_of`). */
+    balances(at?: { readonly as_of?: string; readonly clock?: 'recorded' | 'chain' }, options?: CallOptions): Promise<LedgerBalances>;
+    /** Every entry of your accounts, in the order of recording, fetched as the loop goes. */
+    entries(range?: LedgerRange, options?: CallOptions): AsyncIterable<LedgerEntry>;
+    /** One page of the settlement report, with the balances before and after its days. */
+    settlement(range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number }, options?: CallOptions): Promise<SettlementReport>;
+    /** Every line of the settlement report, fetched as the loop goes. */
+    settlementLines(range?: LedgerRange, options?: CallOptions): AsyncIterable<SettlementLine>;
+  };
   readonly sandbox: {
     /** Pays with the sandbox's test wallet (`sk_test_` keys only). */
     pay(sessionId: string, payment: SandboxPayBody, options?: CallOptions): Promise<SandboxPaymentBody>;
@@ -152,6 +174,12 @@ export function createClient(options: ClientOptions): Quittance {
     },
     events: {
       after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, page_size: request?.page_size } }, call),
+    },
+    ledger: {
+      balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),
+      entries: (range, call) => listOf<LedgerEntry, LedgerRange>(send, '/v1/ledger/entries').all(range, call),
+      settlement: (range, call) => send({ method: 'GET', path: '/v1/ledger/settlement', query: { ...range } }, call),
+      settlementLines: (range, call) => listOf<SettlementLine, LedgerRange>(send, '/v1/ledger/settlement').all(range, call),
     },
     sandbox: {
       pay: (sessionId, payment, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),

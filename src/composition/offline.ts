@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
-import { CommandRefused, type AdminArguments } from '../cli/admin-commands.ts';
+import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../cli/admin-commands.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../ops/logger.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -10,11 +10,51 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/sealing.ts';
 import { adminCommands } from './admin.ts';
 import { startCore } from './core.ts';
+import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { openStorage } from './storage.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
+  const offline = await openOffline(config, log);
+  try {
+    const run = offline.commands[command];
+    if (!run) throw new CommandRefused('this command needs the running service: start it first');
+    return await run(args);
+  } finally {
+    await offline.close();
+  }
+}
+
+/** The same for an answer too long to be held; the data directory is left when the text ends. */
+export async function streamOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<AdminStream> {
+  const offline = await openOffline(config, log);
+  try {
+    const run = offline.streams[command];
+    if (!run) throw new CommandRefused('this command needs the running service: start it first');
+    const stream = await run(args);
+    return { ...stream, chunks: closingAfter(stream.chunks, offline.close) };
+  } catch (error) {
+    await offline.close();
+    throw error;
+  }
+}
+
+async function* closingAfter(chunks: AsyncIterable<string>, close: () => Promise<void>): AsyncGenerator<string> {
+  try {
+    yield* chunks;
+  } finally {
+    await close();
+  }
+}
+
+interface Offline {
+  readonly commands: AdminCommands;
+  readonly streams: AdminStreams;
+  readonly close: () => Promise<void>;
+}
+
+async function openOffline(config: Config, log: Logger): Promise<Offline> {
   const masterKey = masterKeyText(config);
   const masterKeys = parseMasterKeys(masterKey);
   const clock = systemClock;
@@ -26,6 +66,10 @@ export async function runOffline(config: Config, log: Logger, command: string, a
   const roles = { api: true, worker: true, signer: false };
   const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal });
   const runner = storage.projections;
+  const close = async (): Promise<void> => {
+    await runner.stop();
+    await storage.close();
+  };
   await runner.start(storage.store);
   await runner.ready();
   try {
@@ -49,14 +93,18 @@ export async function runOffline(config: Config, log: Logger, command: string, a
       },
       log,
     );
-    const run = adminCommands({ core, store: storage.store, testWallet: null, projections: runner })[command];
-    if (!run) throw new CommandRefused('this command needs the running service: start it first');
-    const answer = await run(args);
-    await core.close();
-    return answer;
-  } finally {
-    await runner.stop();
-    await storage.close();
+    const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
+    return {
+      commands: adminCommands({ core, store: storage.store, testWallet: null, projections: runner, more: ledger.commands }),
+      streams: ledger.streams,
+      close: async () => {
+        await core.close();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 

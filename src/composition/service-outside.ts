@@ -15,6 +15,7 @@ import { auditCommands } from './audit-commands.ts';
 import { auditHealth, type RunningAudit } from './audit.ts';
 import { chainCommands } from './chain-commands.ts';
 import type { WatchedNetwork } from './chains.ts';
+import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability } from './observability.ts';
 import { payoutCommands, payoutHealth } from './payout-commands.ts';
@@ -45,8 +46,9 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
   const { watched, payouts, webhooks } = money;
   const health = new HealthChecks();
-  const rateLimiter = await rateLimiterOf(parts);
-  const web = roles.api ? await listen(config, (publicUrl) => webApp(parts, foundation, money, { audit, rateLimiter }, publicUrl)) : null;
+  const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
+  const apiParts = { audit, ledger, rateLimiter: await rateLimiterOf(parts) };
+  const web = roles.api ? await listen(config, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
     config,
     metrics,
@@ -67,7 +69,10 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
-  const admin = await serveAdmin(config.DATA_DIR, operatorCommands(parts, foundation, money, audit));
+  const commands = operatorCommands(parts, foundation, money, audit, ledger);
+  const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
+  const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
+  const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (payouts) {
     health.add(() => payoutHealth(payouts));
     reportPayouts(metrics.registry, () => payouts.status());
@@ -81,9 +86,10 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       health.stopping();
       // Others must hear of it before they are turned away.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
-      await Promise.all([web && closeServer(web.server), closeServer(admin)]);
+      await Promise.all([web && closeServer(web.server), closeServer(admin), adminHttp && closeServer(adminHttp)]);
     },
     close: async () => {
+      await ledgerCheck.close();
       await observability.close();
       await closeServer(ops);
     },
@@ -94,7 +100,7 @@ function webApp(
   parts: ServiceParts,
   { metrics, tracing, core, caughtUp }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
-  { audit, rateLimiter }: { readonly audit: RunningAudit; readonly rateLimiter: RateLimiter },
+  { audit, ledger, rateLimiter }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly rateLimiter: RateLimiter },
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -107,6 +113,7 @@ function webApp(
     storage,
     caughtUp,
     webhooks: webhooks.desk,
+    ledger: ledger.merchants,
     rateLimiter,
     clock,
     log,
@@ -126,6 +133,7 @@ function operatorCommands(
   { core, store, projections, addresses }: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
   audit: RunningAudit,
+  ledger: Ledger,
 ) {
   return adminCommands({
     core,
@@ -137,6 +145,7 @@ function operatorCommands(
       ...addressCommands(addresses),
       ...chainCommands(watched),
       ...auditCommands(audit, store),
+      ...ledger.commands,
       ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
       ...parts.moreAdmin?.(core),
     },

@@ -6,6 +6,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
+import type { LedgerDesk } from '../http/routes/ledger.routes.ts';
 import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
@@ -30,6 +31,7 @@ export interface WebParts {
   readonly storage: Storage;
   readonly caughtUp: () => Promise<unknown>;
   readonly webhooks: WebhookDesk;
+  readonly ledger: LedgerDesk;
   readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   readonly log: Logger;
@@ -82,6 +84,7 @@ export function createWebApp(parts: WebParts): Express {
     waitingFor: parts.waitingFor,
     settings: core.merchants,
     webhooks: parts.webhooks,
+    ledger: parts.ledger,
     timeline: async (reader, id) =>
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
     ...(testWallet && { sandbox: testWallet.desk }),

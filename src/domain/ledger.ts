@@ -19,6 +19,12 @@ export const BOOKED_COINS: readonly string[] = ['USDT', 'USDC', ...Object.values
 export const DEPOSIT_WALLETS = 'assets:deposit-wallets';
 /** What is on the operator's own accounts that pay refunds and fees. */
 export const TREASURY = 'assets:treasury';
+/** What was withdrawn to the operator's cold addresses. */
+export const COLD_STORAGE = 'assets:cold-storage';
+/** What the operator put into the treasury from outside. */
+export const OPERATOR_FUNDING = 'equity:operator-funding';
+/** What left our addresses by a transaction that nobody here ordered, once an operator acknowledged it. */
+export const UNKNOWN_OUTFLOWS = 'expenses:unknown-outflows';
 /** Fees that the networks took. */
 export const NETWORK_FEES = 'expenses:network-fees';
 
@@ -33,6 +39,9 @@ export const MERCHANT_ACCOUNTS = ['payable', 'unapplied', 'refunds-reserved'] as
 export type MerchantAccount = (typeof MERCHANT_ACCOUNTS)[number];
 
 const MERCHANT_PREFIX = 'liabilities:merchants:';
+
+/** What the names of all accounts of a merchant begin with. */
+export const merchantAccounts = (merchant: MerchantId): string => `${MERCHANT_PREFIX}${merchant}:`;
 
 /** The merchant and the part of its account, or null for an account of the operator. */
 export function merchantAccountOf(account: string): { readonly merchantId: MerchantId; readonly part: string } | null {
@@ -78,6 +87,18 @@ export type EntryKind =
   | 'refund_released'
   /** A memo with the value of a completed refund at the quote of the moment. */
   | 'refund_valued'
+  /** From collection addresses to the treasury. */
+  | 'sweep'
+  /** Native coin for the fee of a sweep. */
+  | 'gas_top_up'
+  /** To a cold address of the operator. */
+  | 'withdrawal'
+  /** To the merchant. */
+  | 'settlement'
+  /** A transaction without effect, which cost its fee. */
+  | 'failed_move'
+  | 'treasury_funded'
+  | 'outflow_written_off'
   /** A memo: the figures of a month are sealed. */
   | 'period_closed';
 

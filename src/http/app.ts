@@ -14,6 +14,7 @@ import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
 import { auditRoutes, type AuditDesk } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
+import { ledgerRoutes, type LedgerDesk } from './routes/ledger.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
@@ -35,6 +36,7 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly audit?: AuditDesk;
   /** Why nothing is written; null, or absent, in health. */
   readonly readOnly?: () => string | null;
+  readonly ledger?: LedgerDesk;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxDesk;
   readonly rateLimiter: RateLimiter;
@@ -96,6 +98,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.settings ? merchantRoutes(options.settings) : []),
     ...(options.timeline ? timelineRoutes(options.timeline) : []),
     ...(options.audit ? auditRoutes(options.audit) : []),
+    ...(options.ledger ? ledgerRoutes(options.ledger) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];

@@ -3,7 +3,7 @@ import type { MerchantId, Mode } from '../domain/ids.ts';
 
 /** What a cursor belongs to: it is refused everywhere else. */
 export interface CursorScope {
-  readonly list: 'sessions' | 'transactions' | 'refunds' | 'deliveries' | 'events';
+  readonly list: 'sessions' | 'transactions' | 'refunds' | 'deliveries' | 'events' | 'ledger-entries' | 'ledger-settlement';
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly filters: Readonly<Record<string, string | number | undefined>>;

@@ -43,6 +43,12 @@ describe('the client against the API', () => {
     const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expect((await quittance.sessions.timeline(session.id)).conclusion).toBe('Not paid yet.');
     expect((await quittance.refunds.page()).data).toEqual([]);
+    expect((await quittance.ledger.balances({ as_of: '2026-01-31', clock: 'chain' })).data[0]).toMatchObject({ payable: '5.00', total: '4.99' });
+    const entries = [];
+    for await (const entry of quittance.ledger.entries({ from: '2026-01-01' })) entries.push(entry);
+    expect(entries[0]?.lines[0]).toMatchObject({ account: 'payable', amount: '5.00' });
+    expect((await quittance.ledger.settlement({ to: '2026-01-31' })).to).toBe('2026-01-31');
+    for await (const line of quittance.ledger.settlementLines()) expect(line).toMatchObject({ payable: '5.00', unapplied: '-5.00', total: '0.00' });
     expect((await quittance.sandbox.pay(session.id, { network: 'bsc', case: 'two_payers' })).case).toBe('two_payers');
   });
 

@@ -200,6 +200,12 @@ describe('every answer keeps the document', () => {
     const session = await post('/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));
     expectDocumented('getSessionTimeline', await get('/v1/payment/sessions/nope/timeline'));
+    expectDocumented('getLedgerBalances', await get('/v1/ledger/balances?as_of=2026-01-31'));
+    expectDocumented('getLedgerBalances', await get('/v1/ledger/balances?as_of=2026-02-30'));
+    expectDocumented('listLedgerEntries', await get('/v1/ledger/entries?clock=chain&page_size=5'));
+    expectDocumented('listLedgerEntries', await get('/v1/ledger/entries?cursor=foreign'));
+    expectDocumented('getSettlementReport', await get('/v1/ledger/settlement?from=2026-01-01&to=2026-01-31'));
+    expectDocumented('getSettlementReport', await get('/v1/ledger/settlement?month=2026-01'));
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum' }));
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum', case: 'magic' }));
     expectDocumented('paySandboxSession', await post('/v1/sandbox/sessions/nope/pay', { network: 'ethereum' }));

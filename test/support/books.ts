@@ -17,6 +17,7 @@ import {
   type ModeRow,
 } from '../../projections/ledger-rows.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
+import { MemoryReadModel } from './memory-read-model.ts';
 import { sessionIdOf, type LedgerEntry } from './random-ledger.ts';
 
 /** The ledger projection over rows in memory, one event at a time, with every row it did not name refused. */
@@ -47,6 +48,13 @@ export class MemoryBooks {
 
   takeEntry({ session, event, atMs }: LedgerEntry): StoredEvent<DomainEvent> {
     return this.take(sessionStream(sessionIdOf(session)), event, atMs);
+  }
+
+  /** The same rows behind the port. */
+  readModel(): MemoryReadModel {
+    const model = new MemoryReadModel();
+    for (const [name, rows] of this.tables) model.tables.set(name, rows);
+    return model;
   }
 
   rows<Type>(table: string): Type[] {

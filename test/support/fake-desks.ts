@@ -1,8 +1,10 @@
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { HttpAppOptions } from '../../src/http/app.ts';
 
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
+import type { EntryRow } from '../../projections/ledger-rows.ts';
 import type { MerchantOverview } from '../../src/use-cases/merchants.ts';
+import { settlementLinesOf } from '../../src/use-cases/ledger-settlement.ts';
 import type { DeliverySummary, DeliveryView } from '../../src/use-cases/webhook-views.ts';
 
 /* Small stand-ins for the parts behind the further routes: enough to answer, nothing more. */
@@ -103,4 +105,34 @@ const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessio
   conclusion: 'Not paid yet.',
 });
 
-export const FAKE_DESKS = { webhooks, settings, sandbox, timeline } satisfies Partial<HttpAppOptions>;
+const ledger: NonNullable<HttpAppOptions['ledger']> = {
+  balances: async () => [{ network: 'ethereum', coin: 'USDT', owed: { payable: 5n * 10n ** 18n, unapplied: -(10n ** 16n), 'refunds-reserved': 0n } }],
+  entries: async (_owner, _range, { cursor, pageSize }) =>
+    cursor === 'foreign' ? FOREIGN_CURSOR : { ok: true, value: { entries: [{ place: 1, entry: BOOKED }], pagination: lastPage(pageSize) } },
+  settlement: async (_owner, range, { pageSize }) => ({
+    ok: true,
+    value: { range, opening: [], closing: [], lines: settlementLinesOf(BOOKED, BOOKED.merchantId!), pagination: lastPage(pageSize) },
+  }),
+};
+
+const FOREIGN_CURSOR = { ok: false, refusal: { code: 'invalid_request', message: 'not of this list', param: 'cursor' } } as const;
+const lastPage = (pageSize: number) => ({ page_size: pageSize, has_more: false, next_cursor: null });
+
+const BOOKED: EntryRow = {
+  number: 4,
+  id: 'event-4',
+  kind: 'payment',
+  mode: 'test',
+  merchantId: 'mer_alpha' as MerchantId,
+  stream: 'session-cs_x',
+  revision: 3,
+  recordedAtMs: 1_767_225_723_000,
+  days: { recorded: '2026-01-01', chain: '2025-12-31' },
+  lines: [
+    { account: 'liabilities:merchants:mer_alpha:payable', network: 'bsc', coin: 'USDT', amount: '-5', balance: '-5' },
+    { account: 'liabilities:merchants:mer_alpha:unapplied', network: 'bsc', coin: 'USDT', amount: '5', balance: '0' },
+  ],
+  value: { currency: 'EUR', atLockedRate: '4.63', atSettlementQuote: null, difference: null },
+};
+
+export const FAKE_DESKS = { webhooks, settings, sandbox, timeline, ledger } satisfies Partial<HttpAppOptions>;

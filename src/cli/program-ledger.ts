@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { Command } from 'commander';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { AdminArguments, AdminStream } from './admin-commands.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
+import type { CliHost, DeclareAdmin } from './program.ts';
+
+const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
+const CLOCK = ['--clock <clock>', 'recorded (default) or chain: by which time days are told'] as const;
+const RANGE = [['--from <day>', 'first day, such as 2026-10-01 (UTC)'], ['--to <day>', 'last day, inclusive'], CLOCK] as const;
+const PAGE = [
+  ['--limit <n>', 'at most this many entries (default 50)'],
+  ['--cursor <cursor>', 'goes on after the page that named it'],
+] as const;
+
+/** `quittance ledger ...`. */
+export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin): void {
+  const ledger = program.command('ledger').description('the books: double entry over everything that moved money');
+  const declare = (usage: string, name: string, description: string, options: Parameters<DeclareAdmin>[5], show?: (value: JsonValue) => string) =>
+    admin(ledger, host, usage, `ledger.${name}`, description, options, show);
+  declare(
+    'trial-balance',
+    'trial-balance',
+    'every balance, now or at the end of a day; debits equal credits',
+    [MODE, ['--as-of <day>', 'at the end of this day'], CLOCK],
+    showTrialBalance,
+  );
+  declare(
+    'journal',
+    'journal',
+    'entries in the order of recording',
+    [MODE, ['--merchant <merchant_id>', 'only those of a merchant'], ...RANGE, ...PAGE],
+    showJournal,
+  );
+  declare('account <account>', 'account', 'statement of one account', [MODE, ...RANGE, ...PAGE], showAccount);
+  declare(
+    'settlement <merchant_id>',
+    'settlement',
+    'what changed what a merchant is owed, in lines that can be summed',
+    [...RANGE, ...PAGE],
+    showSettlement,
+  );
+  declare('periods', 'periods', 'closed months', [MODE]);
+  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again', [MODE]);
+  ledger
+    .command('export')
+    .description('write the journal out, one line for each line of an entry (see docs/ledger.md for the columns)')
+    .option('--format <format>', 'csv (default) or jsonl')
+    .option('--output <file>', 'a file that is complete or not there at all (default: standard output)')
+    .option('--mode <mode>', MODE[1])
+    .option('--merchant <merchant_id>', 'only entries of a merchant')
+    .option('--from <day>', 'first day (UTC)')
+    .option('--to <day>', 'last day, inclusive')
+    .option('--clock <clock>', CLOCK[1])
+    .action(async ({ output, ...args }: { output?: string } & AdminArguments) => {
+      const stream = await host.adminStream('ledger.export', args);
+      // Nobody watches a log for this.
+      const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
+      try {
+        if (output === undefined) await copy(stream, process.stdout, progress);
+        else await copyToFile(stream, output, progress);
+      } finally {
+        progress?.end();
+      }
+    });
+}
+
+/** The first column of a line of either format is the number of its entry. */
+const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
+
+async function copy({ chunks, entries }: AdminStream, to: Writable, progress: Progress | null): Promise<void> {
+  for await (const chunk of chunks) {
+    if (!to.write(chunk)) await once(to, 'drain');
+    const lastLine = chunk.slice(chunk.lastIndexOf('\n', chunk.length - 2) + 1);
+    const number = ENTRY_NUMBER.exec(lastLine)?.[1];
+    if (number !== undefined) progress?.report('entries', Number(number), entries);
+  }
+  progress?.report('entries', entries, entries);
+}
+
+async function copyToFile(stream: AdminStream, output: string, progress: Progress | null): Promise<void> {
+  const partial = `${output}.partial`;
+  const file = createWriteStream(partial, { mode: 0o600 });
+  try {
+    await once(file, 'open');
+    await copy(stream, file, progress);
+    file.end();
+    await finished(file);
+    renameSync(partial, output);
+  } catch (error) {
+    file.destroy();
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}

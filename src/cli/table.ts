@@ -1,0 +1,28 @@
+import type { JsonValue } from '../ports/read-model.ts';
+import { inert } from './print.ts';
+
+export interface Column {
+  readonly title: string;
+  readonly field: string;
+  readonly align?: 'right';
+}
+
+export type Cells = { readonly [key: string]: JsonValue };
+
+/** Rows as aligned columns, for people. */
+export function tableOf(columns: readonly Column[], rows: readonly Cells[]): string {
+  const cells = rows.map((row) => columns.map(({ field }) => textOf(row[field])));
+  const widths = columns.map(({ title }, index) => Math.max(title.length, ...cells.map((row) => row[index]!.length)));
+  const lineOf = (row: readonly string[]): string =>
+    row
+      .map((cell, index) => (columns[index]!.align === 'right' ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!)))
+      .join('  ')
+      .trimEnd();
+  return [lineOf(columns.map(({ title }) => title)), lineOf(widths.map((width) => '-'.repeat(width))), ...cells.map(lineOf)].join('\n');
+}
+
+/** A value as a person reads it; nothing for none. */
+export function textOf(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return '';
+  return inert(typeof value === 'string' ? value : JSON.stringify(value));
+}

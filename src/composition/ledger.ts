@@ -1,0 +1,98 @@
+import type { Server } from 'node:http';
+import { startAdminHttpServer, type AdminRoute } from '../cli/admin-http-server.ts';
+import type { AdminCommands, AdminStreams } from '../cli/admin-commands.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Logger } from '../ops/logger.ts';
+import { reportLedger } from '../ops/metrics-parts.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { CheckLedger } from '../processes/check-ledger.process.ts';
+import type { RunningProjections } from '../runtime/projection-runner.ts';
+import { LedgerBalances } from '../use-cases/ledger-balances.ts';
+import { LedgerJournal } from '../use-cases/ledger-journal.ts';
+import { LedgerPeriods } from '../use-cases/ledger-periods.ts';
+import { MerchantLedger } from '../use-cases/merchant-ledger.ts';
+import type { Core } from './core.ts';
+import { ledgerCommands, ledgerStreams } from './ledger-commands.ts';
+
+export interface LedgerDeps {
+  readonly core: Pick<Core, 'directory' | 'cursorKey'>;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface Ledger {
+  readonly merchants: MerchantLedger;
+  readonly commands: AdminCommands;
+  readonly streams: AdminStreams;
+}
+
+/** How long a closing waits for the books, which may be behind a burst of payments. */
+const CLOSE_TIMEOUT_MS = 30_000;
+
+/** The books for everyone who reads them. */
+export function openLedger({ core, store, readModel, projections, clock, random }: LedgerDeps): Ledger {
+  const balances = new LedgerBalances(readModel);
+  const journal = new LedgerJournal(readModel);
+  const caughtUp = async (): Promise<void> => {
+    const head = await store.head();
+    if (head !== null) await projections.caughtUpTo(head);
+  };
+  const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
+  const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo });
+  const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
+  const parts = { balances, journal, periods, modeOfMerchant, caughtUp };
+  return {
+    merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, caughtUp }),
+    commands: ledgerCommands(parts),
+    streams: ledgerStreams(parts),
+  };
+}
+
+/** Adds the running books up again and again; what does not balance is a figure that pages. */
+export function watchLedger({ readModel, metrics, log }: { readModel: ReadModel; metrics: Metrics; log: Logger }): CheckLedger {
+  const check = new CheckLedger({
+    readModel,
+    onImbalance: (imbalance) => log.error({ ...imbalance }, 'the books do not balance'),
+    onError: (error) => log.warn({ err: error }, 'the books could not be added up'),
+  });
+  reportLedger(metrics.registry, { imbalances: () => check.imbalances() });
+  check.start();
+  return check;
+}
+
+const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
+
+/** The operator's ledger over HTTP; each path is the command of the same name. */
+export const LEDGER_ROUTES: readonly AdminRoute[] = [
+  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'clock'] },
+  { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
+  { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },
+  { method: 'GET', path: '/admin/ledger/settlement/{merchant_id}', command: 'ledger.settlement', query: RANGE.slice(1) },
+  { method: 'GET', path: '/admin/ledger/periods', command: 'ledger.periods', query: ['mode'] },
+  { method: 'POST', path: '/admin/ledger/periods/{month}/close', command: 'ledger.close', query: ['mode'] },
+  { method: 'GET', path: '/admin/ledger/export', command: 'ledger.export', query: ['mode', 'merchant', 'from', 'to', 'clock', 'format'] },
+];
+
+/** Null unless `ADMIN_PORT` is set. Throws `InvalidConfig` for a port without a token. */
+export async function startAdminHttp(config: Config, commands: AdminCommands, streams: AdminStreams, log: Logger): Promise<Server | null> {
+  const { HOST: host, ADMIN_PORT: port, ADMIN_TOKEN: token } = config;
+  if (port === undefined) return null;
+  if (token === undefined) throw new InvalidConfig('ADMIN_PORT: needs ADMIN_TOKEN beside it');
+  return startAdminHttpServer({
+    host,
+    port,
+    token,
+    routes: LEDGER_ROUTES,
+    commands,
+    streams,
+    onError: (error) => log.error({ err: error }, "an operator's request failed"),
+  });
+}

@@ -1,0 +1,57 @@
+import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { EntryRow } from '../../../projections/ledger-rows.ts';
+import type { TrialBalance } from '../../use-cases/ledger-balances.ts';
+
+/* The books as the operator sees them: all accounts, debits and credits in columns of their own. */
+
+export function presentTrialBalance({ mode, asOf, entries, balances, sums, sealed }: TrialBalance) {
+  return {
+    mode,
+    as_of: asOf.day,
+    clock: asOf.clock,
+    entries,
+    balanced: sums.every(({ units }) => units === 0n),
+    sealed,
+    accounts: balances.map(({ account, network, coin, units }) => ({ account, network, coin, ...columnsOf(units) })),
+    totals: sums.map(({ network, coin, units }) => {
+      const own = balances.filter((balance) => balance.network === network && balance.coin === coin);
+      const debits = own.reduce((sum, balance) => (balance.units > 0n ? sum + balance.units : sum), 0n);
+      return { network, coin, debit: formatAmount(debits), credit: formatAmount(debits - units), difference: formatAmount(units) };
+    }),
+  };
+}
+
+export function presentEntryOfBooks(entry: EntryRow) {
+  const { number, id, kind, recordedAtMs, chainTimeSec, days, lines, memo, value } = entry;
+  return {
+    entry: number,
+    id,
+    kind,
+    recorded_at: toSec(recordedAtMs),
+    recorded_day: days.recorded,
+    chain_time: chainTimeSec ?? null,
+    chain_day: days.chain,
+    merchant_id: entry.merchantId ?? null,
+    order_id: entry.orderId ?? null,
+    session_id: entry.sessionId ?? null,
+    refund_id: entry.refundId ?? null,
+    move_id: entry.moveId ?? null,
+    tx_hash: entry.txHash ?? null,
+    block_number: entry.blockNumber ?? null,
+    block_hash: entry.blockHash ?? null,
+    reverses: entry.reverses ?? null,
+    memo: memo ? { ...memo, amount: formatAmount(signedAmountOf(memo.amount)) } : null,
+    value: value ?? null,
+    lines: lines.map(({ account, network, coin, amount, balance, address }) => ({
+      account,
+      network,
+      coin,
+      ...columnsOf(signedAmountOf(amount)),
+      balance: formatAmount(signedAmountOf(balance)),
+      address: address ?? null,
+    })),
+  };
+}
+
+const columnsOf = (units: bigint) => ({ debit: units > 0n ? formatAmount(units) : null, credit: units < 0n ? formatAmount(-units) : null });

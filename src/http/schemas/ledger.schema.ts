@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { isDay } from '../../domain/calendar.ts';
+import { LEDGER_CLOCKS, MERCHANT_ACCOUNTS } from '../../domain/ledger.ts';
+import { pagingFields, pagination } from './list.schema.ts';
+import { network, unixSeconds } from './words.schema.ts';
+
+const DAY_RULE = 'must be a day such as 2026-10-31';
+const day = (description: string) =>
+  z
+    .string()
+    .refine(isDay, DAY_RULE)
+    .optional()
+    .meta({ description, override: { type: 'string', format: 'date' } });
+
+const clock = z
+  .enum(LEDGER_CLOCKS, `must be one of ${LEDGER_CLOCKS.join(', ')}`)
+  .optional()
+  .meta({ description: 'By which time days are told: `recorded` (default), when the service wrote the fact down, or `chain`, its block time.' });
+
+const rangeFields = {
+  from: day('First day (UTC), inclusive.'),
+  to: day('Last day (UTC), inclusive.'),
+  clock,
+  cursor: pagingFields.cursor.meta({ description: 'Empty or absent for the first page, then `next_cursor` of the page before.' }),
+  page_size: pagingFields.page_size,
+};
+
+export const ledgerBalancesQuery = z.strictObject({ as_of: day('The end of this day (UTC); now when absent.'), clock });
+export const ledgerRangeQuery = z.strictObject(rangeFields);
+
+const signedAmount = (description: string) => z.string().meta({ description, examples: ['10.01', '-10.01'] });
+
+const owed = {
+  payable: signedAmount('Of paid orders: yours.'),
+  unapplied: signedAmount('Money that pays no order: too little, too much, late, or of another coin.'),
+  refunds_reserved: signedAmount('Refunds accepted and not yet paid out.'),
+  total: signedAmount('All three together.'),
+};
+
+export const owedBalance = z.object({ network, coin: z.string(), ...owed }).meta({ id: 'LedgerBalance' });
+
+export const ledgerBalances = z
+  .object({
+    as_of: z.string().nullable().meta({ description: 'Null for now.' }),
+    clock: z.enum(LEDGER_CLOCKS),
+    data: z.array(owedBalance),
+  })
+  .meta({ id: 'LedgerBalances' });
+
+export const fiatValue = z
+  .object({
+    currency: z.string(),
+    at_locked_rate: z.string(),
+    at_settlement_quote: z.string().nullable().meta({ description: 'Null when there was no quote.' }),
+    difference: z.string().nullable().meta({ description: 'At the settlement quote less at the locked rate.' }),
+  })
+  .meta({ id: 'LedgerFiatValue' });
+
+const KINDS = [
+  'deposit_seen',
+  'deposit_lost',
+  'deposit',
+  'deposit_reversed',
+  'payment',
+  'refund_reserved',
+  'refund_paid',
+  'refund_unpaid',
+  'refund_released',
+  'refund_valued',
+  'settlement',
+] as const;
+
+const entryFields = {
+  id: z.string().meta({ description: 'Id of the event that the entry is made of.' }),
+  kind: z.string().meta({ description: `What happened: ${KINDS.join(', ')}; more may follow.`, examples: ['deposit'] }),
+  recorded_at: unixSeconds,
+  recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
+  chain_time: unixSeconds.nullable().meta({ description: 'Block time; null when the fact is not one of a chain.' }),
+  chain_day: z.string().meta({ description: 'Day of the books by block time; that of a later period when its own was closed.' }),
+  order_id: z.string().nullable(),
+  session_id: z.string().nullable(),
+  refund_id: z.string().nullable(),
+  tx_hash: z.string().nullable(),
+  log_index: z.int().nullable(),
+  block_number: z.int().nullable(),
+  block_hash: z.string().nullable(),
+  reverses: z.string().nullable().meta({ description: 'Id of the entry that this one takes back.' }),
+  value: fiatValue.nullable(),
+};
+
+export const ledgerEntry = z
+  .object({
+    number: z.int().meta({ description: 'From 1, without gaps, in the order of recording.' }),
+    ...entryFields,
+    memo: z
+      .object({ network: network.nullable(), coin: z.string(), amount: z.string() })
+      .nullable()
+      .meta({ description: 'An amount that moves no account, such as a transfer that is seen and not final.' }),
+    lines: z.array(
+      z.object({
+        account: z.enum(MERCHANT_ACCOUNTS.map((name) => name.replaceAll('-', '_'))),
+        network,
+        coin: z.string(),
+        amount: signedAmount('Above zero: you are owed more.'),
+        balance: signedAmount('Of the account in this coin on this network after the line, in the order of recording.'),
+      }),
+    ),
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const settlementLine = z
+  .object({ ...entryFields, network: network.nullable(), coin: z.string(), ...owed })
+  .meta({ id: 'LedgerSettlementLine' });
+
+export const ledgerEntries = z.object({ data: z.array(ledgerEntry), pagination }).meta({ id: 'LedgerEntries' });
+
+export const settlementReport = z
+  .object({
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+    clock: z.enum(LEDGER_CLOCKS),
+    opening: z.array(owedBalance).meta({ description: 'Before the first day.' }),
+    closing: z.array(owedBalance).meta({ description: 'After the last day: opening plus every line of every page.' }),
+    data: z.array(settlementLine),
+    pagination,
+  })
+  .meta({ id: 'LedgerSettlementReport' });
+
+export type LedgerBalancesBody = z.output<typeof ledgerBalances>;
+export type OwedBalanceBody = z.output<typeof owedBalance>;
+export type LedgerEntryBody = z.output<typeof ledgerEntry>;
+export type SettlementLineBody = z.output<typeof settlementLine>;
+export type SettlementReportBody = z.output<typeof settlementReport>;
+export type FiatValueBody = z.output<typeof fiatValue>;
+export type LedgerRangeQuery = z.output<typeof ledgerRangeQuery>;

@@ -1,0 +1,69 @@
+import { dayOf, monthOf } from '../domain/calendar.ts';
+import type { PeriodClosed } from '../domain/events/operations-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import { ledgerPeriodsStream } from '../domain/streams.ts';
+import { sealOf, type PeriodRow } from '../../projections/ledger-rows.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { EventStore, Position } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import { encodeEvent } from '../runtime/codec.ts';
+import type { LedgerBalances } from './ledger-balances.ts';
+import type { Outcome } from './merchant-api.ts';
+
+export interface LedgerPeriodsDeps {
+  readonly store: Pick<EventStore, 'append' | 'head' | 'lastOfStream'>;
+  readonly balances: LedgerBalances;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Resolves once the books hold everything up to the position; false when that takes too long. */
+  readonly caughtUpTo: (position: Position) => Promise<boolean>;
+}
+
+const MAX_ATTEMPTS = 5;
+
+/** Closes months: their figures become an event, and what comes to light later falls into the open month. */
+export class LedgerPeriods {
+  readonly #deps: LedgerPeriodsDeps;
+
+  constructor(deps: LedgerPeriodsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Refuses a month that is not over or already closed. Months before it are closed with it. */
+  async close(mode: Mode, period: string, actor: string): Promise<Outcome<PeriodRow>> {
+    const { balances, clock, store, caughtUpTo } = this.#deps;
+    if (period >= monthOf(dayOf(toSec(clock.nowMs())))) return refused(`${period} is not over yet (in UTC)`);
+    const head = await store.head();
+    if (head !== null && !(await caughtUpTo(head))) return behind();
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const before = await balances.modeRow(mode);
+      if (before.closedThrough !== null && period <= before.closedThrough)
+        return refused(`${before.closedThrough} and everything before it is closed`);
+      const throughPosition = sealOf(before, period);
+      const figures = await balances.figures(mode, period);
+      // A late fact that came while the figures were read: they may be of two moments.
+      if (sealOf(await balances.modeRow(mode), period) !== throughPosition) continue;
+      const position = await this.#append({ mode, period, throughPosition, balances: figures, actor });
+      if (position === null) continue;
+      if (!(await caughtUpTo(position))) return behind();
+      const sealed = await balances.period(mode, period);
+      if (sealed) return { ok: true, value: sealed };
+    }
+    return { ok: false, refusal: { code: 'conflict', message: 'facts of the month kept coming in; close it again' } };
+  }
+
+  /** The event's position; null when somebody else wrote to the stream meanwhile. */
+  async #append(data: PeriodClosed['data']): Promise<Position | null> {
+    const { store, clock, random } = this.#deps;
+    const stream = ledgerPeriodsStream(data.mode);
+    const last = await store.lastOfStream(stream);
+    const metadata = { correlationId: random.uuid(), actor: data.actor, prev: last?.hash ?? '' };
+    const event: PeriodClosed = { type: 'PeriodClosed', data };
+    const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
+    const result = await store.append({ stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+    return result.ok ? result.position : null;
+  }
+}
+
+const refused = (message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param: 'period' } });
+const behind = (): Outcome<never> => ({ ok: false, refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' } });

@@ -1,0 +1,309 @@
+import { describe, expect, it } from 'vitest';
+import { fiatValueOf } from '../../projections/ledger-fiat-value.ts';
+import { openSessionBooks } from '../../projections/ledger-session-books.ts';
+import { bookTreasuryEvent } from '../../projections/ledger-treasury-postings.ts';
+import type { DomainEventType } from '../../src/domain/events/domain-event.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import { imbalanceOf, type Posting } from '../../src/domain/ledger.ts';
+import { formatAmount } from '../../src/domain/money.ts';
+import { EVENT_TYPES } from '../../src/runtime/codec.ts';
+import { MemoryBooks } from '../support/books.ts';
+import { createdFacts, depositFacts, CREATED_AT, MERCHANT_ID } from '../support/session-facts.ts';
+import { sessionIdOf } from '../support/random-ledger.ts';
+
+const HOUR_MS = 3_600_000;
+const AT_MS = CREATED_AT * 1000;
+
+/** Where each event of the ledger is booked. A new event does not compile until somebody says here what it does to money. */
+const BOOKED_BY = {
+  ...{ SessionCreated: 'session', DepositDetected: 'session', DepositConfirmed: 'session', DepositReverted: 'session', SessionPaid: 'session' },
+  ...{ SessionExpired: 'session', SessionFailed: 'session', SessionCancelled: 'session', RefundRequested: 'session', RefundPayoutSigned: 'session' },
+  ...{ RefundPayoutReplaced: 'session', RefundPayoutLanded: 'session', RefundPayoutReverted: 'session', RefundPayoutFailed: 'session' },
+  ...{ RefundCompleted: 'session', RefundFailed: 'session' },
+  ...{
+    MerchantRegistered: 'nothing',
+    ApiKeyIssued: 'nothing',
+    ApiKeyRevoked: 'nothing',
+    WebhookEndpointSet: 'nothing',
+    WebhookSecretRotated: 'nothing',
+  },
+  ...{
+    WebhookEndpointSuspended: 'nothing',
+    WebhookEndpointResumed: 'nothing',
+    DomainAdded: 'nothing',
+    DomainRemoved: 'nothing',
+    PolicySet: 'nothing',
+  },
+  ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
+  ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },
+  ...{ SecretGenerated: 'nothing', AddressRangeLeased: 'nothing', RangeScanned: 'nothing', ChainReplaced: 'nothing', RequestAccepted: 'nothing' },
+  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
+  ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
+  ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },
+  ...{ GasTopUpRequested: 'treasury', GasTopUpSigned: 'treasury', GasTopUpCompleted: 'treasury', GasTopUpFailed: 'treasury' },
+  ...{ WithdrawalRequested: 'treasury', WithdrawalApproved: 'treasury', WithdrawalSigned: 'treasury', WithdrawalCompleted: 'treasury' },
+  ...{ WithdrawalFailed: 'treasury', SettlementRequested: 'treasury', SettlementApproved: 'treasury', SettlementSigned: 'treasury' },
+  ...{ SettlementCompleted: 'treasury', SettlementFailed: 'treasury', TreasuryFunded: 'treasury', UnknownOutflowFound: 'treasury' },
+  ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury' },
+} as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'period' | 'nothing'>;
+
+const shown = (postings: readonly Posting[]): string[] =>
+  postings.map(
+    ({ account, network, coin, units, address }) => `${account} ${network} ${formatAmount(units)} ${coin}${address ? ` @${address}` : ''}`,
+  );
+
+class Story {
+  readonly books = new MemoryBooks();
+  #atMs = AT_MS;
+
+  add(...events: readonly SessionEvent[]): this {
+    for (const event of events) this.books.takeEntry({ session: 0, event, atMs: (this.#atMs += HOUR_MS) });
+    return this;
+  }
+
+  /** The last entry's lines, without the merchant's long name. */
+  last(): string[] {
+    const { kind, lines } = this.books.entries('test').at(-1)!;
+    return [
+      kind,
+      ...lines.map(
+        ({ account, network, coin, amount }) => `${account.replace(`liabilities:merchants:${MERCHANT_ID}:`, '')} ${network} ${amount} ${coin}`,
+      ),
+    ];
+  }
+
+  balance(account: string, coin = 'USDT'): string {
+    return this.books.balances().find((row) => row.account.endsWith(account) && row.coin === coin)?.balance ?? '0';
+  }
+}
+
+const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(0) }) };
+const detected = (change: Parameters<typeof depositFacts>[0] = {}, kind: 'on_time' | 'late' | 'wrong_coin' = 'on_time'): SessionEvent => ({
+  type: 'DepositDetected',
+  data: { ...depositFacts(change), kind },
+});
+const confirmed = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => {
+  const { depositKey, blockNumber, blockHash, blockTimeSec } = depositFacts(change);
+  return { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } };
+};
+const paid = (received: string): SessionEvent => ({
+  type: 'SessionPaid',
+  data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: CREATED_AT + 90, afterExpiry: false, valuation: null },
+});
+const refund = (amount: string): SessionEvent => ({
+  type: 'RefundRequested',
+  data: {
+    refundId: 're_1' as never,
+    coin: 'USDT',
+    amount,
+    asked: null,
+    refundType: 'partial',
+    legs: [{ legId: 'leg-1', network: 'ethereum', coin: 'USDT', toAddress: '0xPayer', amount, depositKeys: [] }],
+    requestedAtSec: CREATED_AT + 100,
+    reason: null,
+    idempotencyStream: null,
+    acknowledgedSender: false,
+  },
+});
+const leg = { refundId: 're_1' as never, legId: 'leg-1' };
+const signed: SessionEvent = {
+  type: 'RefundPayoutSigned',
+  data: {
+    ...leg,
+    attempt: 1,
+    txHash: '0xout',
+    signedBytes: '0x',
+    fromAddress: '0xTreasury',
+    validity: { kind: 'evm-nonce', nonce: 1, maxFeePerGas: '1' },
+    signedAtSec: CREATED_AT,
+  },
+};
+const landed: SessionEvent = {
+  type: 'RefundPayoutLanded',
+  data: {
+    ...leg,
+    txHash: '0xout',
+    blockNumber: 7,
+    blockHash: '0xb',
+    blockTimeSec: CREATED_AT + 200,
+    networkFee: '0.002',
+    landedAtSec: CREATED_AT + 210,
+  },
+};
+
+describe('a posting rule', () => {
+  it('exists for every event of the ledger', () => {
+    expect(Object.keys(BOOKED_BY).sort()).toEqual([...EVENT_TYPES].sort());
+  });
+
+  it('books a deposit when it is final, and applies to the order only what is due', () => {
+    const story = new Story().add(created, detected({ amount: '12.00' }));
+    expect(story.last()).toEqual(['deposit_seen']);
+    expect(story.add(confirmed({ amount: '12.00' })).last()).toEqual([
+      'deposit',
+      'assets:deposit-wallets ethereum 12 USDT',
+      'unapplied ethereum -12 USDT',
+    ]);
+    expect(story.add(paid('12.00')).last()).toEqual(['payment', 'payable ethereum -10 USDT', 'unapplied ethereum 10 USDT']);
+    expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-10', '-2']);
+  });
+
+  it('takes an order that was paid on two networks from both', () => {
+    const bsc = { network: 'bsc', txHash: '0x02', amount: '4.00' } as const;
+    const story = new Story().add(created, detected({ amount: '6.00' }), confirmed({ amount: '6.00' }), detected(bsc), confirmed(bsc), paid('10.00'));
+    expect(story.last()).toEqual([
+      'payment',
+      ...['payable ethereum -6 USDT', 'unapplied ethereum 6 USDT', 'payable bsc -4 USDT', 'unapplied bsc 4 USDT'],
+    ]);
+  });
+
+  it('never applies late money or another coin', () => {
+    const late = { txHash: '0x02', amount: '5.00' };
+    const other = { txHash: '0x03', amount: '7.00', coin: 'USDC' } as const;
+    const story = new Story().add(created, detected(late, 'late'), confirmed(late), detected(other, 'wrong_coin'), confirmed(other));
+    story.add(detected(), confirmed(), paid('10.00'));
+    expect([story.balance('payable'), story.balance('unapplied'), story.balance('unapplied', 'USDC')]).toEqual(['-10', '-5', '-7']);
+  });
+
+  it('takes a refund from what pays no order first, and its gas from the operator', () => {
+    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'), refund('3.00'));
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 2 USDT', 'payable ethereum 1 USDT', 'refunds-reserved ethereum -3 USDT']);
+    expect(story.add(signed, landed).last()).toEqual([
+      'refund_paid',
+      ...[
+        'refunds-reserved ethereum 3 USDT',
+        'assets:treasury ethereum -3 USDT',
+        'expenses:network-fees ethereum 0.002 ETH',
+        'assets:treasury ethereum -0.002 ETH',
+      ],
+    ]);
+  });
+
+  it('gives back to where it came from what a refund could not pay out, and keeps the fee of the attempt', () => {
+    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'), refund('3.00'), signed);
+    story.add({ type: 'RefundPayoutFailed', data: { ...leg, reason: 'execution_reverted', networkFee: '0.001', failedAtSec: CREATED_AT + 300 } });
+    expect(story.last()).toEqual([
+      'refund_released',
+      ...['unapplied ethereum -2 USDT', 'payable ethereum -1 USDT', 'refunds-reserved ethereum 3 USDT'],
+      ...['expenses:network-fees ethereum 0.001 ETH', 'assets:treasury ethereum -0.001 ETH'],
+    ]);
+  });
+
+  it('reverses a refund that left the chain, fee and all, and names the entry', () => {
+    const story = new Story().add(created, detected(), confirmed(), paid('10.00'), refund('3.00'), signed, landed);
+    const original = story.books.entries('test').at(-1)!;
+    story.add({ type: 'RefundPayoutReverted', data: { ...leg, txHash: '0xout', headNumber: 9 } });
+    expect(story.books.entries('test').at(-1)).toMatchObject({ kind: 'refund_unpaid', reverses: original.id });
+    expect([story.balance('refunds-reserved'), story.balance(':treasury'), story.balance(':treasury', 'ETH')]).toEqual(['-3', '0', '0']);
+  });
+
+  it('takes from the order what a final deposit that was reverted had paid', () => {
+    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'));
+    const { depositKey } = depositFacts();
+    story.add({ type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } });
+    expect(story.last()).toEqual([
+      'deposit_reversed',
+      ...['assets:deposit-wallets ethereum -12 USDT', 'unapplied ethereum 12 USDT', 'payable ethereum 10 USDT', 'unapplied ethereum -10 USDT'],
+    ]);
+    expect([story.balance('payable'), story.balance('unapplied'), story.balance('deposit-wallets')]).toEqual(['0', '0', '0']);
+  });
+});
+
+describe("the treasury's rules", () => {
+  const terms: MoveCompleted = {
+    moveId: 'mov_1',
+    mode: 'live',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '100',
+    fromAddress: '0xFrom',
+    toAddress: '0xTo',
+    derivationIndex: null,
+    merchantId: null,
+    forMoveId: null,
+    txHash: '0x1',
+    blockNumber: 1,
+    blockHash: '0xb',
+    blockTimeSec: CREATED_AT,
+    networkFee: '0.01',
+    feeCoin: 'ETH',
+    feeAddress: '0xFrom',
+    completedAtSec: CREATED_AT,
+  };
+  const lines = (event: TreasuryEvent, isDepositAddress = false): string[] | undefined => {
+    const booking = bookTreasuryEvent(event, () => isDepositAddress);
+    expect([...imbalanceOf(booking?.draft.postings ?? [])]).toEqual([]);
+    return booking ? shown(booking.draft.postings) : undefined;
+  };
+
+  it('move what a sweep brought to the treasury, and charge the fee to whoever paid it', () => {
+    expect(lines({ type: 'SweepCompleted', data: { ...terms, derivationIndex: 4 } })).toEqual([
+      ...['assets:treasury ethereum 100.00 USDT @0xTo', 'assets:deposit-wallets ethereum -100.00 USDT @0xFrom'],
+      ...['expenses:network-fees ethereum 0.01 ETH', 'assets:deposit-wallets ethereum -0.01 ETH @0xFrom'],
+    ]);
+    expect(lines({ type: 'SweepCompleted', data: { ...terms, derivationIndex: 4, feeAddress: '0xTo' } })?.at(-1)).toBe(
+      'assets:treasury ethereum -0.01 ETH @0xTo',
+    );
+  });
+
+  it('move gas to a collection address, coins to cold storage and what is payable to its merchant', () => {
+    expect(lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } })?.slice(0, 2)).toEqual([
+      'assets:deposit-wallets ethereum 0.50 ETH @0xTo',
+      'assets:treasury ethereum -0.50 ETH @0xFrom',
+    ]);
+    expect(lines({ type: 'WithdrawalCompleted', data: terms })?.[0]).toBe('assets:cold-storage ethereum 100.00 USDT @0xTo');
+    expect(lines({ type: 'SettlementCompleted', data: { ...terms, merchantId: MERCHANT_ID } })?.[0]).toBe(
+      `liabilities:merchants:${MERCHANT_ID}:payable ethereum 100.00 USDT`,
+    );
+  });
+
+  it('book funding as capital, a failed move as its fee alone, and an acknowledged outflow as a loss of the account it left', () => {
+    const { mode, network, coin, amount } = terms;
+    const funded = { mode, network, coin, amount, address: '0xT', fromAddress: null, txHash: null, logIndex: null, blockNumber: 1, recordedAtSec: 1 };
+    expect(lines({ type: 'TreasuryFunded', data: funded })).toEqual([
+      'assets:treasury ethereum 100.00 USDT @0xT',
+      'equity:operator-funding ethereum -100.00 USDT',
+    ]);
+    const failed: MoveFailed = { ...terms, reason: 'execution_reverted', networkFee: '0.01', failedAtSec: 1 };
+    expect(lines({ type: 'WithdrawalFailed', data: failed })).toEqual([
+      'expenses:network-fees ethereum 0.01 ETH',
+      'assets:treasury ethereum -0.01 ETH @0xFrom',
+    ]);
+    expect(lines({ type: 'WithdrawalFailed', data: { ...failed, networkFee: null } })).toBeUndefined();
+    const outflow: OutflowFacts = { mode, network, outflowKey: 'k', address: '0xA', coin, amount, toAddress: null, txHash: null, blockNumber: null };
+    const acknowledged = { ...outflow, actor: 'operator', reason: 'known', acknowledgedAtSec: 1 };
+    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged })?.[1]).toBe('assets:treasury ethereum -100.00 USDT @0xA');
+    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged }, true)?.[1]).toBe('assets:deposit-wallets ethereum -100.00 USDT @0xA');
+    expect(lines({ type: 'UnknownOutflowFound', data: { ...outflow, foundAtSec: 1 } })).toBeUndefined();
+  });
+});
+
+describe('the fiat value', () => {
+  const rateLock = { rate: '1.08', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] };
+  const books = openSessionBooks(createdFacts({ currency: 'EUR', rateLock }));
+  const quote = (currency: string, rate: string) => ({ currency, coin: 'USDT' as const, rate, quotedAtMs: 1 });
+  const UNIT = 10n ** 18n;
+
+  it('is told at the locked rate and at the quote of settlement, with the difference, in the minor unit of the currency', () => {
+    expect(fiatValueOf(books, (27n * UNIT) / 2n, quote('EUR', '1.1'))).toEqual({
+      currency: 'EUR',
+      atLockedRate: '12.50',
+      atSettlementQuote: '12.27',
+      difference: '-0.23',
+    });
+    expect(fiatValueOf(books, (-27n * UNIT) / 2n, quote('EUR', '1.1'))).toMatchObject({
+      atLockedRate: '-12.50',
+      atSettlementQuote: '-12.27',
+      difference: '0.23',
+    });
+    const yen = openSessionBooks(createdFacts({ currency: 'JPY', rateLock: { ...rateLock, rate: '0.0067' } }));
+    expect(fiatValueOf(yen, 10n * UNIT, null)).toEqual({ currency: 'JPY', atLockedRate: '1493', atSettlementQuote: null, difference: null });
+  });
+
+  it('is none for an order in the coin itself, and has no quote of another currency', () => {
+    expect(fiatValueOf(openSessionBooks(createdFacts()), UNIT, null)).toBeNull();
+    expect(fiatValueOf(books, UNIT, quote('USD', '1'))?.atSettlementQuote).toBeNull();
+  });
+});
