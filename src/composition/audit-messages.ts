@@ -1,13 +1,9 @@
-import type { AuditAnchor, AuditState } from '../ports/audit.ts';
+import type { LogAuditOptions } from '../adapters/sqlite/log-audit.ts';
+import type { AuditState } from '../ports/audit.ts';
 
 /* What crosses between the service and the thread that reads the ledger for the auditors. */
 
-export interface AuditWorkerData {
-  readonly dataDir: string;
-  /** Null when nobody signs. */
-  readonly verifierKey: string | null;
-  readonly anchors: readonly AuditAnchor[];
-}
+export type AuditWorkerData = LogAuditOptions;
 
 export type AuditQuestion =
   | { readonly kind: 'head'; readonly since: number }

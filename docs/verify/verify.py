@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Verifies an audit export of Quittance offline (see ../audit.md). Python's standard library only.
+
+    verify.py --export ledger.jsonl --checkpoint kept-1.txt kept-2.txt --key key.txt
+    verify.py --proof proof.json --key key.txt
+
+Ends with 0 when everything holds, with 1 and one sentence when something does not, with 2 when the input cannot be read.
+"""
+import argparse
+import base64
+import hashlib
+import json
+import re
+import sys
+
+class Found(Exception):
+    """What was found, and where."""
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+# Ed25519 (RFC 8032), verification only, in extended coordinates.
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+def add(a, b):
+    e = (a[1] - a[0]) * (b[1] - b[0]) % P
+    f = (a[1] + a[0]) * (b[1] + b[0]) % P
+    g = 2 * a[3] * b[3] * D % P
+    h = 2 * a[2] * b[2] % P
+    x, t, z, y = f - e, h - g, h + g, f + e
+    return x * t % P, z * y % P, t * z % P, x * y % P
+
+def multiply(scalar, point):
+    result = (0, 1, 1, 0)
+    while scalar:
+        if scalar & 1:
+            result = add(result, point)
+        point = add(point, point)
+        scalar >>= 1
+    return result
+
+def decompress(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(x2, (P + 3) // 8, P)
+    if (x * x - x2) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or (x * x - x2) % P or (x == 0 and sign):
+        return None
+    if x & 1 != sign:
+        x = P - x
+    return x, y, 1, x * y % P
+
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE = decompress(BASE_Y.to_bytes(32, "little"))
+
+def ed25519_verify(public, signature, message):
+    a, r = decompress(public), decompress(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if len(signature) != 64 or a is None or r is None or s >= L:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % L
+    one, other = multiply(s, BASE), add(r, multiply(h, a))
+    return (one[0] * other[2] - other[0] * one[2]) % P == 0 and (one[1] * other[2] - other[1] * one[2]) % P == 0
+
+# Signed notes and checkpoints (c2sp.org/signed-note, c2sp.org/tlog-checkpoint).
+def parse_key(text):
+    name, key_id, encoded = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)", text.strip()).groups()
+    data = base64.b64decode(encoded, validate=True)
+    if data[0] != 1 or len(data) != 33 or sha256(name.encode(), b"\n", data)[:4].hex() != key_id:
+        raise ValueError("the key is not an Ed25519 verifier key")
+    return name, bytes.fromhex(key_id), data[1:]
+
+def parse_checkpoint(note, key, where):
+    text, _, rest = note.partition("\n\n")
+    text += "\n"
+    lines = text.split("\n")
+    name, key_id, public = key
+    if len(lines) < 4 or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
+        raise Found(f"{where}: not a checkpoint")
+    for line in rest.strip().split("\n"):
+        parts = line.split(" ")
+        signed = base64.b64decode(parts[2]) if len(parts) == 3 and parts[0] == "\u2014" else b""
+        if parts[1:2] == [name] and signed[:4] == key_id and lines[0] == name:
+            if not ed25519_verify(public, signed[4:], text.encode()):
+                raise Found(f"{where}: the signature of the checkpoint of {lines[1]} events does not verify")
+            return int(lines[1]), base64.b64decode(lines[2]), where
+    raise Found(f"{where}: the checkpoint of {lines[1]} events is not signed by this key")
+
+def checkpoints_of(path, key):
+    text = open(path, encoding="utf-8").read().replace("\r\n", "\n")
+    if text.lstrip().startswith("{"):
+        value = json.loads(text)
+        notes = [one["checkpoint"] for one in value.get("data", [value])]
+    else:
+        notes = re.findall(r"[^\n\u2014]+\n\d+\n[^\n]+\n(?:[^\n]+\n)*\n(?:\u2014 [^\n]+\n)+", text.strip() + "\n")
+    if not notes:
+        raise Found(f"{path}: no checkpoint in it")
+    return [parse_checkpoint(note, key, path) for note in notes]
+
+# The export.
+def canonical(event):
+    head = [json.dumps(event[name], ensure_ascii=False) for name in ("stream", "revision", "id", "type", "version", "at_ms")]
+    return "[" + ",".join(head + [event["data"], event["metadata"]]) + "]"
+
+def events_of(path):
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                event = json.loads(line)
+                event["prev"] = json.loads(event["metadata"]).get("prev")
+                yield number, event, sha256(canonical(event).encode("utf-8"))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise Found(f"line {number} of the export: it is not an event ({type(error).__name__})") from None
+
+def promised(arguments, key):
+    heads = [head for path in arguments.checkpoint for head in checkpoints_of(path, key)]
+    for number, event, digest in events_of(arguments.export):
+        if event["type"] == "CheckpointSigned" and digest.hex() == event["hash"]:
+            heads.append(parse_checkpoint(json.loads(event["data"])["checkpoint"], key, f"event {number} of the export"))
+    return sorted(heads, key=lambda head: head[0])
+
+def verify_export(arguments, key):
+    heads, streams, peaks, good, size, held = promised(arguments, key), {}, [], 0, 0, 0
+    for number, event, digest in events_of(arguments.export):
+        revision, before = streams.get(event["stream"], (-1, ""))
+        where = f"event {number} (revision {event['revision']} of stream {event['stream']}, {event['type']})"
+        if event["position"] != number:
+            raise Found(f"{where}: it says that it is event {event['position']}: events are missing or in another order")
+        if digest.hex() != event["hash"]:
+            raise Found(f"{where}: its text does not have its hash")
+        if event["revision"] != revision + 1:
+            raise Found(f"{where}: its stream goes on at revision {revision + 1}: events are missing or in another order")
+        if event["prev"] != before:
+            raise Found(f"{where}: it does not name the hash of the event before it in its stream")
+        streams[event["stream"]] = (event["revision"], event["hash"])
+        width, node, size = 1, sha256(b"\0", digest), number
+        while peaks and peaks[-1][0] == width:
+            width, node = width * 2, sha256(b"\1", peaks.pop()[1], node)
+        peaks.append((width, node))
+        while heads and heads[0][0] == size:
+            _, root, source = heads.pop(0)
+            found = peaks[-1][1]
+            for _, left in reversed(peaks[:-1]):
+                found = sha256(b"\1", left, found)
+            if found != root:
+                raise Found(f"history differs between the checkpoint of {good} events, which holds, and that of {size} events ({source})")
+            good, held = size, held + 1
+    if heads:
+        raise Found(f"the export ends after {size} events, but {heads[-1][0]} were signed ({heads[-1][2]}): the rest is missing")
+    print(f"ok: {size} events in {len(streams)} streams, {held} checkpoints hold, {size - good} events are after the newest one")
+
+def verify_proof(path, key):
+    proof = json.load(open(path, encoding="utf-8"))
+    size, root, _ = parse_checkpoint(proof["checkpoint"]["checkpoint"], key, path)
+    for event in proof["events"]:
+        node, index, last = sha256(b"\0", sha256(event["text"].encode())), event["leaf_index"], size - 1
+        for step in map(base64.b64decode, event["inclusion_proof"]):
+            if index & 1 or index == last:
+                node = sha256(b"\1", step, node)
+                while not index & 1 and index:
+                    index, last = index >> 1, last >> 1
+            else:
+                node = sha256(b"\1", node, step)
+            index, last = index >> 1, last >> 1
+        if last or node != root or json.loads(event["text"])[0] != "session-" + proof["session_id"]:
+            raise Found(f"event {event['leaf_index'] + 1} of the ledger is not what the checkpoint of {size} events holds there")
+    print(f"ok: {len(proof['events'])} events of {proof['session_id']} are in the ledger of {size} events")
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--export")
+    parser.add_argument("--proof")
+    parser.add_argument("--checkpoint", nargs="+")
+    parser.add_argument("--key", required=True, help="the public key, or a file that holds it")
+    arguments = parser.parse_args()
+    if not arguments.proof and not (arguments.export and arguments.checkpoint):
+        parser.error("give --export with --checkpoint, or --proof")
+    try:
+        text = arguments.key if re.fullmatch(r"\S+\+[0-9a-f]{8}\+\S+", arguments.key) else open(arguments.key, encoding="utf-8").read()
+        key = parse_key(text)
+        verify_proof(arguments.proof, key) if arguments.proof else verify_export(arguments, key)
+    except Found as found:
+        print(f"NOT VERIFIED: {found}")
+        return 1
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        print(f"cannot read the input: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+if __name__ == "__main__":
+    sys.exit(main())

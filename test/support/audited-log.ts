@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { createSingleProcessLeases } from '../../src/adapters/leases/single-process-leases.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { LogAudit } from '../../src/adapters/sqlite/log-audit.ts';
+import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import type { AuditAnchor, AuditTree } from '../../src/ports/audit.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints.process.ts';
+import { AuditDesk } from '../../src/signer/audit-desk.ts';
+import { AuditKey } from '../../src/signer/audit-key.ts';
+import { auditLine } from '../../src/use-cases/audit-lines.ts';
+import { appendLedger, ledgerOf, steps } from './random-ledger.ts';
+
+export interface AuditedLog {
+  readonly verifierKey: string;
+  /** Oldest first. */
+  readonly checkpoints: readonly AuditAnchor[];
+  readonly events: number;
+}
+
+/** Grows a log of legal histories and has it signed after each of `parts`; leaves it closed unless `whileOpen` wants it. */
+export async function growAuditedLog(dataDir: string, parts: number, whileOpen?: (store: SqliteEventStore) => Promise<void>): Promise<AuditedLog> {
+  const histories = fc.sample(steps, { seed: 7, numRuns: 150 }).map((drawn) => ledgerOf(drawn).entries);
+  const entries = histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
+  const store = await openSqliteEventStore({ dataDir });
+  const desk = AuditDesk.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
+  const checkpoints: AuditAnchor[] = [];
+  for (let part = 0; part < parts; part += 1) {
+    const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * entries.length) / parts));
+    await appendLedger(store, entries.slice(from, to));
+    checkpoints.push(await signNow(store, dataDir, desk));
+  }
+  await whileOpen?.(store);
+  const events = Number(await store.head());
+  await store.close();
+  return { verifierKey: desk.identity().verifierKey, checkpoints, events };
+}
+
+async function signNow(store: SqliteEventStore, dataDir: string, desk: AuditDesk): Promise<AuditAnchor> {
+  const audit = soundAudit(dataDir);
+  const sequencer = new SignAuditCheckpoints({
+    store,
+    tree: treeOf(audit),
+    signer: { auditIdentity: async () => desk.identity(), signCheckpoint: async (request) => desk.sign(request) },
+    identity: desk.identity(),
+    lastAtMs: null,
+    leases: createSingleProcessLeases(),
+    clock: systemClock,
+    random: nodeRandom,
+    log: silentLog,
+    everyEvents: 1,
+    everyMs: 1,
+    witness: null,
+    onRefused: () => undefined,
+  });
+  const anchor = await sequencer.signNow();
+  await sequencer.stop();
+  audit.close();
+  return anchor;
+}
+
+function soundAudit(dataDir: string): LogAudit {
+  const audit = new LogAudit({ dataDir, verifierKey: null, anchors: [] });
+  let step = audit.check();
+  while (step === 'more') step = audit.check();
+  if (step !== 'sound') throw new Error(step.fault);
+  return audit;
+}
+
+/** The tree in this thread. */
+const treeOf = (audit: LogAudit): AuditTree => ({
+  get state() {
+    return { size: audit.tree.size, integrity: 'sound', fault: null } as const;
+  },
+  head: async (since) => {
+    audit.follow();
+    return audit.head(since);
+  },
+  inclusionProof: async (leaf, size) => audit.tree.inclusionProof(leaf, size).map((node) => node.toString('base64')),
+  consistencyProof: async (first, second) => audit.tree.consistencyProof(first, second).map((node) => node.toString('base64')),
+  leafOf: (position) => Number(position) - 1,
+});
+
+/** What a start finds, at once or in the background; null when nothing. */
+export async function foundAtStart(dataDir: string, { verifierKey, checkpoints }: AuditedLog): Promise<string | null> {
+  let store: SqliteEventStore;
+  try {
+    store = await openSqliteEventStore({ dataDir, readDamaged: true });
+  } catch (error) {
+    return `cannot start: ${(error as Error).message}`;
+  }
+  try {
+    if (store.refusal !== null) return store.refusal;
+    const audit = new LogAudit({ dataDir, verifierKey, anchors: checkpoints });
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    audit.close();
+    return step === 'sound' ? null : step.fault;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The audit export, or why it cannot be written. */
+export async function exportOf(dataDir: string): Promise<readonly string[] | { readonly unreadable: string }> {
+  try {
+    const store = await openSqliteEventStoreReader({ dataDir });
+    try {
+      return (await store.readAll({ after: null, limit: 100_000 })).map((event, index) => auditLine(event, index + 1));
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return { unreadable: (error as Error).message };
+  }
+}
