@@ -6,6 +6,7 @@ import { createSessionPresenter, explorerUrl, type PresenterSettings } from '../
 import type { TransactionBody } from '../http/schemas/list.schema.ts';
 import type { Listing, Lists, Paging } from '../use-cases/lists.ts';
 import type { Caller, MerchantApi, Outcome } from '../use-cases/merchant-api.ts';
+import { IllegalHistory } from '../runtime/machine-table.ts';
 import type { TransactionRow } from '../../projections/transaction-row.ts';
 
 type Reader = Pick<Caller, 'merchantId' | 'mode'>;
@@ -81,8 +82,14 @@ function presentTransaction(deps: ListRecordsDeps, row: TransactionRow): Transac
 
 async function pageOf<Row>(listing: Outcome<Listing<Row>>, present: (row: Row) => Promise<object | null>): Promise<Outcome<ListPage>> {
   if (!listing.ok) return listing;
-  const records = await Promise.all(listing.value.rows.map(present));
+  const records = await Promise.all(listing.value.rows.map((row) => present(row).catch(absentIfIllegal)));
   return { ok: true, value: { rows: records.filter((record) => record !== null), pagination: listing.value.pagination } };
+}
+
+/** A record whose stored history was tampered with takes no other one of the page with it. */
+function absentIfIllegal(error: unknown): null {
+  if (error instanceof IllegalHistory) return null;
+  throw error;
 }
 
 const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging => (cursor === undefined ? { page, pageSize } : { cursor, pageSize });
