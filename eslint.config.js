@@ -72,7 +72,7 @@ export default defineConfig(
     },
   },
   { files: ['src/cli/**/*.ts', 'bench/**/*.ts', 'src/main.ts'], rules: { 'no-console': 'off' } },
-  { files: ['*.config.ts', 'bench/**/*.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  { files: ['**/*.config.ts', 'bench/**/*.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: {

@@ -69,5 +69,7 @@ export interface AccountChain {
   blockAt(slot: number): Promise<Block | null>;
   /** The transfer as the current chain has it, read anew; null when it is not there or without effect. */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
+  /** Whether the transaction is in the current chain without effect. */
+  hasFailed(txHash: string): Promise<boolean>;
   close(): Promise<void>;
 }

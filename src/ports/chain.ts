@@ -70,6 +70,8 @@ export interface Chain {
    * `ChainUnavailable` when the providers contradict each other about it.
    */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
+  /** Whether the transaction is in the current chain without effect. */
+  hasFailed(txHash: string): Promise<boolean>;
   close(): Promise<void>;
 }
 

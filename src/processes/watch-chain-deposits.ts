@@ -186,8 +186,9 @@ export class TrackedDeposits {
   }
 
   async #revert(deposit: Tracked, headNumber: number): Promise<void> {
-    const { depositKey, network } = deposit.facts;
-    await this.#deps.deposits.revert(deposit.sessionId, { depositKey, reason: 'reorg', headNumber }, network);
+    const { depositKey, network, txHash } = deposit.facts;
+    const reason = (await this.#deps.chain.hasFailed(txHash)) ? 'failed' : 'reorg';
+    await this.#deps.deposits.revert(deposit.sessionId, { depositKey, reason, headNumber }, network);
     this.#tracked.delete(depositKey);
     this.#deps.observer?.onReverted?.({ sessionId: deposit.sessionId, depositKey, afterFinal: deposit.status === 'final' });
   }

@@ -45,7 +45,7 @@ export interface Coverage {
 
 /** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
-  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt'>;
+  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'hasFailed'>;
   readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
 }
 

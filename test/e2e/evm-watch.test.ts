@@ -166,6 +166,25 @@ describe('a reorganisation', () => {
     expect(book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
   });
 
+  test('that brings the transaction back without effect says so', async () => {
+    const { anvil, book, token, ours } = await started();
+    const payer = anvil.account(1);
+    await anvil.pay(token, payer, 5_000_000n);
+    const paid = await anvil.transfer(token, ours, 1_000_000n, payer);
+    await anvil.mine();
+    await world.until(() => book.log.length === 1);
+    const pause = await anvil.pause(token);
+    await anvil.mine();
+    await anvil.reorg(2, [
+      [await anvil.rawTransaction(pause), 0],
+      [await anvil.rawTransaction(paid), 1],
+    ]);
+    expect((await anvil.receipt(paid)).status).toBe('0x0');
+    await anvil.mine(3);
+    await world.until(() => book.log.length === 2);
+    expect(book.reverts[0]).toMatchObject({ reason: 'failed', afterFinal: false });
+  });
+
   test('whose transaction comes back later records it anew', async () => {
     const { anvil, book, token, ours } = await started();
     const txHash = await anvil.pay(token, ours, 1_000_000n);

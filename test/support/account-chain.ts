@@ -101,6 +101,10 @@ export class ScriptedAccountChain implements AccountChain {
     return slot > this.slot ? null : this.#block(slot);
   }
 
+  async hasFailed(): Promise<boolean> {
+    return false;
+  }
+
   async transferAt(txHash: string): Promise<Transfer | null> {
     this.#mustBeUp(`transferAt ${txHash}`);
     const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);

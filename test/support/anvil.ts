@@ -169,7 +169,7 @@ export class Anvil {
 
 let compiledTricks: string | undefined;
 
-function tricksBytecode(): string {
+export function tricksBytecode(): string {
   if (compiledTricks === undefined) {
     const solc = createRequire(import.meta.url)('solc') as { compile(input: string): string };
     const input = {

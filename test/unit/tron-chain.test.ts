@@ -109,6 +109,16 @@ describe('scanning TRON', () => {
     expect(rest.headers!.map(({ number }) => number - HEIGHT)).toEqual([-3, 0, 30]);
   });
 
+  it('hands out no transfer of nothing, which anyone may log in anyone’s name', async () => {
+    const [log] = PLAIN.log!;
+    const poisoned = { ...PLAIN, blockNumber: HEIGHT, log: [{ ...log!, data: '0'.repeat(64) }, log!] };
+    const chain = chainOver([await play([poisoned])]);
+    const { transfers } = await chain.scan(HEIGHT, HEIGHT, everyone);
+    expect(transfers.map(({ logIndex, tokenUnits }) => [logIndex, tokenUnits > 0n])).toEqual([[1, true]]);
+    expect(await chain.transferAt(PLAIN.id!, 0)).toBeNull();
+    expect(await chain.transferAt(PLAIN.id!, 1)).not.toBeNull();
+  });
+
   it('takes an empty list from a machine that has not seen the block for what it is', async () => {
     const node = await play();
     const chain = chainOver([node]);

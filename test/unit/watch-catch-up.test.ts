@@ -62,6 +62,10 @@ class StraightChain implements Chain {
     return { transfers, lastBlock: blockOf(end), providers: ['p'] };
   }
 
+  async hasFailed(): Promise<boolean> {
+    return false;
+  }
+
   async transferAt(txHash: string): Promise<Transfer> {
     return this.#transferIn(Number(txHash));
   }

@@ -111,6 +111,10 @@ class EvmChain implements Chain, AddressHistory {
     return (await this.#onProvider((provider) => usedEvmAddresses(provider, this.settings, addresses))).value;
   }
 
+  async hasFailed(txHash: string): Promise<boolean> {
+    return (await this.#onProvider(async (provider) => (await readReceipt(provider, txHash))?.status === '0x0')).value;
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }

@@ -129,6 +129,11 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return this.#payerTransactions.unsignedTransfer(transfer);
   }
 
+  async hasFailed(txHash: string): Promise<boolean> {
+    const transaction = (await this.#onProvider((provider) => readTransaction(provider, txHash, 'confirmed'))).value;
+    return transaction !== null && transaction.meta?.err !== null;
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }

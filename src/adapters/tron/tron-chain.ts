@@ -6,11 +6,11 @@ import type { Block, Chain, ScanOptions, ScanResult, Transfer } from '../../port
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedTronAddresses } from './tron-address-history.ts';
-import { readTransfers, tokenAccounts } from './tron-receipt.ts';
+import { readTransfers, succeeded, tokenAccounts } from './tron-receipt.ts';
 import type { TokenAccounts } from './tron-receipt.ts';
 import { verifyTronProvider } from './tron-provider-check.ts';
 import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './tron-rpc.ts';
-import { scanBlocks, toTransfer } from './tron-scan.ts';
+import { movesMoney, scanBlocks, toTransfer } from './tron-scan.ts';
 
 export interface TronChainOptions {
   readonly settings: NetworkSettings;
@@ -106,6 +106,11 @@ class TronChain implements Chain, AddressHistory {
     return (await this.#onProvider((provider) => usedTronAddresses(provider, this.settings, addresses))).value;
   }
 
+  async hasFailed(txHash: string): Promise<boolean> {
+    const info = (await this.#onProvider((provider) => transactionInfo(provider, 'wallet', txHash))).value;
+    return info !== null && !succeeded(info);
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }
@@ -141,7 +146,7 @@ class TronChain implements Chain, AddressHistory {
       if (info === null) throw new ProviderFault('behind', `does not serve ${txHash} as solidified yet`);
     }
     const log = readTransfers(info, this.#tokens, () => true).find((transfer) => transfer.logIndex === logIndex);
-    if (log === undefined) return null;
+    if (log === undefined || !movesMoney(log)) return null;
     const block = await mustHaveBlock(provider, info.blockNumber ?? 0);
     assertSameBlock(block, info);
     return toTransfer(info, log, block);

@@ -47,11 +47,14 @@ async function scanBlock(
 ): Promise<{ block: Block; transfers: Transfer[] } | null> {
   const receipts = await receiptsOfBlock(provider, number);
   if (number === lastBlock.number) assertSameBlock(lastBlock, receipts[0]);
-  const logs = receipts.flatMap((receipt) => readTransfers(receipt, tokens, isOurs).map((log) => ({ receipt, log })));
+  const logs = receipts.flatMap((receipt) => readTransfers(receipt, tokens, isOurs).filter(movesMoney).map((log) => ({ receipt, log })));
   if (logs.length === 0) return null;
   const block = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
   assertSameBlock(block, receipts[0]);
   return { block, transfers: logs.map(({ receipt, log }) => toTransfer(receipt, log, block)) };
 }
+
+/** Anyone may log a transfer of nothing in anyone's name (address poisoning). */
+export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits > 0n;
 
 export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({ ...log, txHash: receipt.id!, block });

@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from './running-sandbox.ts';
+import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from './webhook-receiver.ts';
+
+const run = promisify(execFile);
+const repository = resolve(import.meta.dirname, '../..');
+
+export interface Merchant {
+  readonly id: string;
+  readonly api_key: string;
+  readonly api_secret: string;
+}
+
+export interface OutcomeSession {
+  readonly id: string;
+  readonly status: string;
+  readonly payment_status: string;
+  readonly received: string;
+  readonly pending: string;
+  readonly excess: string;
+  readonly refundable: string;
+  readonly reversed: boolean;
+  readonly expires_at: number;
+  readonly payment_options: readonly { readonly network: string; readonly address: string }[];
+  readonly deposits: readonly {
+    readonly kind: string;
+    readonly status: string;
+    readonly amount: string;
+    readonly coin: string;
+    readonly network: string;
+    readonly from_address: string;
+  }[];
+}
+
+/** A sandbox, a merchant's endpoint and merchants of every temper, to try outcomes of payments with. */
+export class OutcomeWorld {
+  readonly sandbox: RunningSandbox;
+  readonly #receiver: WebhookReceiver;
+  #orders = 0;
+
+  private constructor(sandbox: RunningSandbox, receiver: WebhookReceiver) {
+    this.sandbox = sandbox;
+    this.#receiver = receiver;
+  }
+
+  static async start(): Promise<OutcomeWorld> {
+    const receiver = await startWebhookReceiver();
+    try {
+      return new OutcomeWorld(await startRunningSandbox(), receiver);
+    } catch (error) {
+      await receiver.close();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.sandbox.stop();
+    await this.#receiver.close();
+    rmSync(this.sandbox.dataDir, { recursive: true, force: true });
+  }
+
+  /** `policy` as arguments of `merchant set-policy`. */
+  async merchant(name: string, ...policy: string[]): Promise<Merchant> {
+    const merchant = (await this.#cli('merchant', 'create', '--name', name, '--mode', 'test', '--webhook-url', this.#receiver.url)) as Merchant;
+    if (policy.length > 0) await this.#cli('merchant', 'set-policy', merchant.id, ...policy);
+    return merchant;
+  }
+
+  call(merchant: Merchant, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    return signedCall(this.sandbox.facts.base_url, merchant, method, path, body);
+  }
+
+  /** A session over 10.00 USDT. */
+  async create(merchant: Merchant): Promise<OutcomeSession> {
+    this.#orders += 1;
+    const order = { amount: '10.00', currency: 'USDT', order_id: `outcome-${this.#orders}` };
+    const { status, json } = await this.call(merchant, 'POST', '/api/v1/checkout/sessions/create', order);
+    if (status !== 200) throw new Error(JSON.stringify(json));
+    return json as unknown as OutcomeSession;
+  }
+
+  async read(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>): Promise<OutcomeSession> {
+    return (await this.call(merchant, 'GET', `/api/v1/checkout/sessions/${id}`)).json as unknown as OutcomeSession;
+  }
+
+  async cancel(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>): Promise<void> {
+    const { status, json } = await this.call(merchant, 'POST', `/api/v1/checkout/sessions/${id}/cancel`);
+    if (status !== 200) throw new Error(JSON.stringify(json));
+  }
+
+  /** Lets the sandbox's test wallet pay. */
+  async pay(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>, body: Readonly<Record<string, string>>): Promise<void> {
+    const { status, json } = await this.call(merchant, 'POST', `/v1/sandbox/sessions/${id}/pay`, body);
+    if (status !== 200) throw new Error(JSON.stringify(json));
+  }
+
+  /** The session once the test holds. */
+  settled(merchant: Merchant, session: OutcomeSession, test: (now: OutcomeSession) => boolean): Promise<OutcomeSession> {
+    return eventually(
+      `outcome of ${session.id}`,
+      async () => {
+        const now = await this.read(merchant, session);
+        return test(now) ? now : null;
+      },
+      60_000,
+    );
+  }
+
+  /** The webhooks of a type that told of the session, at least `count`. */
+  told(session: OutcomeSession, type: string, count = 1): Promise<readonly ReceivedWebhook[]> {
+    return eventually(`${type} of ${session.id}`, async () => {
+      const found = this.toldSoFar(session, type);
+      return found.length >= count ? found : null;
+    });
+  }
+
+  toldSoFar(session: OutcomeSession, type: string): readonly ReceivedWebhook[] {
+    return this.#receiver.received.filter(({ body }) => body.type === type && body.data.object.session_id === session.id);
+  }
+
+  async #cli(...args: string[]): Promise<unknown> {
+    const { stdout } = await run(process.execPath, [resolve(repository, 'bin/quittance.mjs'), ...args, '--json'], {
+      env: { ...process.env, DATA_DIR: this.sandbox.dataDir },
+    });
+    return JSON.parse(stdout);
+  }
+}
+
+export const isPaid = (session: OutcomeSession): boolean => session.payment_status === 'paid';
+export const allFinal = ({ deposits }: OutcomeSession): boolean => deposits.length > 0 && deposits.every(({ status }) => status === 'final');
