@@ -47,7 +47,11 @@ async function scanBlock(
 ): Promise<{ block: Block; transfers: Transfer[] } | null> {
   const receipts = await receiptsOfBlock(provider, number);
   if (number === lastBlock.number) assertSameBlock(lastBlock, receipts[0]);
-  const logs = receipts.flatMap((receipt) => readTransfers(receipt, tokens, isOurs).filter(movesMoney).map((log) => ({ receipt, log })));
+  const logs = receipts.flatMap((receipt) =>
+    readTransfers(receipt, tokens, isOurs)
+      .filter(movesMoney)
+      .map((log) => ({ receipt, log })),
+  );
   if (logs.length === 0) return null;
   const block = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
   assertSameBlock(block, receipts[0]);
