@@ -44,7 +44,7 @@ const addressOn = (network: string, { payment_options: options }: OutcomeSession
 const unitsOn = (network: string, micros: bigint): bigint => (network === 'bsc' ? micros * 10n ** 12n : micros);
 const kinds = ({ deposits }: OutcomeSession): unknown[] => deposits.map(({ kind, status, amount }) => [kind, status, amount]);
 
-describe.for(NETWORKS)('on %s', (network) => {
+describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
   const pay = (merchant: Merchant, session: OutcomeSession, more: Record<string, string> = {}) => world.pay(merchant, session, { network, ...more });
 
   it('exact: paid, told once', async () => {
@@ -170,7 +170,7 @@ describe.for(NETWORKS)('on %s', (network) => {
   });
 });
 
-describe.for(NETWORKS.filter((network) => network !== 'solana'))('a reorganisation on %s', (network) => {
+describe.for(NETWORKS.filter((network) => network !== 'solana'))('a reorganisation on %s', { concurrent: true }, (network) => {
   it('that moves the transfer: paid once', async () => {
     const session = await world.create(patient);
     await world.pay(patient, session, { network, case: 'reorg' });

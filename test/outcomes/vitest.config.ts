@@ -11,6 +11,5 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 120_000,
     maxConcurrency: 12,
-    sequence: { concurrent: true },
   },
 });
