@@ -55,10 +55,11 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
     const session = await core.sessionHandler.read(sessionStream(id));
     return session?.context.created?.paymentOptions.find((option) => option.network === network)?.finality ?? { kind: 'finalized' };
   };
-  const pendingDeposits = async (): Promise<PendingDeposit[]> => {
-    const covered = await coverage.lastCovered();
-    const finalFrom = depositPlace(network, Math.max(0, (covered?.block ?? 0) - DEEP_BLOCKS), '');
-    const settled = (await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, finalFrom)).filter((row) => row.status === 'final');
+  const pendingDeposits = async (finalFrom?: number): Promise<PendingDeposit[]> => {
+    const from = finalFrom ?? Math.max(0, ((await coverage.lastCovered())?.block ?? 0) - DEEP_BLOCKS);
+    const settled = (await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''))).filter(
+      (row) => row.status === 'final',
+    );
     const rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
     return Promise.all(

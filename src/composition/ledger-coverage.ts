@@ -5,11 +5,14 @@ import { coverageStream } from '../domain/streams.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import type { Coverage, CoveredBlock } from '../processes/watch-chain-types.ts';
+import type { CoverageTrail, CoveredBlock } from '../processes/watch-chain-types.ts';
 import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
 
+/** Events read at a time on the way back. */
+const PAGE = 500;
+
 /** The evidence of what was read of a chain, kept in its `coverage-` stream. One watcher writes it at a time. */
-export class LedgerCoverage implements Coverage {
+export class LedgerCoverage implements CoverageTrail {
   readonly #store: EventStore;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -28,6 +31,22 @@ export class LedgerCoverage implements Coverage {
     const { event } = decodeEvent(last);
     // After a chain was replaced nothing of the new one is covered yet.
     return event.type === 'RangeScanned' ? { block: event.data.toBlock, hash: event.data.toBlockHash, timeSec: event.data.toBlockTimeSec } : null;
+  }
+
+  async coveredBelow(block: number): Promise<CoveredBlock | null> {
+    let end = ((await this.#store.lastOfStream(this.#stream))?.revision ?? -1) + 1;
+    while (end > 0) {
+      const from = Math.max(0, end - PAGE);
+      for (const recorded of (await this.#store.readStream(this.#stream, { from, limit: end - from })).reverse()) {
+        const { event } = decodeEvent(recorded);
+        // What was read before belongs to another chain.
+        if (event.type !== 'RangeScanned') return null;
+        const { toBlock, toBlockHash, toBlockTimeSec } = event.data;
+        if (toBlock < block) return { block: toBlock, hash: toBlockHash, timeSec: toBlockTimeSec };
+      }
+      end = from;
+    }
+    return null;
   }
 
   async record(data: RangeScanned['data']): Promise<void> {

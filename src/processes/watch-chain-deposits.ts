@@ -57,6 +57,8 @@ export class TrackedDeposits {
   /** Takes up what an earlier run left. */
   restore(pending: readonly PendingDeposit[], rewound: boolean): void {
     for (const { sessionId, facts, rule, status } of pending) {
+      // What is followed already is known better here than in rows that may lag behind.
+      if (this.#tracked.has(facts.depositKey)) continue;
       this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status, settled: false, suspect: rewound, rewound, absences: 0, notBeforeMs: 0 });
     }
   }

@@ -43,6 +43,12 @@ export interface Coverage {
   record(range: RangeScanned['data']): Promise<void>;
 }
 
+/** The evidence further back. */
+export interface CoverageTrail extends Coverage {
+  /** The newest `RangeScanned` that ends below the block; null when there is none. */
+  coveredBelow(block: number): Promise<CoveredBlock | null>;
+}
+
 /** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
   readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'hasFailed'>;
@@ -53,12 +59,15 @@ export interface WatchChainDeps {
   readonly chain: Chain;
   readonly addresses: KnownAddresses;
   readonly deposits: DepositCommands;
-  readonly coverage: Coverage;
+  readonly coverage: CoverageTrail;
   readonly clock: Clock;
   /** The rule of the session's payment option on this network; `finalized` where the session did not offer the network. */
   readonly finalityRuleOf: (sessionId: SessionId, network: Network) => Promise<FinalityRule> | FinalityRule;
-  /** The deposits in status `detected`, and the `final` ones in blocks above (or not far below) `Coverage.lastCovered`. */
-  readonly pendingDeposits: () => Promise<readonly PendingDeposit[]>;
+  /**
+   * The deposits in status `detected`, and the `final` ones in blocks from `finalFrom` on; absent: in blocks above (or not
+   * far below) `Coverage.lastCovered`.
+   */
+  readonly pendingDeposits: (finalFrom?: number) => Promise<readonly PendingDeposit[]>;
   /**
    * Resolves once every address given out before the call is in `addresses`. It is awaited after the head was read, so that
    * no block is matched against an index that lags behind the sessions other nodes create.
@@ -85,7 +94,8 @@ export interface WatchChainOptions {
   readonly secondReadingMs?: number;
   /** `RangeScanned` is written at most once in this time. Default 60,000. */
   readonly coverageIntervalMs?: number;
-  /** How far below the durable cursor hashes and final deposits are remembered, and scanning resumes after a reorganisation beyond them. Default 256. */
+  /** How far below the durable cursor hashes and final deposits are remembered, and scanning resumes where the ledger's evidence does not tell where a deeper
+   * reorganisation began. Default 256. */
   readonly deepBlocks?: number;
 }
 

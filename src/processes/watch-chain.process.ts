@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WrongChain } from '../ports/chain.ts';
 import type { Block, ScanResult } from '../ports/chain.ts';
 import { toSec } from '../ports/clock.ts';
+import { commonBlockBelow } from './watch-chain-common-block.ts';
 import { CoverageLog } from './watch-chain-coverage.ts';
 import { TrackedDeposits } from './watch-chain-deposits.ts';
 import { depositKeyOf } from './watch-chain-facts.ts';
@@ -161,11 +162,11 @@ export class ChainWatcher {
   async #begin(): Promise<void> {
     const { sandbox, deepBlocks } = this.#options;
     const start = await findStart(this.#deps, { sandbox, deepBlocks, nowSec: this.#createdSec });
-    const pending = await this.#deps.pendingDeposits();
+    const pending = await this.#deps.pendingDeposits(start.kind === 'replaced' ? start.block.number + 1 : undefined);
     this.#deposits.restore(pending, sandbox);
     if (start.kind === 'replaced') {
       this.#deposits.suspectAbove(start.block.number, sandbox);
-      if (!sandbox) this.#deps.observer?.onReorg?.({ commonBlock: start.block.number, depthBlocks: deepBlocks, beyondFinality: true });
+      if (!sandbox) this.#deps.observer?.onReorg?.({ commonBlock: start.block.number, depthBlocks: start.depthBlocks, beyondFinality: true });
     }
     this.#finalized = await this.#deps.chain.finalized();
     if (start.kind === 'fresh') await this.#readFirst(start.block);
@@ -204,9 +205,15 @@ export class ChainWatcher {
       }
       isNewest = false;
     }
-    const number = Math.max(0, Math.min(this.#covered!.number, head.number) - this.#options.deepBlocks);
-    const block = await this.#deps.chain.blockAt(number);
-    if (block) this.#rewindTo(block, head);
+    await this.#mendDeepFork(head);
+  }
+
+  /** None of the hashes in memory is left: deposits that were settled long ago must prove themselves again, too. */
+  async #mendDeepFork(head: Block): Promise<void> {
+    const common = await commonBlockBelow(this.#deps, Math.min(this.#covered!.number, head.number), this.#options.deepBlocks);
+    if (!common) return;
+    this.#deposits.restore(await this.#deps.pendingDeposits(common.number + 1), false);
+    this.#rewindTo(common, head);
   }
 
   #rewindTo(common: Block, head: Block): void {

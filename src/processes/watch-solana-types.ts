@@ -1,6 +1,6 @@
 import type { SessionId } from '../domain/ids.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
-import type { DepositTrackingDeps, RescanResult, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
+import type { Coverage, DepositTrackingDeps, RescanResult, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
 import type { WatchedOwners } from './watch-solana-owners.ts';
 
 /** What the rest of the service sees of a watcher, however its chain is read. */
@@ -15,7 +15,8 @@ export interface NetworkWatcher {
 }
 
 export interface WatchSolanaDeps
-  extends Pick<WatchChainDeps, 'coverage' | 'clock' | 'pendingDeposits' | 'addressesComplete'>, Omit<DepositTrackingDeps, 'chain' | 'observer'> {
+  extends Pick<WatchChainDeps, 'clock' | 'pendingDeposits' | 'addressesComplete'>, Omit<DepositTrackingDeps, 'chain' | 'observer'> {
+  readonly coverage: Coverage;
   readonly chain: AccountChain;
   /** Every owner ever given out in this mode, fed by the ledger; `addressesComplete` covers it too. */
   readonly owners: WatchedOwners;

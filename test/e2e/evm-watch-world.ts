@@ -71,6 +71,9 @@ export interface WorldOptions {
   readonly chain?: Partial<EvmChainOptions>;
 }
 
+const coveredBy = (range: RangeScanned['data'] | undefined): CoveredBlock | null =>
+  range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
+
 /** A watcher over real anvil, and everything it reports to. `restart` gives a new watcher what the ledger would. */
 export class WatchWorld {
   readonly anvil: Anvil;
@@ -120,10 +123,11 @@ export class WatchWorld {
         clock: systemClock,
         coverage: {
           lastCovered: async () => this.lastCovered(),
+          coveredBelow: async (block) => coveredBy(this.ranges.findLast(({ toBlock }) => toBlock < block)),
           record: async (range) => void this.ranges.push(range),
         },
         finalityRuleOf: () => this.rule,
-        pendingDeposits: async () => this.pending(),
+        pendingDeposits: async (finalFrom) => this.pending(finalFrom),
         observer: {
           onReorg: (reorg) => this.reorgs.push(reorg),
           onAnomaly: (anomaly) => this.anomalies.push(anomaly),
@@ -135,14 +139,12 @@ export class WatchWorld {
   }
 
   lastCovered(): CoveredBlock | null {
-    const last = this.ranges.at(-1);
-    return last ? { block: last.toBlock, hash: last.toBlockHash, timeSec: last.toBlockTimeSec } : null;
+    return coveredBy(this.ranges.at(-1));
   }
 
-  pending(): PendingDeposit[] {
-    const covered = this.lastCovered()?.block ?? 0;
+  pending(finalFrom = (this.lastCovered()?.block ?? 0) - 63): PendingDeposit[] {
     return [...this.book.deposits.values()].flatMap(({ sessionId: id, facts, status }) =>
-      status === 'detected' || (status === 'final' && facts.blockNumber > covered - 64) ? [{ sessionId: id, facts, rule: this.rule, status }] : [],
+      status === 'detected' || (status === 'final' && facts.blockNumber >= finalFrom) ? [{ sessionId: id, facts, rule: this.rule, status }] : [],
     );
   }
 

@@ -138,6 +138,41 @@ describe('a reorganisation', () => {
     expect(world.reorgs).toMatchObject([{ beyondFinality: true }]);
   });
 
+  test.each(['while it was watched', 'while nobody looked'])(
+    'deeper than anything remembered, %s, is traced back by the evidence and reverts what was settled long ago',
+    async (when) => {
+      const { anvil, book, token, ours } = await started({ rule: { kind: 'finalized' }, slotsInAnEpoch: 1, watch: { deepBlocks: 4 } });
+      const payer = anvil.account(1);
+      await anvil.pay(token, payer, 9_000_000n);
+      const kept = await anvil.pay(token, ours, 1_000_000n);
+      await world.until(() => book.deposits.size === 1);
+      await anvil.mine(10);
+      await world.until(() => (world.lastCovered()?.block ?? 0) >= 8);
+      const depth = 40;
+      await anvil.pay(token, ours, 2_000_000n);
+      const moved = await anvil.transfer(token, ours, 3_000_000n, payer);
+      await anvil.mine();
+      const raw = await anvil.rawTransaction(moved);
+      for (let part = 0; part < 4; part += 1) {
+        await anvil.mine(9);
+        await world.caughtUp();
+      }
+      await world.until(() => book.log.length === 6 && world.watcher.status().trackedDeposits === 0);
+      if (when === 'while nobody looked') await world.watcher.stop();
+      // Both later payments leave; the second one comes back, far below everything that is remembered.
+      await anvil.reorg(depth, [[raw, 5]]);
+      await anvil.mine(3);
+      if (when === 'while nobody looked') await world.restart();
+      await world.until(() => book.reverts.length === 1);
+      await world.caughtUp();
+      expect(book.log.slice(6)).toEqual(['reverted 2.00 after final']);
+      expect(book.deposits.get(`ethereum:${kept}:0`)?.status).toBe('final');
+      expect(book.deposits.get(`ethereum:${moved}:0`)?.status).toBe('final');
+      expect(world.reorgs.at(-1)).toMatchObject({ beyondFinality: true });
+      expect(world.reorgs.at(-1)!.commonBlock).toBeLessThan((await anvil.head()) - depth);
+    },
+  );
+
   test('that only moves the transaction keeps the deposit and confirms it where it is', async () => {
     const { anvil, book, token, ours } = await started();
     const txHash = await anvil.pay(token, ours, 1_000_000n);

@@ -58,6 +58,7 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Ledger) {
           const last = ranges.at(-1);
           return last ? { block: last.toBlock, hash: last.toBlockHash, timeSec: last.toBlockTimeSec } : null;
         },
+        coveredBelow: async () => null,
         record: async (range) => void ranges.push(range),
       },
       finalityRuleOf: () => ({ kind: 'finalized' }),

@@ -104,7 +104,7 @@ function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<Watch
         confirm: async (_id, data) => void confirmed.push(data.blockNumber),
         revert: async () => expect.unreachable(),
       },
-      coverage: { lastCovered: async () => covered, record: async (range) => void ranges.push(range) },
+      coverage: { lastCovered: async () => covered, coveredBelow: async () => null, record: async (range) => void ranges.push(range) },
       finalityRuleOf: () => ({ kind: 'finalized' }),
       pendingDeposits: async () => [],
       ...change,
