@@ -64,6 +64,9 @@ const payoutLimits = z.partialRecord(
   z.enum(COINS),
   z.strictObject({ perTransaction: payoutAmount, perHour: payoutAmount, perDay: payoutAmount, approvalFrom: payoutAmount }),
 );
+const treasuryLimits = z.partialRecord(z.enum(COINS), z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }));
+const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
+const withdrawalAddresses = z.strictObject({ live: destinations.optional(), test: destinations.optional() });
 const approvers = z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) }));
 
 const environment = z.object({
@@ -133,6 +136,14 @@ const environment = z.object({
   AUDIT_CHECKPOINT_SECONDS: seconds.default(60),
   /** A witness that cosigns checkpoints (c2sp.org/tlog-witness), without `/add-checkpoint`. */
   AUDIT_WITNESS_URL: url.optional(),
+  /** JSON by coin, for withdrawals and settlements: `{"USDT":{"perTransaction":"50000","perDay":"100000"}}`. Unset in production: none. */
+  TREASURY_LIMITS: jsonText.pipe(treasuryLimits).optional(),
+  /** JSON by mode and network: the cold addresses that withdrawals may go to, `{"live":{"ethereum":["0x..."]}}`. */
+  WITHDRAWAL_ADDRESSES: jsonText.pipe(withdrawalAddresses).optional(),
+  /** Units of a coin at one collection address from which it is swept by itself; unset: on command only. */
+  SWEEP_FROM: z.string().regex(AMOUNT).optional(),
+  /** Seconds between two comparisons of books and chain; 0: on command only. */
+  RECONCILE_EVERY_SECONDS: z.coerce.number().int().min(0).default(3600),
   /** Gwei for a unit of gas above which EVM payouts wait. */
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */

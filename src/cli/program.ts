@@ -117,6 +117,12 @@ function addMerchants(program: Command, host: CliHost): void {
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
     ['--offer-tron-usdc <bool>', 'true or false'],
   ]);
+  admin(merchant, host, 'settlement-address <merchant_id>', 'merchant.settlement-address', 'where settlements go; two operators run this', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--address <address>', "the merchant's own address", true],
+    ['--operator <name>', 'one of PAYOUT_APPROVERS', true],
+    ['--secret <secret>', "the operator's own secret", true],
+  ]);
   const key = program.command('key').description('API keys');
   admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once');
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
@@ -142,16 +148,60 @@ function addWebhooks(program: Command, host: CliHost): void {
   ]);
 }
 
+/** Who proposes is the first of two who agree. */
+const PROPOSER = [
+  ['--operator <name>', 'who proposes it: one of PAYOUT_APPROVERS', true],
+  ['--secret <secret>', "the operator's own secret", true],
+  ['--reason <text>', 'why, for the record'],
+] as const;
+
 function addTreasury(program: Command, host: CliHost): void {
   const treasury = program.command('treasury').description('the accounts that refunds are paid from');
   admin(treasury, host, 'status', 'treasury.status', 'accounts, alarms, and refunds that wait, with the reason');
   admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true]]);
   admin(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again', [['--mode <mode>', 'test or live', true]]);
-  admin(treasury, host, 'approve <refund_id>', 'treasury.approve', 'agree to a refund above the threshold; two approvers are needed', [
+  admin(treasury, host, 'balances', 'treasury.balances', 'what the treasury holds on chain', [['--network <network>', 'only this one']]);
+  admin(treasury, host, 'moves', 'treasury.moves', 'sweeps, top-ups, withdrawals and settlements under way');
+  admin(treasury, host, 'sweep', 'treasury.sweep', 'bring money from collection addresses to the treasury', [
+    ['--dry-run', 'only say what would be done'],
+    ['--mode <mode>', 'test or live'],
+    ['--network <network>', 'only this one'],
+    ['--coin <coin>', 'USDT or USDC'],
+    ['--min <amount>', 'leave less than this at an address'],
+  ]);
+  admin(
+    treasury,
+    host,
+    'withdraw',
+    'treasury.withdraw',
+    'propose a transfer to a cold address of WITHDRAWAL_ADDRESSES; another operator approves it',
+    [
+      ['--network <network>', 'ethereum, bsc, tron or solana', true],
+      ['--coin <coin>', 'USDT or USDC', true],
+      ['--amount <amount>', 'decimal amount', true],
+      ['--to <address>', 'one of WITHDRAWAL_ADDRESSES', true],
+      ...PROPOSER,
+      ['--mode <mode>', 'test or live, where the network is used in both'],
+    ],
+  );
+  admin(
+    treasury,
+    host,
+    'settle <merchant_id>',
+    'treasury.settle',
+    "propose a transfer to the merchant's settlement address; another operator approves it",
+    [
+      ['--network <network>', 'ethereum, bsc, tron or solana', true],
+      ['--coin <coin>', 'USDT or USDC', true],
+      ['--amount <amount>', 'decimal amount', true],
+      ...PROPOSER,
+    ],
+  );
+  admin(treasury, host, 'approve <id>', 'treasury.approve', 'agree to a refund above the threshold, a withdrawal or a settlement', [
     ['--approver <name>', 'one of PAYOUT_APPROVERS', true],
     ['--secret <secret>', "the approver's own secret", true],
   ]);
-  admin(treasury, host, 'reject <refund_id>', 'treasury.reject', 'give up a refund that nothing was signed for; its money is refundable again');
+  admin(treasury, host, 'reject <id>', 'treasury.reject', 'give up a refund or a move that nothing was signed for');
 }
 
 /** These need neither a service nor a data directory, so that keys can be made on another machine. */

@@ -4,20 +4,28 @@ import type { Leases } from '../ports/leases.ts';
 import type { Waiting } from '../processes/pay-refunds-notes.ts';
 import type { PayRefunds, TreasuryStatus } from '../processes/pay-refunds.process.ts';
 import { withLease, type RunningLease } from '../runtime/with-lease.ts';
+import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { startPayouts, type PayoutDeps, type PayoutParts } from './payouts.ts';
+import { startTreasury, type Treasury } from './treasury.ts';
 
 /** Payouts wherever their lease is: of several processes that could sign, one does. */
 export class LeasedPayouts {
   readonly #lease: RunningLease;
-  #current: PayRefunds | null = null;
+  #current: { readonly payouts: PayRefunds; readonly treasury: Treasury } | null = null;
 
   constructor(parts: PayoutParts, deps: PayoutDeps, leasing: { readonly leases: Leases; readonly leaseTtlMs: number }) {
     const start = async () => {
-      const payouts = await startPayouts(parts, deps);
-      this.#current = payouts;
+      const { store, clock, random, core, soleWriter } = deps;
+      // One handler and one set of connections for a term: refunds and moves take numbers of the same sequences.
+      const treasuries = createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter });
+      const chains = parts.chains();
+      const payouts = await startPayouts(parts, chains, { ...deps, treasuries });
+      const treasury = startTreasury(parts, chains, payouts, { ...deps, treasuries });
+      this.#current = { payouts, treasury };
       return {
         stop: async () => {
           this.#current = null;
+          await treasury.stop();
           await payouts.stop();
         },
       };
@@ -31,16 +39,22 @@ export class LeasedPayouts {
   }
 
   status(): readonly TreasuryStatus[] {
-    return this.#current?.status() ?? [];
+    return this.#current?.payouts.status() ?? [];
   }
 
   waitingFor(refundId: string): Waiting | null {
-    return this.#current?.waitingFor(refundId) ?? null;
+    return this.#current?.payouts.waitingFor(refundId) ?? null;
+  }
+
+  /** Throws `CommandRefused` where another process has the lease. */
+  get treasury(): Treasury {
+    if (!this.#current) throw new CommandRefused('another process pays now: ask there');
+    return this.#current.treasury;
   }
 
   async reject(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
     if (!this.#current) throw new CommandRefused('another process pays now: ask there');
-    await this.#current.reject(sessionId, refundId, legId);
+    await this.#current.payouts.reject(sessionId, refundId, legId);
   }
 
   stop(): Promise<void> {

@@ -10,6 +10,7 @@ import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/n
 import type { Logger } from '../ops/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { MoveSigner } from '../ports/moves.ts';
 import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
@@ -17,12 +18,12 @@ import type { ReadModel } from '../ports/read-model.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { PayRefunds } from '../processes/pay-refunds.process.ts';
-import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
+import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { indexKey, type Core } from './core.ts';
 
 /** What money out needs beside the core. */
 export interface PayoutParts {
-  readonly signer: PayoutSigner;
+  readonly signer: PayoutSigner & MoveSigner;
   /** Ways out for one term: who stops paying closes them. */
   readonly chains: () => readonly PayoutChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
@@ -30,6 +31,7 @@ export interface PayoutParts {
 }
 
 export interface PayoutDeps {
+  readonly config: Config;
   readonly core: Core;
   readonly store: EventStore;
   readonly readModel: ReadModel;
@@ -50,19 +52,28 @@ const ETHEREUM_DEPTH = 12;
 const GWEI = 10n ** 9n;
 const FALLBACK_TIP = { ethereum: GWEI, bsc: GWEI / 20n } as const;
 
+/** Between two looks at the same treasury. */
+export const pollMsOf =
+  (sandbox: boolean) =>
+  (network: Network): number =>
+    sandbox ? SANDBOX_POLL_MS : POLL_MS[network];
+
 /** Starts to pay what sessions owe. */
-export async function startPayouts(parts: PayoutParts, deps: PayoutDeps): Promise<PayRefunds> {
-  const { core, store, clock, random, log } = deps;
+export async function startPayouts(
+  parts: PayoutParts,
+  chains: readonly PayoutChain[],
+  deps: PayoutDeps & { readonly treasuries: TreasuryHandler },
+): Promise<PayRefunds> {
+  const { core, clock, log } = deps;
   const payouts = new PayRefunds({
     ...deps,
-    chains: parts.chains(),
+    chains,
     signer: parts.signer,
     addresses: parts.addresses,
     sessions: core.sessionHandler,
-    treasuries: createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter: deps.soleWriter }),
     isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
-    pollMs: (network) => (parts.sandbox ? SANDBOX_POLL_MS : POLL_MS[network]),
+    pollMs: pollMsOf(parts.sandbox),
     log,
   });
   await payouts.start();
@@ -117,6 +128,8 @@ const SANDBOX_LIMITS: PayoutLimits = {
   approvalFrom: '999999999999',
 };
 
+const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999' };
+
 /** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
 export const journalDirectory = (config: Config): string =>
   config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
@@ -128,6 +141,8 @@ export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetw
     networks: networks.map(networkOf),
     limits,
     payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 1_000_000,
+    treasuryLimits: config.TREASURY_LIMITS ?? { USDT: SANDBOX_OUTWARD, USDC: SANDBOX_OUTWARD },
+    withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
     approvers: config.PAYOUT_APPROVERS ?? [],
   };
 }
@@ -144,6 +159,8 @@ export function productionPayoutRules(config: Config, networks: readonly PayoutN
     networks: networks.map(networkOf),
     limits: config.PAYOUT_LIMITS,
     payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 60,
+    treasuryLimits: config.TREASURY_LIMITS ?? {},
+    withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
     approvers: config.PAYOUT_APPROVERS ?? [],
   };
 }

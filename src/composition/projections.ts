@@ -1,4 +1,5 @@
 import { addressIndex } from '../../projections/address-index.projection.ts';
+import { collected } from '../../projections/collected.projection.ts';
 import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
 import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
@@ -7,4 +8,13 @@ import { sessionView } from '../../projections/session-view.projection.ts';
 import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
 
 /** The projections of the read side; each rebuilds from the ledger alone. */
-export const PROJECTIONS = [sessionView, addressIndex, merchantDirectory, depositsByBlock, openPayouts, webhookDeliveries, ledger] as const;
+export const PROJECTIONS = [
+  sessionView,
+  addressIndex,
+  merchantDirectory,
+  depositsByBlock,
+  openPayouts,
+  collected,
+  webhookDeliveries,
+  ledger,
+] as const;

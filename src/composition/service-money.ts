@@ -59,12 +59,12 @@ export async function startMoney(parts: ServiceParts, foundation: Foundation, au
 }
 
 function payoutDeps(
-  { storage, clock, random, log }: ServiceParts,
+  { config, storage, clock, random, log }: ServiceParts,
   { core, store, rates }: Foundation,
   { mayPay }: Pick<RunningAudit, 'mayPay'>,
 ): PayoutDeps {
   const { readModel, soleWriter } = storage;
-  return { core, store, readModel, rates, clock, random, log, mayPay, soleWriter };
+  return { config, core, store, readModel, rates, clock, random, log, mayPay, soleWriter };
 }
 
 function leasedExpiry({ config, storage, clock, random, log }: ServiceParts, core: Core, watched: readonly WatchedNetwork[]): RunningLease {

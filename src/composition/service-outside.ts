@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import type { AdminCommands } from '../cli/admin-commands.ts';
 import { serveAdmin } from '../cli/admin-server.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
@@ -22,6 +23,8 @@ import { payoutCommands, payoutHealth } from './payout-commands.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { treasuryCommands } from './treasury-commands.ts';
+import type { Treasury } from './treasury.ts';
 import { createWebApp } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -146,10 +149,21 @@ function operatorCommands(
       ...chainCommands(watched),
       ...auditCommands(audit, store),
       ...ledger.commands,
-      ...(payouts && parts.payouts ? payoutCommands(payouts, parts.payouts, core) : {}),
+      ...outflowCommands(parts, core, payouts),
       ...parts.moreAdmin?.(core),
     },
   });
+}
+
+function outflowCommands(
+  { payouts: parts, storage, clock, random }: ServiceParts,
+  core: Foundation['core'],
+  payouts: MovingMoney['payouts'],
+): AdminCommands {
+  if (!parts || !payouts) return {};
+  const ofRefunds = payoutCommands(payouts, parts, core);
+  const treasury = (): Treasury => payouts.treasury;
+  return { ...ofRefunds, ...treasuryCommands({ treasury, payouts: parts, core, readModel: storage.readModel, clock, random, ofRefunds }) };
 }
 
 async function rateLimiterOf({ config: { RATE_LIMIT_PER_KEY: ratePerSec }, roles, storage }: ServiceParts): Promise<RateLimiter> {

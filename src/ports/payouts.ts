@@ -29,6 +29,9 @@ export interface PayoutOrder {
   readonly deposits: readonly DepositProof[];
 }
 
+/** A token transfer, whatever it is for. */
+export type TokenTransfer = Pick<PayoutOrder, 'coin' | 'amount' | 'toAddress'>;
+
 /** Whether a payout may be signed now. `wait` resolves itself, with time or an operator; `fail` does not. */
 export type PreCheck =
   | { readonly kind: 'ready' }
@@ -100,16 +103,16 @@ export interface PayoutChain {
   readonly mode: Mode;
   readonly settings: NetworkSettings;
   /** Balance, gas, freezes and pauses, as the chain has them now. */
-  check(order: PayoutOrder, treasury: string, promised: Promised): Promise<PreCheck>;
+  check(order: TokenTransfer, treasury: string, promised: Promised): Promise<PreCheck>;
   sequence(treasury: string): Promise<ChainSequence>;
   /** A transaction ready to be signed, at today's fees. `nonce` is null where the chain has none. */
-  draft(order: PayoutOrder, treasury: string, nonce: number | null): Promise<PayoutDraft>;
+  draft(order: TokenTransfer, treasury: string, nonce: number | null): Promise<PayoutDraft>;
   /** The same payout at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
   bump(draft: PayoutDraft): Promise<PayoutDraft | null>;
   /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
   broadcast(payout: SentPayout): Promise<void>;
   /** Newest payout last. */
-  fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate>;
+  fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate>;
   /** True when a payout that had landed is in the chain no more, as far as all providers asked can tell. */
   hasVanished(landedTxHash: string): Promise<{ readonly vanished: boolean; readonly final: boolean; readonly headNumber: number }>;
   /** How long a payout may stay out before its fee is looked at again. */

@@ -1,6 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
 
 /*
  * What the main process and the signer say to each other: first one line through the inherited standard input, then JSON
@@ -33,6 +33,10 @@ export interface PayoutRules {
   readonly networks: readonly PayoutNetwork[];
   readonly limits: { readonly [coin in Coin]?: PayoutLimits };
   readonly payoutsPerHour: number;
+  /** Withdrawals and settlements. Absent for a coin: none of it leaves that way. */
+  readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
+  /** The cold addresses that withdrawals may go to. */
+  readonly withdrawalAddresses?: { readonly [mode in Mode]?: Readonly<Partial<Record<Network, readonly string[]>>> };
   readonly approvers: readonly { readonly name: string; /** SHA-256 (hex) of the approver's secret. */ readonly secretHash: string }[];
 }
 

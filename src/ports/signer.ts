@@ -1,5 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
 import type { CheckpointSigner } from './audit.ts';
+import type { MoveSigner } from './moves.ts';
 import type { PayoutSigner } from './payouts.ts';
 
 /** What the watch-only side needs to derive addresses. Never a private key. */
@@ -14,7 +15,7 @@ export interface WatchOnlyExport {
 }
 
 /** The only holder of keys, in a process of its own. */
-export interface Signer extends PayoutSigner, CheckpointSigner {
+export interface Signer extends PayoutSigner, MoveSigner, CheckpointSigner {
   exportWatchOnly(mode: Mode, solanaPoolSize: number): Promise<WatchOnlyExport>;
   /** Public keys (base58) of `m/44'/501'/i'/0'` for `count` indexes from `fromIndex` on. */
   exportSolanaKeys(mode: Mode, fromIndex: number, count: number): Promise<readonly string[]>;

@@ -1,7 +1,7 @@
 import type { Valuation, RefundFailureReason } from '../domain/events/session-events.ts';
 import type { PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { RefundId } from '../domain/ids.ts';
-import { amountOf, type Coin } from '../domain/money.ts';
+import type { Coin } from '../domain/money.ts';
 import { treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,9 +12,11 @@ import { crashPoint } from '../runtime/crash-point.ts';
 import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { SessionHandler } from '../use-cases/session-handler.ts';
+import { movesInFlight } from '../../state-machines/treasury-moves.ts';
 import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
 import { DeskNotes, type Waiting } from './pay-refunds-notes.ts';
+import { promisedOf } from './promised.ts';
 import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
 
 export interface DeskDeps {
@@ -91,11 +93,18 @@ export class TreasuryDesk {
     const open = openPayout(context);
     // A reservation of another kind of move is that move's to finish.
     const isFree = context.open === null || (open !== null && this.#notes.isDue(open) && (await this.#finish(open)));
+    const unknown = Object.values(context.unknownOutflows)[0];
+    this.#notes.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
     const { mode, network } = this.chain;
     const legs = await this.#legs(this.#deps.work.open(mode, network));
     await this.#followSent(legs);
     await this.#watchLanded();
     if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
+  }
+
+  /** What all refunds of this treasury that are not done still take. */
+  async owed(): Promise<Promised> {
+    return promisedOf(await this.#legs(this.#deps.work.open(this.chain.mode, this.chain.network)));
   }
 
   /** Gives up a leg of this treasury between two rounds, so that it cannot be signed at the same moment. */
@@ -200,11 +209,12 @@ export class TreasuryDesk {
     const pending = legs.filter(({ leg, ref }) => leg.status === 'PENDING' && this.#notes.isDue(ref));
     if (pending.length === 0) return;
     if (!(await this.#sequenceAgrees())) return;
+    const moves = movesInFlight(await this.#books.treasury());
     const inFlight = [...sent];
     for (const found of pending.slice(0, ROUND)) {
-      if (inFlight.length >= MAX_IN_FLIGHT) return;
+      if (inFlight.length + moves.length >= MAX_IN_FLIGHT) return;
       this.#notes.postpone(found.ref, WAIT_FACTOR);
-      if (await this.#pay(found, promisedOf(inFlight))) inFlight.push(found);
+      if (await this.#pay(found, promisedOf(inFlight, moves))) inFlight.push(found);
       if (this.alarm !== null) return;
     }
   }
@@ -380,12 +390,6 @@ export class TreasuryDesk {
     this.#notes.forget(ref);
     this.#deps.work.done(ref);
   }
-}
-
-function promisedOf(inFlight: readonly Found[]): Promised {
-  const coins: Partial<Record<Coin, bigint>> = {};
-  for (const { order } of inFlight) coins[order.coin] = (coins[order.coin] ?? 0n) + amountOf(order.amount);
-  return { coins, payouts: inFlight.length };
 }
 
 export const isTransient = (error: unknown): boolean =>

@@ -2,7 +2,7 @@ import type { Mode, SessionId } from '../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
+import type { PayoutChain, PayoutSigner, Promised, TreasuryAddresses } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { isTransient, TreasuryDesk, type DeskDeps } from './pay-refunds-desk.ts';
 import type { Waiting } from './pay-refunds-notes.ts';
@@ -81,6 +81,12 @@ export class PayRefunds {
     await this.#work.close();
     await Promise.all(this.#loops);
     await Promise.all(this.#desks.map(({ chain }) => chain.close()));
+  }
+
+  /** What refunds of a treasury still take, signed or not. */
+  async owed(mode: Mode, network: Network): Promise<Promised> {
+    const desk = this.#desks.find(({ chain }) => chain.mode === mode && chain.network === network);
+    return desk ? desk.owed() : { coins: {}, payouts: 0 };
   }
 
   status(): readonly TreasuryStatus[] {

@@ -1,9 +1,8 @@
 import { request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
-import type { SignedEntry } from './payout-journal.ts';
 import type { Wallet } from './wallet.ts';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { Coin } from '../domain/money.ts';
 
 /** A deposit as the signer itself found it on chain. */
@@ -22,18 +21,24 @@ export interface SignedBytes {
   readonly signedBytes: string;
 }
 
+/** A transaction that the journal holds. */
+export interface JournaledBytes {
+  readonly draft: MoveDraft;
+  readonly txHash: string;
+}
+
 /** The signer's own eyes and hand on one network. Reads throw when no provider answers or two contradict each other. */
 export interface ChainView {
   /** The transfer to our collection address; null when it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
   /** Why the draft is not the payout that was ordered; null when it is exactly that. */
-  faultOf(draft: PayoutDraft, order: PayoutOrder): string | null;
+  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null;
   /** Signs exactly the draft. The same draft gives the same bytes. */
   sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes>;
   /** Whether a transaction may be signed after `last` without a chance that both land. */
-  mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean>;
+  mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean>;
   /** True when, on final state, none of the entries moved money and none ever can. */
-  hadNoEffect(entries: readonly SignedEntry[]): Promise<boolean>;
+  hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
 }
 
 /** The signer cannot see the chain well enough to judge. */

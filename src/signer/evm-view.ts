@@ -1,10 +1,9 @@
 import { fromTokenUnits, amountOf, toTokenUnits } from '../domain/money.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { evmAddressOf } from './account-address.ts';
-import { agreed, rpc, type ChainView, type FoundDeposit, type SignedBytes } from './chain-view.ts';
-import type { SignedEntry } from './payout-journal.ts';
+import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import type { Wallet } from './wallet.ts';
 
 interface RawLog {
@@ -24,12 +23,12 @@ type EvmDraft = Extract<PayoutDraft, { kind: 'evm' }>;
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** First four bytes of Keccak-256 of `transfer(address,uint256)`. */
-const TRANSFER_CALL = '0xa9059cbb';
+export const TRANSFER_CALL = '0xa9059cbb';
 /** As deep as Ethereum's everyday rule wants a deposit; elsewhere only the chain's own finality counts. */
 const ETHEREUM_DEPTH = 12;
 /** Bounds that no honest payout needs: what a stolen request could burn at most. */
-const MAX_GAS = 400_000n;
-const MAX_FEE_PER_GAS = 2_000n * 10n ** 9n;
+export const MAX_GAS = 400_000n;
+export const MAX_FEE_PER_GAS = 2_000n * 10n ** 9n;
 
 /** Ethereum and BSC as the signer sees them. */
 export class EvmView implements ChainView {
@@ -57,7 +56,7 @@ export class EvmView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: PayoutOrder): string | null {
+  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (draft.kind !== 'evm' || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
     if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
@@ -86,12 +85,12 @@ export class EvmView implements ChainView {
   }
 
   /** Whatever competes for the same nonce excludes the other. */
-  async mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean> {
-    return last.draft.kind === 'evm' && next.kind === 'evm' && last.draft.nonce === next.nonce;
+  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
+    return 'nonce' in last.draft && 'nonce' in next && last.draft.nonce === next.nonce;
   }
 
   /** One of them is in a final block and failed there: the nonce is used, so no other can follow. */
-  async hadNoEffect(entries: readonly SignedEntry[]): Promise<boolean> {
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) {
       const failed = await agreed(this.#network, async (url) => {
         const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [entry.txHash])) as RawReceipt | null;

@@ -3,7 +3,7 @@ import type { WatchOnlyExport } from '../ports/signer.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST } from '../ports/signer-protocol.ts';
 import { AUDIT_METHODS } from './audit-methods.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
-import { PAYOUT_METHODS } from './payout-methods.ts';
+import { MOVE_METHODS, PAYOUT_METHODS } from './payout-methods.ts';
 
 const mode = z.enum(['live', 'test']);
 const index = z.int().min(0).max(0x7fff_ffff);
@@ -23,6 +23,7 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
   ],
   ...PAYOUT_METHODS,
   ...AUDIT_METHODS,
+  ...MOVE_METHODS,
   [
     'exportSolanaKeys',
     method({

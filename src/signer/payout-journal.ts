@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { JournalPlace, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 
@@ -22,6 +23,22 @@ export type JournalFact =
       readonly txHash: string;
       readonly signedBytes: string;
     }
+  | {
+      /** Between our own accounts, or to somebody other than a payer. */
+      readonly kind: 'moved';
+      readonly move: MoveKind;
+      readonly network: Network;
+      /** The move's id. */
+      readonly legId: string;
+      readonly attempt: number;
+      readonly coin: string;
+      readonly units: string;
+      readonly fromAddress: string;
+      readonly toAddress: string;
+      readonly draft: MoveDraft;
+      readonly txHash: string;
+      readonly signedBytes: string;
+    }
   | { readonly kind: 'released'; readonly legId: string; readonly reason: string }
   | { readonly kind: 'approved'; readonly legId: string; readonly terms: string; readonly approver: string }
   | { readonly kind: 'stopped' | 'resumed'; readonly by: string };
@@ -35,6 +52,7 @@ export type JournalEntry = JournalFact & {
 };
 
 export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
+export type MovedEntry = Extract<JournalEntry, { kind: 'moved' }>;
 
 /** The journal is not what this signer wrote: nothing may be signed on it. */
 export class JournalBroken extends Error {

@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
+import type { MerchantId } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import { NATIVE_COIN, NETWORKS } from '../domain/networks.ts';
+import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../ports/payouts.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import type { Payouts } from './payouts.ts';
@@ -27,7 +30,7 @@ const order: z.ZodType<PayoutOrder> = z.strictObject({
     .max(1_000),
 });
 
-const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', [
+const tokenDrafts = [
   z.strictObject({
     kind: z.literal('evm'),
     chainId: whole,
@@ -57,7 +60,37 @@ const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', [
     lastValidBlockHeight: z.int().min(0),
     computeUnitPrice: whole,
   }),
+] as const;
+const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', tokenDrafts);
+const moveDraft: z.ZodType<MoveDraft> = z.discriminatedUnion('kind', [
+  ...tokenDrafts,
+  z.strictObject({
+    ...{ kind: z.literal('evm-native'), chainId: whole, nonce: z.int().min(0), value: whole },
+    ...{ gasLimit: whole, maxFeePerGas: whole, maxPriorityFeePerGas: whole },
+  }),
+  z.strictObject({
+    kind: z.literal('tron-native'),
+    sun: z.string().regex(/^[1-9]\d{0,14}$/),
+    refBlockBytes: z.string().regex(/^[0-9a-f]{4}$/),
+    refBlockHash: z.string().regex(/^[0-9a-f]{16}$/),
+    timestampMs: z.int().min(0),
+    expirationMs: z.int().min(0),
+  }),
 ]);
+const moveOrder: z.ZodType<MoveOrder> = z.strictObject({
+  kind: z.enum(MOVE_KINDS),
+  moveId: text,
+  mode,
+  network: z.enum(NETWORKS),
+  coin: z.enum([...COINS, ...Object.values(NATIVE_COIN)]),
+  amount,
+  fromAddress: text,
+  toAddress: text,
+  derivationIndex: z.int().min(0).max(0x7fff_ffff).nullable(),
+  merchantId: (text as unknown as z.ZodType<MerchantId>).nullable(),
+  forMoveId: text.nullable(),
+});
+const destination = z.strictObject({ mode, network: z.enum(NETWORKS), merchantId: text, address: text });
 
 const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
 const request: z.ZodType<PayoutRequest> = z.strictObject({ order, attempt: z.int().min(1), fromAddress: text, draft, ledger: place.nullable() });
@@ -66,6 +99,33 @@ function deskOf({ payouts }: SignerContext): Payouts {
   if (!payouts) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
   return payouts;
 }
+
+const moveRequest: z.ZodType<MoveRequestToSign> = z.strictObject({
+  order: moveOrder,
+  attempt: z.int().min(1),
+  draft: moveDraft,
+  ledger: place.nullable(),
+});
+
+/** What the signer can be asked about money that is not a refund. */
+export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
+  ['checkMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => deskOf(context).moves.check(params.order) })],
+  ['signMove', method({ params: moveRequest, run: (params, context) => deskOf(context).moves.sign(params) })],
+  [
+    'approveMove',
+    method({
+      params: z.strictObject({ order: moveOrder, approver: text, secret: text }),
+      run: ({ order: of, approver, secret }, context) => deskOf(context).moves.approve(of, approver, secret),
+    }),
+  ],
+  [
+    'approveDestination',
+    method({
+      params: z.strictObject({ destination, approver: text, secret: text }),
+      run: ({ destination: to, approver, secret }, context) => deskOf(context).moves.approveDestination(to, approver, secret),
+    }),
+  ],
+];
 
 /** What the signer can be asked about money out. */
 export const PAYOUT_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [

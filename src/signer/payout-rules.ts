@@ -1,8 +1,8 @@
 import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
-import type { PayoutOrder, PayoutRefusal } from '../ports/payouts.ts';
-import { hash } from 'node:crypto';
-import type { JournalEntry, SignedEntry } from './payout-journal.ts';
+import type { PayoutOrder, PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { JournalEntry, MovedEntry, PayoutJournal, SignedEntry } from './payout-journal.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -10,6 +10,14 @@ const DAY_MS = 24 * HOUR_MS;
 export const refusal = (kind: PayoutRefusal['kind'], code: string, message: string): PayoutRefusal => ({ ok: false, kind, code, message });
 
 export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => entries.filter((entry): entry is SignedEntry => entry.kind === 'signed');
+
+/** Everything with bytes that may be on chain, in the order it was signed. */
+export const bytesOf = (entries: readonly JournalEntry[]): (SignedEntry | MovedEntry)[] =>
+  entries.filter((entry): entry is SignedEntry | MovedEntry => entry.kind === 'signed' || entry.kind === 'moved');
+
+/** Whether the treasury's nonce belongs to something already; `treasury` is its address on the network of the entries. */
+export const isNonceTaken = (ofNetwork: readonly (SignedEntry | MovedEntry)[], treasury: string, nonce: number): boolean =>
+  ofNetwork.some((entry) => (entry.kind === 'signed' || entry.fromAddress === treasury) && 'nonce' in entry.draft && entry.draft.nonce === nonce);
 
 /** What an approval is for: another amount or payee needs another approval. */
 export const termsOf = (order: PayoutOrder): string =>
@@ -56,4 +64,23 @@ export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bi
     for (const { depositKey, units } of entry.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
   }
   return taken;
+}
+
+export const signatureOf = (entry: SignedEntry | MovedEntry): PayoutSignature => ({
+  ok: true,
+  txHash: entry.txHash,
+  signedBytes: entry.signedBytes,
+  journal: { seq: entry.seq, hash: entry.hash },
+});
+
+/** The kill switch as the journal has it. */
+export function isStopped(journal: PayoutJournal): boolean {
+  return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
+}
+
+/** Null when the secret is the approver's own. */
+export function approverRefusal({ approvers }: PayoutRules, approver: string, secret: string): PayoutRefusal | null {
+  const known = approvers.find(({ name }) => name === approver);
+  const isTheirs = known !== undefined && timingSafeEqual(hash('sha256', secret, 'buffer'), Buffer.from(known.secretHash, 'hex'));
+  return isTheirs ? null : refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
 }

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
@@ -8,13 +8,25 @@ import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import { ViewUnavailable, type ChainView, type FoundDeposit } from './chain-view.ts';
 import { EvmView } from './evm-view.ts';
-import { JournalBroken, PayoutJournal, placeOf, type SignedEntry } from './payout-journal.ts';
-import { limitsRefusal, refusal, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
+import { Moves } from './moves.ts';
+import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntry } from './payout-journal.ts';
+import {
+  approverRefusal,
+  bytesOf,
+  isNonceTaken,
+  isStopped,
+  limitsRefusal,
+  refusal,
+  signatureOf,
+  signedOf,
+  takenByDeposit,
+  termsOf,
+} from './payout-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 import type { Wallet } from './wallet.ts';
 
-interface Desk {
+export interface SignerDesk {
   readonly wallet: Wallet;
   readonly journal: PayoutJournal;
 }
@@ -27,10 +39,12 @@ type Allocation = { readonly ok: true; readonly takenFrom: SignedEntry['takenFro
  */
 export class Payouts {
   readonly #rules: PayoutRules;
-  readonly #desks: ReadonlyMap<Mode, Desk>;
+  readonly #desks: ReadonlyMap<Mode, SignerDesk>;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Money that is not a refund, on the same journals and in the same turns. */
+  readonly moves: Moves;
 
   /** Throws `JournalBroken`. The caller holds the lock of the journals. */
   constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, Wallet>, nowMs: () => number = Date.now) {
@@ -38,6 +52,7 @@ export class Payouts {
     this.#nowMs = nowMs;
     this.#desks = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
     this.#views = new Map(rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network)]));
+    this.moves = new Moves({ rules, nowMs, views: this.#views, inTurn: (mode, task) => this.#inTurn(mode, task) });
   }
 
   check(order: PayoutOrder): Promise<PayoutVerdict> {
@@ -66,10 +81,8 @@ export class Payouts {
 
   approve(order: PayoutOrder, approver: string, secret: string): Promise<PayoutVerdict> {
     return this.#inTurn(order.mode, async ({ journal }) => {
-      const known = this.#rules.approvers.find(({ name }) => name === approver);
-      const given = hash('sha256', secret, 'buffer');
-      if (!known || !timingSafeEqual(given, Buffer.from(known.secretHash, 'hex')))
-        return refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
+      const refused = approverRefusal(this.#rules, approver, secret);
+      if (refused) return refused;
       journal.append({ kind: 'approved', legId: order.legId, terms: termsOf(order), approver }, this.#nowMs());
       return { ok: true };
     });
@@ -86,31 +99,31 @@ export class Payouts {
     return this.#inTurn(mode, async ({ journal }) => statusOf(journal));
   }
 
-  async #sign(request: PayoutRequest, desk: Desk): Promise<PayoutSignature> {
+  async #sign(request: PayoutRequest, desk: SignerDesk): Promise<PayoutSignature> {
     const { order, draft, attempt } = request;
     const { journal, wallet } = desk;
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
-    const ofNetwork = signedOf(journal.entries).filter((entry) => entry.network === order.network);
+    const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === order.network);
     const repeated = ofNetwork.find((entry) => entry.legId === order.legId && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
     const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
     if (placeOf(before)?.hash !== request.ledger?.hash)
       return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
     if (repeated)
-      return sameRequest(repeated, request)
+      return repeated.kind === 'signed' && sameRequest(repeated, request)
         ? signatureOf(repeated)
         : refusal('stopped', 'second_payload', `${order.legId} was signed with another payload`);
     if (request.fromAddress !== wallet.treasury[addressFamilyOf(order.network)])
       return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
-    const ofLeg = ofNetwork.filter((entry) => entry.legId === order.legId);
+    const ofLeg = signedOf(ofNetwork).filter((entry) => entry.legId === order.legId);
     const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, desk) : await this.#replacement(request, ofLeg, view, journal);
     if (!allocation.ok) return allocation;
     const signed = await view.sign(draft, order, wallet);
     // Two payouts with equal bytes would land as one: the later one takes another moment.
-    if (signedOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
+    if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
       return refusal('later', 'equal_bytes', 'another payout is this very transaction');
     crashPoint('signer-before-journal');
     const { network, legId, coin, toAddress } = order;
@@ -131,11 +144,11 @@ export class Payouts {
     return signatureOf(entry as SignedEntry);
   }
 
-  async #first(request: PayoutRequest, ofNetwork: readonly SignedEntry[], desk: Desk): Promise<Allocation> {
+  async #first(request: PayoutRequest, ofNetwork: readonly (SignedEntry | MovedEntry)[], desk: SignerDesk): Promise<Allocation> {
     const { draft, attempt, order } = request;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.legId}`);
-    const taken = draft.kind === 'evm' && ofNetwork.some((entry) => entry.draft.kind === 'evm' && entry.draft.nonce === draft.nonce);
-    if (taken) return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
+    if (draft.kind === 'evm' && isNonceTaken(ofNetwork, request.fromAddress, draft.nonce))
+      return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
     return this.#judge(order, desk);
   }
 
@@ -160,7 +173,7 @@ export class Payouts {
   }
 
   /** Everything that must hold before the first transaction of a leg. */
-  async #judge(order: PayoutOrder, { wallet, journal }: Desk): Promise<Allocation> {
+  async #judge(order: PayoutOrder, { wallet, journal }: SignerDesk): Promise<Allocation> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
@@ -198,7 +211,7 @@ export class Payouts {
   }
 
   /** One decision at a time: two requests must never see the same journal. */
-  #inTurn<Result>(mode: Mode, task: (desk: Desk) => Promise<Result>): Promise<Result | PayoutRefusal> {
+  #inTurn<Result>(mode: Mode, task: (desk: SignerDesk) => Promise<Result>): Promise<Result | PayoutRefusal> {
     const desk = this.#desks.get(mode);
     if (!desk) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
     const run = this.#turn.then(() => task(desk)).catch(asRefusal);
@@ -240,17 +253,6 @@ function journalPath(rules: PayoutRules, mode: Mode, wallet: Wallet): string {
 const sameRequest = (entry: SignedEntry, { order, draft }: PayoutRequest): boolean =>
   JSON.stringify([entry.toAddress, entry.coin, entry.units, entry.draft]) ===
   JSON.stringify([order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);
-
-const signatureOf = (entry: SignedEntry): PayoutSignature => ({
-  ok: true,
-  txHash: entry.txHash,
-  signedBytes: entry.signedBytes,
-  journal: { seq: entry.seq, hash: entry.hash },
-});
-
-function isStopped(journal: PayoutJournal): boolean {
-  return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
-}
 
 const statusOf = (journal: PayoutJournal): SignerPayoutStatus => ({
   stopped: isStopped(journal),

@@ -33,6 +33,10 @@ export class SolanaKeys {
     return sign(null, message, privateKeyOf(this.#treasury()));
   }
 
+  signAsCollection(index: number, message: Uint8Array): Buffer {
+    return sign(null, message, privateKeyOf(child(child(this.#branch, index), 0)));
+  }
+
   #treasury(): Node {
     return child(child(this.#branch, 0), 1);
   }

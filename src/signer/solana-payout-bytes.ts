@@ -1,6 +1,8 @@
 import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
+import type { SignedBytes } from './chain-view.ts';
 import type { Wallet } from './wallet.ts';
 
 export type SolanaDraft = Extract<PayoutDraft, { kind: 'solana' }>;
@@ -9,26 +11,50 @@ export type SolanaDraft = Extract<PayoutDraft, { kind: 'solana' }>;
 const COMPUTE_UNITS = 80_000;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 
+/** A token transfer out of one of our accounts; the treasury pays fee and rent. */
+interface SolanaTransfer {
+  readonly fromOwner: string;
+  readonly toOwner: string;
+  /** What tells it apart from an equal transfer of the same moment. */
+  readonly memo: string;
+  /** Place of the collection address that must sign beside the treasury; null when the treasury itself sends. */
+  readonly collectionIndex: number | null;
+}
+
 /**
  * Pays the owner's associated token account, which is made when it is missing; the treasury pays fee and rent. The memo
  * holds the leg, so that two equal refunds of one moment are two transactions.
  */
-export async function solanaPayoutBytes(draft: SolanaDraft, order: PayoutOrder, wallet: Wallet): Promise<{ txHash: string; signedBytes: string }> {
+export const solanaPayoutBytes = (draft: SolanaDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes> =>
+  transferBytes(draft, { fromOwner: wallet.treasury.solana, toOwner: order.toAddress, memo: order.legId, collectionIndex: null }, wallet);
+
+export function solanaMoveBytes(draft: SolanaDraft, order: MoveOrder, wallet: Wallet): Promise<SignedBytes> {
+  const collectionIndex = order.kind === 'sweep' ? order.derivationIndex : null;
+  return transferBytes(draft, { fromOwner: order.fromAddress, toOwner: order.toAddress, memo: order.moveId, collectionIndex }, wallet);
+}
+
+async function transferBytes(
+  draft: SolanaDraft,
+  { fromOwner, toOwner, memo, collectionIndex }: SolanaTransfer,
+  wallet: Wallet,
+): Promise<SignedBytes> {
   const [web3, token] = await Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]);
   const treasury = new web3.PublicKey(wallet.treasury.solana);
   const mint = new web3.PublicKey(draft.tokenAddress);
-  const owner = new web3.PublicKey(order.toAddress);
-  const from = token.getAssociatedTokenAddressSync(mint, treasury);
+  const [sender, owner] = [new web3.PublicKey(fromOwner), new web3.PublicKey(toOwner)];
+  const from = token.getAssociatedTokenAddressSync(mint, sender);
   const to = token.getAssociatedTokenAddressSync(mint, owner, true);
   const transaction = new web3.Transaction({ feePayer: treasury, blockhash: draft.blockhash, lastValidBlockHeight: draft.lastValidBlockHeight });
   transaction.add(
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
     token.createAssociatedTokenAccountIdempotentInstruction(treasury, to, owner, mint),
-    token.createTransferCheckedInstruction(from, mint, to, treasury, BigInt(draft.tokenUnits), draft.decimals),
-    new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(order.legId) }),
+    token.createTransferCheckedInstruction(from, mint, to, sender, BigInt(draft.tokenUnits), draft.decimals),
+    new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(memo) }),
   );
-  const signature = wallet.signForSolanaTreasury(transaction.serializeMessage());
+  const message = transaction.serializeMessage();
+  const signature = wallet.signForSolanaTreasury(message);
   transaction.addSignature(treasury, Buffer.from(signature));
+  if (collectionIndex !== null) transaction.addSignature(sender, Buffer.from(wallet.signForSolanaCollection(collectionIndex, message)));
   return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };
 }

@@ -1,9 +1,8 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
-import { agreed, rpc, ViewUnavailable, type ChainView, type FoundDeposit, type SignedBytes } from './chain-view.ts';
-import type { SignedEntry } from './payout-journal.ts';
+import { agreed, rpc, ViewUnavailable, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import { solanaPayoutBytes, type SolanaDraft } from './solana-payout-bytes.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -53,7 +52,7 @@ export class SolanaView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: PayoutOrder): string | null {
+  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (draft.kind !== 'solana') return 'the draft is for another chain';
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
@@ -65,17 +64,17 @@ export class SolanaView implements ChainView {
     return solanaPayoutBytes(draft as SolanaDraft, order, wallet);
   }
 
-  async mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean> {
+  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
     return next.kind === 'solana' && (await this.#isDead(last, false));
   }
 
-  async hadNoEffect(entries: readonly SignedEntry[]): Promise<boolean> {
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) if (!(await this.#isDead(entry, true))) return false;
     return true;
   }
 
   /** Past its last block height without a status in the whole history; or, where `failedCounts`, finalized without effect. */
-  #isDead({ draft, txHash }: SignedEntry, failedCounts: boolean): Promise<boolean> {
+  #isDead({ draft, txHash }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
     return agreed(this.#network, async (url) => {
       const slot = (await rpc(this.#network, url, 'getSlot', [{ commitment: 'finalized' }])) as number;
       const height = (await rpc(this.#network, url, 'getBlockHeight', [{ commitment: 'finalized' }])) as number;

@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto';
 import { fromBase58 } from '../runtime/base58.ts';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 
 export type TronDraft = Extract<PayoutDraft, { kind: 'tron' }>;
+type TronNativeDraft = Extract<MoveDraft, { kind: 'tron-native' }>;
 
 /* Field numbers: protocol/core/Tron.proto and core/contract/smart_contract.proto of java-tron. */
 
+const TRANSFER_CONTRACT = 1;
 const TRIGGER_SMART_CONTRACT = 31;
+const TRANSFER_TYPE_URL = 'type.googleapis.com/protocol.TransferContract';
 const TYPE_URL = 'type.googleapis.com/protocol.TriggerSmartContract';
 
 export interface TronRaw {
@@ -45,6 +48,29 @@ export function tronPayoutBytes(draft: TronDraft, from: string, to: string): Tro
   return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
 }
 
+/** Builds the `raw_data` of a transfer of TRX. */
+export function tronNativeBytes(draft: TronNativeDraft, from: string, to: string): TronRaw {
+  const [owner, target] = [accountOf(from), accountOf(to)];
+  const transfer = Buffer.concat([bytesField(1, owner), bytesField(2, target), varintField(3, draft.sun)]);
+  const parameter = Buffer.concat([bytesField(1, Buffer.from(TRANSFER_TYPE_URL)), bytesField(2, transfer)]);
+  const raw = Buffer.concat([
+    bytesField(1, Buffer.from(draft.refBlockBytes, 'hex')),
+    bytesField(4, Buffer.from(draft.refBlockHash, 'hex')),
+    varintField(8, draft.expirationMs),
+    bytesField(11, Buffer.concat([varintField(1, TRANSFER_CONTRACT), bytesField(2, parameter)])),
+    varintField(14, draft.timestampMs),
+  ]);
+  const value = { owner_address: owner.toString('hex'), to_address: target.toString('hex'), amount: Number(draft.sun) };
+  const rawData = {
+    contract: [{ parameter: { value, type_url: TRANSFER_TYPE_URL }, type: 'TransferContract' }],
+    ref_block_bytes: draft.refBlockBytes,
+    ref_block_hash: draft.refBlockHash,
+    expiration: draft.expirationMs,
+    timestamp: draft.timestampMs,
+  };
+  return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
+}
+
 /** 21 bytes: `41` and the account. */
 function accountOf(address: string): Buffer {
   const bytes = Buffer.from(fromBase58(address) ?? []);
@@ -57,11 +83,11 @@ function bytesField(number: number, value: Uint8Array): Buffer {
   return Buffer.concat([varint((number << 3) | 2), varint(value.length), value]);
 }
 
-function varintField(number: number, value: number): Buffer {
+function varintField(number: number, value: number | string): Buffer {
   return Buffer.concat([varint(number << 3), varint(value)]);
 }
 
-function varint(value: number): Buffer {
+function varint(value: number | string): Buffer {
   const bytes: number[] = [];
   let rest = BigInt(value);
   for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);

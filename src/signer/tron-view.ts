@@ -1,10 +1,9 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
 import { tronAddressOf } from './account-address.ts';
-import { agreed, postJson, type ChainView, type FoundDeposit, type SignedBytes } from './chain-view.ts';
-import type { SignedEntry } from './payout-journal.ts';
+import { agreed, postJson, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import { tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -20,7 +19,7 @@ type View = 'wallet' | 'walletsolidity';
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** Sun; four times what the dearest transfer burnt so far. */
 const MAX_FEE_LIMIT = 150_000_000;
-const MAX_LIFETIME_MS = 24 * 3_600_000;
+export const MAX_LIFETIME_MS = 24 * 3_600_000;
 
 /** TRON as the signer sees it; only what is solidified counts. */
 export class TronView implements ChainView {
@@ -48,7 +47,7 @@ export class TronView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: PayoutOrder): string | null {
+  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (draft.kind !== 'tron') return 'the draft is for another chain';
     if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';
@@ -67,22 +66,22 @@ export class TronView implements ChainView {
     };
   }
 
-  async mayFollow(last: SignedEntry, next: PayoutDraft): Promise<boolean> {
-    return next.kind === 'tron' && this.#isDead(last, false);
+  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
+    return 'expirationMs' in next && this.#isDead(last, false);
   }
 
-  async hadNoEffect(entries: readonly SignedEntry[]): Promise<boolean> {
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) if (!(await this.#isDead(entry, true))) return false;
     return true;
   }
 
   /** Expired in solidified time without being in a solidified block; or, where `failedCounts`, in one without effect. */
-  #isDead({ draft, txHash }: SignedEntry, failedCounts: boolean): Promise<boolean> {
+  #isDead({ draft, txHash }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
     return agreed(this.#network, async (url) => {
       const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as { block_header?: { raw_data?: { timestamp?: number } } };
       const info = await this.#info(url, 'walletsolidity', txHash);
       if (info !== null) return failedCounts && !succeeded(info);
-      return draft.kind === 'tron' && (block.block_header?.raw_data?.timestamp ?? 0) >= draft.expirationMs;
+      return 'expirationMs' in draft && (block.block_header?.raw_data?.timestamp ?? 0) >= draft.expirationMs;
     });
   }
 

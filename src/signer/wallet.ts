@@ -36,13 +36,16 @@ export class Wallet {
   readonly auditKey: AuditKey;
   readonly #solana: SolanaKeys;
   readonly #treasuryKeys: { readonly evm: Uint8Array; readonly tron: Uint8Array };
+  /** The branches that sweeps sign from. */
+  readonly #collection: { readonly evm: HDKey; readonly tron: HDKey };
 
   /** Throws `InvalidMnemonic`. */
   constructor(mnemonic: string) {
     const seed = seedOf(mnemonic);
     const root = HDKey.fromMasterSeed(seed);
-    this.evmXpub = root.derive(COLLECTION_BRANCH.evm).publicExtendedKey;
-    this.tronXpub = root.derive(COLLECTION_BRANCH.tron).publicExtendedKey;
+    this.#collection = { evm: root.derive(COLLECTION_BRANCH.evm), tron: root.derive(COLLECTION_BRANCH.tron) };
+    this.evmXpub = this.#collection.evm.publicExtendedKey;
+    this.tronXpub = this.#collection.tron.publicExtendedKey;
     this.#solana = new SolanaKeys(seed);
     const [evm, tron] = [root.derive(TREASURY_PATH.evm), root.derive(TREASURY_PATH.tron)];
     this.#treasuryKeys = { evm: evm.privateKey!.slice(), tron: tron.privateKey!.slice() };
@@ -71,6 +74,16 @@ export class Wallet {
   /** 32 secret bytes; they never leave this process. */
   treasuryKey(family: 'evm' | 'tron'): Uint8Array {
     return this.#treasuryKeys[family];
+  }
+
+  /** 32 secret bytes of a collection address; they never leave this process. */
+  collectionKey(family: 'evm' | 'tron', index: number): Uint8Array {
+    return this.#collection[family].deriveChild(index).privateKey!;
+  }
+
+  /** Ed25519 signature (64 bytes) by the collection address at this place. */
+  signForSolanaCollection(index: number, message: Uint8Array): Uint8Array {
+    return this.#solana.signAsCollection(index, message);
   }
 
   /** Ed25519 signature (64 bytes) by Solana's treasury. */

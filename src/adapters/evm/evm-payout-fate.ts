@@ -53,7 +53,7 @@ export async function fateAt(provider: RpcProvider, receipts: readonly PricedRec
 }
 
 /** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
-async function outsideBlocks(provider: RpcProvider, { payouts, treasury }: Asked): Promise<FateOpinion> {
+export async function outsideBlocks(provider: RpcProvider, { payouts, treasury }: Pick<Asked, 'payouts' | 'treasury'>): Promise<FateOpinion> {
   const last = payouts.at(-1)!;
   if (last.validity.kind !== 'evm-nonce') throw new Error('not a payout of this chain');
   const { nonce } = last.validity;

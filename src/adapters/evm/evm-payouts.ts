@@ -3,7 +3,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PayoutOrder, PreCheck, Promised, SentPayout } from '../../ports/payouts.ts';
+import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, RpcError, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { fromQuantity, mustReadHeader } from './evm-rpc.ts';
@@ -22,7 +22,7 @@ export interface EvmPayoutsOptions {
   readonly bumpAfterMs: number;
 }
 
-const TOKEN = new Interface([
+export const TOKEN = new Interface([
   'function transfer(address to, uint256 value)',
   'function balanceOf(address) view returns (uint256)',
   'function isBlackListed(address) view returns (bool)',
@@ -59,9 +59,9 @@ export class EvmPayouts implements PayoutChain {
     return this.settings.mode;
   }
 
-  async check(order: PayoutOrder, treasury: string, promised: Promised): Promise<PreCheck> {
-    const token = this.#token(order);
-    return this.#on(async (provider): Promise<PreCheck> => {
+  async check(order: TokenTransfer, treasury: string, promised: Promised): Promise<PreCheck> {
+    const token = this.token(order);
+    return this.on(async (provider): Promise<PreCheck> => {
       if (await flag(provider, token, 'paused', [])) return { kind: 'fail', reason: 'token_paused' };
       if (await isFrozen(provider, token, order.toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
       if (await isFrozen(provider, token, treasury)) return { kind: 'fail', reason: 'treasury_frozen' };
@@ -73,7 +73,7 @@ export class EvmPayouts implements PayoutChain {
           reason: 'insufficient_funds',
           detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on ${this.network} and owes ${formatAmount(need)}`,
         };
-      const { maxFeePerGas } = await this.#fees(provider);
+      const { maxFeePerGas } = await this.fees(provider);
       if (maxFeePerGas > this.#options.maxFeePerGas)
         return {
           kind: 'wait',
@@ -93,7 +93,7 @@ export class EvmPayouts implements PayoutChain {
   }
 
   async sequence(treasury: string): Promise<ChainSequence> {
-    const opinions = await this.#ask(async (provider) => {
+    const opinions = await this.ask(async (provider) => {
       const count = async (tag: string): Promise<number> =>
         fromQuantity(await provider.call('eth_getTransactionCount', [treasury, tag]), 'transaction count');
       return { next: await count('latest'), final: await count('finalized') };
@@ -103,14 +103,14 @@ export class EvmPayouts implements PayoutChain {
     return { next: Math.max(...values.map(({ next }) => next)), final: Math.min(...values.map(({ final }) => final)) };
   }
 
-  async draft(order: PayoutOrder, treasury: string, nonce: number | null): Promise<PayoutDraft> {
-    const token = this.#token(order);
+  async draft(order: TokenTransfer, treasury: string, nonce: number | null): Promise<PayoutDraft> {
+    const token = this.token(order);
     const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals);
-    return this.#on(async (provider) => {
+    return this.on(async (provider) => {
       const data = TOKEN.encodeFunctionData('transfer', [order.toAddress, tokenUnits]);
       const estimate = BigInt(String(await provider.call('eth_estimateGas', [{ from: treasury, to: token.address, data }])));
       const gasLimit = (estimate * 3n) / 2n > GAS_FLOOR ? (estimate * 3n) / 2n : GAS_FLOOR;
-      const { maxFeePerGas, tip } = await this.#fees(provider);
+      const { maxFeePerGas, tip } = await this.fees(provider);
       const fees = { maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() };
       return {
         kind: 'evm',
@@ -126,7 +126,7 @@ export class EvmPayouts implements PayoutChain {
 
   async bump(draft: PayoutDraft): Promise<PayoutDraft | null> {
     const old = draft as EvmDraft;
-    const now = await this.#on((provider) => this.#fees(provider));
+    const now = await this.on((provider) => this.fees(provider));
     const raised = (fee: string): bigint => (BigInt(fee) * BUMP_PERCENT) / 100n + 1n;
     const max = (one: bigint, other: bigint): bigint => (one > other ? one : other);
     const maxFeePerGas = max(raised(old.maxFeePerGas), now.maxFeePerGas);
@@ -141,23 +141,23 @@ export class EvmPayouts implements PayoutChain {
     crashPoint('after-broadcast');
   }
 
-  async fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
-    const token = this.#token(order);
+  async fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
+    const token = this.token(order);
     const expected = {
       tokenAddress: token.address,
       from: treasury,
       to: order.toAddress,
       units: toTokenUnits(amountOf(order.amount), token.decimals),
     };
-    const opinions = await this.#ask(async (provider): Promise<FateOpinion> => {
+    const opinions = await this.ask(async (provider): Promise<FateOpinion> => {
       const receipts = await receiptsOf(provider, payouts);
       return fateAt(provider, receipts, { payouts, treasury, expected, depth: this.#options.depth });
     });
-    return this.#conclusion(opinions.map(({ value }) => value));
+    return this.conclude(opinions.map(({ value }) => value));
   }
 
   async hasVanished(txHash: string): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
-    const opinions = await this.#ask((provider) => vanishedAt(provider, txHash));
+    const opinions = await this.ask((provider) => vanishedAt(provider, txHash));
     const values = opinions.map(({ value }) => value);
     return {
       vanished: values.every(({ vanished }) => vanished),
@@ -171,7 +171,7 @@ export class EvmPayouts implements PayoutChain {
   }
 
   /** A conclusion that ends something takes equal voices; anything less lets the payout go on. */
-  #conclusion(opinions: readonly FateOpinion[]): PayoutFate {
+  conclude(opinions: readonly FateOpinion[]): PayoutFate {
     const rank = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent: 2 } as const;
     const alarm = opinions.find((fate) => fate.kind === 'alarm');
     if (alarm) return alarm;
@@ -182,25 +182,28 @@ export class EvmPayouts implements PayoutChain {
     return known ? { kind: 'pending', inBlock: opinions.some((fate) => fate.kind === 'landed') } : { kind: 'absent' };
   }
 
-  #token(order: PayoutOrder): Token {
+  /** Throws when the network has no such token: a bug. */
+  token(order: TokenTransfer): Token {
     const token = tokenOf(this.settings, order.coin);
     if (!token) throw new Error(`${order.coin} is no token of ${this.network}`);
     return token;
   }
 
-  async #fees(provider: RpcProvider): Promise<{ maxFeePerGas: bigint; tip: bigint }> {
+  /** Wei for a unit of gas, as the network has it now. */
+  async fees(provider: RpcProvider): Promise<{ maxFeePerGas: bigint; tip: bigint }> {
     const block = (await provider.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
     const base = BigInt(block?.baseFeePerGas ?? '0x0');
     const tip = await suggestedTip(provider, this.#options.fallbackTip);
     return { maxFeePerGas: base * 2n + tip, tip };
   }
 
-  async #on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
+  /** Asks one provider. Throws `ChainUnavailable`. */
+  async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
     return (await this.#pool.run(async (provider) => (await this.#admit(provider), task(provider)))).value;
   }
 
   /** As many answers as a conclusion needs. Throws `ChainUnavailable` when there are fewer. */
-  async #ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<{ provider: string; value: Value }[]> {
+  async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<{ provider: string; value: Value }[]> {
     const needed = Math.min(2, this.#pool.size);
     const answered = (soFar: readonly Opinion<Value>[]): { provider: string; value: Value }[] =>
       soFar.filter((opinion): opinion is { provider: string; value: Value } => 'value' in opinion);
@@ -239,7 +242,7 @@ async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bi
 }
 
 /** Null when the contract has no such function or refuses to answer. */
-async function view(provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<string | null> {
+export async function view(provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<string | null> {
   try {
     const answer = await provider.call('eth_call', [{ to: token.address, data: TOKEN.encodeFunctionData(name, args) }, 'latest']);
     return typeof answer === 'string' && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : null;

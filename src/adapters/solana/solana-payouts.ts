@@ -2,7 +2,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PayoutOrder, PreCheck, Promised, SentPayout } from '../../ports/payouts.ts';
+import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
@@ -15,7 +15,7 @@ export interface SolanaPayoutsOptions {
   readonly pool: RpcPool;
 }
 
-const LAMPORT = 10n ** 9n;
+export const LAMPORT = 10n ** 9n;
 /** Base fee and the dearest priority fee of one payout. */
 const FEE_LAMPORTS = 2_010_000n;
 const TOKEN_ACCOUNT_BYTES = 165;
@@ -52,9 +52,10 @@ export class SolanaPayouts implements PayoutChain {
     return this.settings.mode;
   }
 
-  async check(order: PayoutOrder, treasury: string, promised: Promised): Promise<PreCheck> {
-    const token = this.#token(order);
-    return this.#on(async (provider): Promise<PreCheck> => {
+  /** `feePayer` pays fee and rent; it need not be who sends. */
+  async check(order: TokenTransfer, treasury: string, promised: Promised, feePayer = treasury): Promise<PreCheck> {
+    const token = this.token(order);
+    return this.on(async (provider): Promise<PreCheck> => {
       const payee = await tokenAccount(provider, associatedTokenAccount(order.toAddress, token.address));
       if (payee?.state === 'frozen') return { kind: 'fail', reason: 'recipient_frozen' };
       const own = await tokenAccount(provider, associatedTokenAccount(treasury, token.address));
@@ -68,13 +69,13 @@ export class SolanaPayouts implements PayoutChain {
           detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on solana and owes ${formatAmount(need)}`,
         };
       const rent = BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [TOKEN_ACCOUNT_BYTES]));
-      const { value } = await ask<{ value: number }>(provider, 'getBalance', [treasury, { commitment: 'confirmed' }]);
+      const { value } = await ask<{ value: number }>(provider, 'getBalance', [feePayer, { commitment: 'confirmed' }]);
       const gas = (rent + FEE_LAMPORTS) * BigInt(promised.payouts + 1);
       if (BigInt(value) < gas)
         return {
           kind: 'wait',
           reason: 'insufficient_gas',
-          detail: `the treasury ${treasury} holds ${formatAmount(BigInt(value) * LAMPORT)} SOL for fees and rent and needs ${formatAmount(gas * LAMPORT)}`,
+          detail: `the treasury ${feePayer} holds ${formatAmount(BigInt(value) * LAMPORT)} SOL for fees and rent and needs ${formatAmount(gas * LAMPORT)}`,
         };
       return { kind: 'ready' };
     });
@@ -85,10 +86,10 @@ export class SolanaPayouts implements PayoutChain {
     return Promise.resolve({ next: null, final: null });
   }
 
-  async draft(order: PayoutOrder): Promise<PayoutDraft> {
-    const token = this.#token(order);
+  async draft(order: TokenTransfer): Promise<PayoutDraft> {
+    const token = this.token(order);
     const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
-    return this.#on(async (provider) => {
+    return this.on(async (provider) => {
       const { value } = await ask<{ value: { blockhash: string; lastValidBlockHeight: number } }>(provider, 'getLatestBlockhash', [
         { commitment: 'confirmed' },
       ]);
@@ -112,7 +113,7 @@ export class SolanaPayouts implements PayoutChain {
     crashPoint('after-broadcast');
   }
 
-  async fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
+  async fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
     const opinions = await this.#ask((provider) => this.#fateAt(provider, order, treasury, payouts));
     const [first, ...others] = opinions;
     const same = others.every(
@@ -131,7 +132,7 @@ export class SolanaPayouts implements PayoutChain {
     return this.#pool.close();
   }
 
-  async #fateAt(provider: RpcProvider, order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
+  async #fateAt(provider: RpcProvider, order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
     // Slot and height first: what has no status in an answer at or past them was in no block up to there.
     const slot = await slotOf(provider, 'finalized');
     const height = await ask<number>(provider, 'getBlockHeight', [{ commitment: 'finalized' }]);
@@ -153,10 +154,10 @@ export class SolanaPayouts implements PayoutChain {
     return height > last.validity.lastValidBlockHeight ? { kind: 'never' } : { kind: 'absent' };
   }
 
-  async #landedAt(provider: RpcProvider, order: PayoutOrder, treasury: string, txHash: string): Promise<PayoutFate> {
+  async #landedAt(provider: RpcProvider, order: TokenTransfer, treasury: string, txHash: string): Promise<PayoutFate> {
     const transaction = await readTransaction(provider, txHash, 'finalized');
     if (!transaction) return { kind: 'pending', inBlock: true };
-    const token = this.#token(order);
+    const token = this.token(order);
     const units = toTokenUnits(amountOf(order.amount), token.decimals);
     const deltas = tokenDeltas(transaction, [token]);
     const moved =
@@ -177,13 +178,15 @@ export class SolanaPayouts implements PayoutChain {
     return transaction ? { kind: 'ineffective', txHash, networkFee: spentLamports(transaction) } : { kind: 'pending', inBlock: true };
   }
 
-  #token(order: PayoutOrder): Token {
+  /** Throws when the network has no such token: a bug. */
+  token(order: TokenTransfer): Token {
     const token = tokenOf(this.settings, order.coin);
     if (!token) throw new Error(`${order.coin} is no token of ${this.network}`);
     return token;
   }
 
-  async #on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
+  /** Asks one provider. Throws `ChainUnavailable`. */
+  async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
     return (await this.#pool.run(async (provider) => (await this.#admit(provider), task(provider)))).value;
   }
 
@@ -207,7 +210,7 @@ export class SolanaPayouts implements PayoutChain {
   }
 }
 
-async function tokenAccount(provider: RpcProvider, account: string): Promise<{ state: string; units: bigint } | null> {
+export async function tokenAccount(provider: RpcProvider, account: string): Promise<{ state: string; units: bigint } | null> {
   const { value } = await ask<{ value: ParsedTokenAccount | null }>(provider, 'getAccountInfo', [
     account,
     { encoding: 'jsonParsed', commitment: 'confirmed' },

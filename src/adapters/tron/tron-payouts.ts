@@ -2,7 +2,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PayoutOrder, PreCheck, Promised, SentPayout } from '../../ports/payouts.ts';
+import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { accountOf } from './tron-address.ts';
@@ -22,8 +22,8 @@ const FEE_MARGIN = 2;
 const MIN_FEE_LIMIT_SUN = 15_000_000;
 const MAX_FEE_LIMIT_SUN = 120_000_000;
 /** Bandwidth of a token transfer, paid in TRX when the free allowance is used. */
-const BANDWIDTH_SUN = 500_000;
-const SUN = 10n ** 12n;
+export const BANDWIDTH_SUN = 500_000;
+export const SUN = 10n ** 12n;
 
 interface Resources {
   readonly EnergyLimit?: number;
@@ -54,9 +54,9 @@ export class TronPayouts implements PayoutChain {
     return this.settings.mode;
   }
 
-  async check(order: PayoutOrder, treasury: string, promised: Promised): Promise<PreCheck> {
-    const token = this.#token(order);
-    return this.#on(async (provider): Promise<PreCheck> => {
+  async check(order: TokenTransfer, treasury: string, promised: Promised): Promise<PreCheck> {
+    const token = this.token(order);
+    return this.on(async (provider): Promise<PreCheck> => {
       if (await flag(provider, token, 'paused()', '')) return { kind: 'fail', reason: 'token_paused' };
       if (await isFrozen(provider, token, order.toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
       if (await isFrozen(provider, token, treasury)) return { kind: 'fail', reason: 'treasury_frozen' };
@@ -69,7 +69,7 @@ export class TronPayouts implements PayoutChain {
           detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on tron and owes ${formatAmount(need)}`,
         };
       const account = await ask<{ readonly balance?: number }>(provider, 'wallet', 'getaccount', { address: hexOf(treasury) });
-      const { burntSun } = await this.#cost(provider, order, treasury);
+      const { burntSun } = await this.cost(provider, order, treasury);
       const gas = (burntSun + BANDWIDTH_SUN) * (promised.payouts + 1);
       if ((account.balance ?? 0) < gas)
         return {
@@ -86,24 +86,33 @@ export class TronPayouts implements PayoutChain {
     return Promise.resolve({ next: null, final: null });
   }
 
-  async draft(order: PayoutOrder, treasury: string): Promise<PayoutDraft> {
-    const token = this.#token(order);
-    return this.#on(async (provider) => {
-      // A solidified reference cannot be reorganised away, which would end the payout before its time.
-      const reference = await newestBlock(provider, 'walletsolidity');
-      const head = await newestBlock(provider, 'wallet');
-      const { feeLimit } = await this.#cost(provider, order, treasury);
+  async draft(order: TokenTransfer, treasury: string): Promise<PayoutDraft> {
+    const token = this.token(order);
+    return this.on(async (provider) => {
+      const { feeLimit } = await this.cost(provider, order, treasury);
       return {
         kind: 'tron',
         tokenAddress: token.address,
         tokenUnits: toTokenUnits(amountOf(order.amount), token.decimals).toString(),
-        refBlockBytes: reference.hash.slice(12, 16).toLowerCase(),
-        refBlockHash: reference.hash.slice(16, 32).toLowerCase(),
-        timestampMs: Date.now(),
-        expirationMs: head.timeSec * 1000 + this.#lifetimeMs,
+        ...(await this.validity(provider)),
         feeLimit,
       };
     });
+  }
+
+  /** The block that a transaction refers to and the time in which it may land. */
+  async validity(
+    provider: RpcProvider,
+  ): Promise<{ readonly refBlockBytes: string; readonly refBlockHash: string; readonly timestampMs: number; readonly expirationMs: number }> {
+    // A solidified reference cannot be reorganised away, which would end the payout before its time.
+    const reference = await newestBlock(provider, 'walletsolidity');
+    const head = await newestBlock(provider, 'wallet');
+    return {
+      refBlockBytes: reference.hash.slice(12, 16).toLowerCase(),
+      refBlockHash: reference.hash.slice(16, 32).toLowerCase(),
+      timestampMs: Date.now(),
+      expirationMs: head.timeSec * 1000 + this.#lifetimeMs,
+    };
   }
 
   bump(): Promise<PayoutDraft | null> {
@@ -118,8 +127,8 @@ export class TronPayouts implements PayoutChain {
     crashPoint('after-broadcast');
   }
 
-  async fate(order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
-    const opinions = await this.#ask((provider) => this.#fateAt(provider, order, treasury, payouts));
+  async fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
+    const opinions = await this.ask((provider) => this.#fateAt(provider, order, treasury, payouts));
     const [first, ...others] = opinions;
     const same = others.every(
       (other) => other.kind === first!.kind && (other.kind !== 'landed' || other.landed.txHash === (first as typeof other).landed.txHash),
@@ -130,7 +139,7 @@ export class TronPayouts implements PayoutChain {
 
   /** Only a solidified payout counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
   async hasVanished(): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
-    const [head] = await this.#ask((provider) => newestBlock(provider, 'walletsolidity'));
+    const [head] = await this.ask((provider) => newestBlock(provider, 'walletsolidity'));
     return { vanished: false, final: true, headNumber: head!.number };
   }
 
@@ -138,7 +147,7 @@ export class TronPayouts implements PayoutChain {
     return this.#pool.close();
   }
 
-  async #fateAt(provider: RpcProvider, order: PayoutOrder, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
+  async #fateAt(provider: RpcProvider, order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
     // The block first: what is missing afterwards was not in any block up to it.
     const solid = await newestBlock(provider, 'walletsolidity');
     let failed: PayoutFate | null = null;
@@ -150,9 +159,9 @@ export class TronPayouts implements PayoutChain {
         failed = { kind: 'ineffective', txHash: payout.txHash, networkFee };
         continue;
       }
-      const units = toTokenUnits(amountOf(order.amount), this.#token(order).decimals);
+      const units = toTokenUnits(amountOf(order.amount), this.token(order).decimals);
       const moved = readTransfers(info, this.#tokens, (to) => to === order.toAddress).some(
-        (transfer) => transfer.fromAddress === treasury && transfer.tokenUnits === units && transfer.tokenAddress === this.#token(order).address,
+        (transfer) => transfer.fromAddress === treasury && transfer.tokenUnits === units && transfer.tokenAddress === this.token(order).address,
       );
       if (!moved) return { kind: 'alarm', detail: `${payout.txHash} succeeded without the transfer it was signed for` };
       const block = await blockAt(provider, info.blockNumber ?? 0);
@@ -169,8 +178,9 @@ export class TronPayouts implements PayoutChain {
     return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
   }
 
-  async #cost(provider: RpcProvider, order: PayoutOrder, treasury: string): Promise<{ burntSun: number; feeLimit: number }> {
-    const token = this.#token(order);
+  /** Sun that a transfer may burn, after what is staked, and the limit to set. */
+  async cost(provider: RpcProvider, order: TokenTransfer, treasury: string): Promise<{ burntSun: number; feeLimit: number }> {
+    const token = this.token(order);
     const parameter = word(order.toAddress) + toTokenUnits(amountOf(order.amount), token.decimals).toString(16).padStart(64, '0');
     const call = {
       owner_address: hexOf(treasury),
@@ -193,18 +203,20 @@ export class TronPayouts implements PayoutChain {
     return { burntSun: Math.min(feeLimit, Math.max(0, energy - staked) * price), feeLimit };
   }
 
-  #token(order: PayoutOrder): Token {
+  /** Throws when the network has no such token: a bug. */
+  token(order: TokenTransfer): Token {
     const token = tokenOf(this.settings, order.coin);
     if (!token) throw new Error(`${order.coin} is no token of ${this.network}`);
     return token;
   }
 
-  async #on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
+  /** Asks one provider. Throws `ChainUnavailable`. */
+  async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
     return (await this.#pool.run(async (provider) => (await this.#admit(provider), task(provider)))).value;
   }
 
   /** As many answers as a conclusion needs. Throws `ChainUnavailable` when there are fewer. */
-  async #ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value[]> {
+  async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value[]> {
     const needed = Math.min(2, this.#pool.size);
     const answered = (soFar: readonly Opinion<Value>[]): Value[] => soFar.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
     const opinions = await this.#pool.survey(
@@ -223,11 +235,11 @@ export class TronPayouts implements PayoutChain {
   }
 }
 
-const hexOf = (address: string): string => `41${accountOf(address)}`;
-const word = (address: string): string => accountOf(address)!.padStart(64, '0');
+export const hexOf = (address: string): string => `41${accountOf(address)}`;
+export const word = (address: string): string => accountOf(address)!.padStart(64, '0');
 
 /** Null when the contract has no such function. */
-async function view(provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<bigint | null> {
+export async function view(provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<bigint | null> {
   const call = { owner_address: hexOf(token.address), contract_address: hexOf(token.address), function_selector: selector, parameter };
   const answer = await ask<{ readonly constant_result?: readonly string[] }>(provider, 'wallet', 'triggerconstantcontract', call);
   const result = answer.constant_result?.[0] ?? '';

@@ -1,0 +1,75 @@
+import type { MoveDraft } from '../../domain/events/treasury-events.ts';
+import { fromTokenUnits, isCoin, type Coin } from '../../domain/money.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../ports/moves.ts';
+import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import { associatedTokenAccount } from './associated-token-account.ts';
+import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
+import { ask } from './solana-rpc.ts';
+
+/**
+ * Sweeps and transfers out of the treasury on Solana. The treasury pays every fee, so a collection address needs none of
+ * its own; its token account stays open, since a late payer may still use it. Only what is finalized counts.
+ */
+export class SolanaMoves implements MoveChain {
+  readonly settings: NetworkSettings;
+  readonly bumpAfterMs = Number.POSITIVE_INFINITY;
+  readonly #payouts: SolanaPayouts;
+
+  constructor(payouts: SolanaPayouts) {
+    this.#payouts = payouts;
+    this.settings = payouts.settings;
+  }
+
+  get network(): MoveChain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): MoveChain['mode'] {
+    return this.settings.mode;
+  }
+
+  balances(address: string): Promise<AccountBalances> {
+    return this.#payouts.on(async (provider) => {
+      const coins: Partial<Record<Coin, bigint>> = {};
+      for (const token of this.settings.tokens) {
+        const account = await tokenAccount(provider, associatedTokenAccount(address, token.address));
+        coins[token.coin] = fromTokenUnits(account?.units ?? 0n, token.decimals);
+      }
+      const { value } = await ask<{ value: number }>(provider, 'getBalance', [address, { commitment: 'confirmed' }]);
+      return { coins, native: BigInt(value) * LAMPORT };
+    });
+  }
+
+  async check(order: MoveOrder, treasury: string, promised: Promised): Promise<MoveCheck> {
+    const check = await this.#payouts.check(transferOf(order), order.fromAddress, promised, treasury);
+    if (check.kind !== 'fail') return check;
+    return { kind: 'fail', reason: check.reason === 'recipient_frozen' || check.reason === 'token_paused' ? check.reason : 'sender_frozen' };
+  }
+
+  /** Solana numbers no sequence; the blockhash alone keeps two transactions of one move apart. */
+  nextNonce(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  draft(order: MoveOrder): Promise<MoveDraft> {
+    return this.#payouts.draft(transferOf(order));
+  }
+
+  bump(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  broadcast(sent: SentPayout): Promise<void> {
+    return this.#payouts.broadcast(sent);
+  }
+
+  fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
+    return this.#payouts.fate(transferOf(order), order.fromAddress, sent);
+  }
+}
+
+function transferOf({ coin, amount, toAddress }: MoveOrder): TokenTransfer {
+  if (!isCoin(coin)) throw new Error(`${coin} is no token`);
+  return { coin, amount, toAddress };
+}

@@ -1,0 +1,250 @@
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
+import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { payableTo } from '../domain/ledger.ts';
+import { amountOf, formatAmount, isCoin, parseAmount, signedAmountOf, toTokenUnits, type Coin } from '../domain/money.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
+import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
+import { merchantStream } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { PayoutVerdict } from '../ports/payouts.ts';
+import type { Random } from '../ports/random.ts';
+import type { JsonValue, ReadModel } from '../ports/read-model.ts';
+import { orderOf, type MoveDesk } from '../processes/move-money-desk.ts';
+import { isOutwardMoveId, newMoveId } from '../use-cases/move-ids.ts';
+import { isApproved } from '../../state-machines/treasury-moves.ts';
+import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger-rows.ts';
+import type { Core } from './core.ts';
+import { givenAddress } from './given-address.ts';
+import type { PayoutParts } from './payouts.ts';
+import type { Treasury } from './treasury.ts';
+
+interface CommandParts {
+  /** Throws `CommandRefused` where another process pays. */
+  readonly treasury: () => Treasury;
+  readonly payouts: PayoutParts;
+  readonly core: Core;
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Approves and rejects refunds, whose ids these commands take as well. */
+  readonly ofRefunds: AdminCommands;
+}
+
+/** The operator's side of sweeps, withdrawals and settlements. */
+export function treasuryCommands(parts: CommandParts): AdminCommands {
+  return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts) };
+}
+
+function sweepCommands({ treasury }: CommandParts): AdminCommands {
+  return {
+    'treasury.sweep': async (args) => {
+      const mode = optionalMode(args);
+      const network = optionalNetwork(args);
+      const coin = optionalCoin(args);
+      const min = optionalText(args, 'min') ?? '0';
+      const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
+      const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
+      const dryRun = args['dryRun'] === true;
+      const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: 'operator', dryRun });
+      const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note }) => ({
+        ...{ id: moveId, mode: of, network: on, coin: what, amount: formatAmount(units), from_address: address, to_address: toAddress, note },
+      }));
+      return { dry_run: dryRun, sweeps: shown };
+    },
+    'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.desks.map(movesOf))).flat() }),
+    'treasury.balances': async (args) => {
+      const network = optionalNetwork(args);
+      const desks = treasury().moves.desks.filter(({ chain }) => network === undefined || chain.network === network);
+      return { treasuries: await Promise.all(desks.map((desk) => balancesOf(desk))) };
+    },
+  };
+}
+
+async function movesOf(desk: MoveDesk): Promise<JsonValue[]> {
+  const { moves } = await desk.context();
+  return Object.values(moves).map((move) => {
+    const { moveId, mode, network, coin, amount, fromAddress, toAddress, merchantId, requestedBy } = move.terms;
+    const waiting = desk.waiting.find((candidate) => candidate.moveId === moveId);
+    const status = move.signed.length > 0 ? 'sent' : isApproved(move) ? 'pending' : 'waiting_for_approval';
+    return {
+      ...{
+        id: moveId,
+        kind: move.kind,
+        status,
+        mode,
+        network,
+        coin,
+        amount,
+        from_address: fromAddress,
+        to_address: toAddress,
+        merchant_id: merchantId,
+      },
+      ...{
+        requested_by: requestedBy,
+        approved_by: [...move.approvers],
+        tx_hash: move.signed.at(-1)?.txHash ?? null,
+        waiting: waiting?.detail ?? null,
+      },
+    };
+  });
+}
+
+async function balancesOf({ chain, treasury }: MoveDesk): Promise<JsonValue> {
+  const { coins, native } = await chain.balances(treasury);
+  const held = Object.fromEntries(Object.entries(coins).map(([coin, units]) => [coin, formatAmount(units)]));
+  return { mode: chain.mode, network: chain.network, address: treasury, coins: held, gas: formatAmount(native) };
+}
+
+function outwardCommands(parts: CommandParts): AdminCommands {
+  const { treasury, payouts, ofRefunds } = parts;
+  const deskOf = async (id: string): Promise<MoveDesk> => {
+    for (const desk of treasury().moves.desks) if ((await desk.context()).moves[id]) return desk;
+    return refused('no such withdrawal or settlement, or it is done');
+  };
+  return {
+    'treasury.withdraw': async (args) => {
+      const desk = deskFor(parts, args);
+      const to = destinationOf(desk.chain.network, args);
+      return propose(parts, args, desk, 'withdrawal', { toAddress: to, merchantId: null });
+    },
+    'treasury.settle': async (args) => {
+      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchant = (await parts.core.merchantHandler.read(merchantStream(merchantId)))?.context;
+      const mode = merchant?.registered?.mode ?? refused('no such merchant');
+      const desk = deskFor(parts, { ...args, mode });
+      const { network } = desk.chain;
+      const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
+      await assertPayable(parts, merchantId, desk, args);
+      return propose(parts, args, desk, 'settlement', { toAddress, merchantId });
+    },
+    'treasury.approve': async (args) => {
+      const id = requiredText(args, 'id');
+      if (!isOutwardMoveId(id)) return ofRefunds['treasury.approve']!({ ...args, refund_id: id });
+      const approver = requiredText(args, 'approver');
+      const desk = await deskOf(id);
+      const move = (await desk.context()).moves[id]!;
+      if (approver === move.terms.requestedBy) refused('who proposed it cannot approve it');
+      allowed(await payouts.signer.approveMove(orderOf(move), approver, requiredText(args, 'secret')));
+      const fault = await desk.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
+      if (fault !== null) refused(fault);
+      treasury().moves.wake(desk);
+      return { id, approved_by: [move.terms.requestedBy, ...move.approvers, approver] };
+    },
+    'treasury.reject': async (args) => {
+      const id = requiredText(args, 'id');
+      if (!/^(swp|top|wdr|stl)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      const desk = await deskOf(id);
+      const nowSec = toSec(parts.clock.nowMs());
+      const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: desk.treasury, nowSec } as const;
+      const fault = await desk.tell({ type: 'FailMove', moveId: id, ...facts }, 'operator');
+      if (fault !== null) refused(fault);
+      return { rejected: id };
+    },
+  };
+}
+
+/** The proposer's own secret is the first of two approvals; nothing is written when the signer would never sign it. */
+async function propose(
+  { payouts, clock, random }: CommandParts,
+  args: AdminArguments,
+  desk: MoveDesk,
+  kind: 'withdrawal' | 'settlement',
+  { toAddress, merchantId }: Pick<MoveRequested, 'toAddress' | 'merchantId'>,
+): Promise<JsonValue> {
+  const requestedBy = requiredText(args, 'operator');
+  const { coin, amount } = moneyOf(desk, args);
+  const data: MoveRequested = {
+    ...{ moveId: newMoveId(kind, random), mode: desk.chain.mode, network: desk.chain.network, coin, amount, fromAddress: desk.treasury, toAddress },
+    ...{ derivationIndex: null, merchantId, forMoveId: null, requestedBy, reason: optionalText(args, 'reason') ?? null },
+    requestedAtSec: toSec(clock.nowMs()),
+  };
+  const { requestedBy: _by, reason: _reason, requestedAtSec: _at, ...terms } = data;
+  const order = { kind, ...terms };
+  const verdict = await payouts.signer.checkMove(order);
+  if (!verdict.ok && verdict.code !== 'approval') refused(verdict.message);
+  allowed(await payouts.signer.approveMove(order, requestedBy, requiredText(args, 'secret')));
+  const fault = await desk.tell({ type: 'RequestMove', kind, data }, requestedBy);
+  if (fault !== null) refused(fault);
+  return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
+}
+
+/** What the books owe the merchant on this network bounds what is settled; what is on its way counts as settled. */
+async function assertPayable({ readModel }: CommandParts, merchantId: MerchantId, desk: MoveDesk, args: AdminArguments): Promise<void> {
+  const { coin, amount } = moneyOf(desk, args);
+  const { mode, network } = desk.chain;
+  const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(mode, payableTo(merchantId), network, coin));
+  const payable = row === null ? 0n : -signedAmountOf(row['balance'] as string);
+  const open = Object.values((await desk.context()).moves)
+    .filter(({ kind, terms }) => kind === 'settlement' && terms.merchantId === merchantId && terms.coin === coin)
+    .reduce((total, { terms }) => total + amountOf(terms.amount), 0n);
+  if (amountOf(amount) > payable - open) refused(`the books owe the merchant ${formatAmount(payable - open)} ${coin} on ${network}`);
+}
+
+function destinationCommands({ payouts, core }: CommandParts): AdminCommands {
+  return {
+    'merchant.settlement-address': async (args) => {
+      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const mode = (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ?? refused('no such merchant');
+      const network = networkOf(requiredText(args, 'network'));
+      const address = givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+      const operator = requiredText(args, 'operator');
+      const verdict = await payouts.signer.approveDestination({ mode, network, merchantId, address }, operator, requiredText(args, 'secret'));
+      if (!verdict.ok) return refused(verdict.message);
+      const approvers = [...verdict.approvers];
+      if (approvers.length < 2) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
+      const command = { type: 'SetSettlementAddress', network, address, approvers } as const;
+      const set = await core.merchantHandler.execute(merchantStream(merchantId), command, { correlationId: address, actor: operator });
+      if (!set.ok) refused(set.refusal.message);
+      return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'set' };
+    },
+  };
+}
+
+function deskFor({ treasury }: CommandParts, args: AdminArguments): MoveDesk {
+  const network = networkOf(requiredText(args, 'network'));
+  const mode = optionalMode(args);
+  const desks = treasury().moves.desks.filter(({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode));
+  if (desks.length > 1) refused('mode is missing: the network is used in test and live mode');
+  return desks[0] ?? refused(`there is no treasury on ${network}`);
+}
+
+function moneyOf({ chain }: MoveDesk, args: AdminArguments): { coin: Coin; amount: string } {
+  const coin = optionalCoin(args) ?? refused('coin is missing');
+  const units = parseAmount(requiredText(args, 'amount')) ?? refused('amount must be a decimal amount above zero, such as 10.00');
+  const token = tokenOf(chain.settings, coin) ?? refused(`${coin} is not used on ${chain.network}`);
+  if (units <= 0n) refused('amount must be above zero');
+  try {
+    toTokenUnits(units, token.decimals);
+  } catch {
+    refused(`amount has more than the ${token.decimals} decimals of ${coin} on ${chain.network}`);
+  }
+  return { coin, amount: formatAmount(units) };
+}
+
+const destinationOf = (network: Network, args: AdminArguments): string =>
+  givenAddress(network, requiredText(args, 'to')) ?? refused(`to is no address on ${network}`);
+
+function optionalMode(args: AdminArguments): Mode | undefined {
+  const mode = optionalText(args, 'mode');
+  return mode === undefined || mode === 'test' || mode === 'live' ? mode : refused('mode must be test or live');
+}
+
+function optionalNetwork(args: AdminArguments): Network | undefined {
+  const network = optionalText(args, 'network');
+  return network === undefined ? undefined : networkOf(network);
+}
+
+const networkOf = (text: string): Network => (isNetwork(text) ? text : refused('network must be ethereum, bsc, tron or solana'));
+
+function optionalCoin(args: AdminArguments): Coin | undefined {
+  const coin = optionalText(args, 'coin')?.toUpperCase();
+  return coin === undefined || isCoin(coin) ? coin : refused('coin must be USDT or USDC');
+}
+
+function allowed(verdict: PayoutVerdict): void {
+  if (!verdict.ok) refused(verdict.message);
+}
+
+function refused(message: string): never {
+  throw new CommandRefused(message);
+}

@@ -1,0 +1,74 @@
+import type { JournalPlace, MoveDraft } from '../domain/events/treasury-events.ts';
+import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
+import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Promised, SentPayout, WaitReason } from './payouts.ts';
+
+/** A move of money that is not a refund, as the treasury's own stream has it. */
+export interface MoveOrder extends MoveTerms {
+  readonly kind: MoveKind;
+}
+
+/** Whether a move may be signed now. */
+export type MoveCheck =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'wait'; readonly reason: WaitReason; readonly detail: string }
+  | { readonly kind: 'fail'; readonly reason: 'recipient_frozen' | 'sender_frozen' | 'token_paused' }
+  /** The sending address must be given this much of the native coin first, in 10^-18 units. */
+  | { readonly kind: 'needs_gas'; readonly amount: bigint };
+
+export interface AccountBalances {
+  /** 10^-18 units by coin. */
+  readonly coins: Readonly<Partial<Record<Coin, bigint>>>;
+  readonly native: bigint;
+}
+
+/** Moves money of our own accounts on one network. Reads throw `ChainUnavailable`. */
+export interface MoveChain {
+  readonly network: Network;
+  readonly mode: Mode;
+  readonly settings: NetworkSettings;
+  balances(address: string): Promise<AccountBalances>;
+  /** `treasury` pays fees where the sender need not. */
+  check(order: MoveOrder, treasury: string, promised: Promised): Promise<MoveCheck>;
+  /** The next number of an account's own sequence; null where the chain has none. */
+  nextNonce(address: string): Promise<number | null>;
+  draft(order: MoveOrder, treasury: string, nonce: number | null): Promise<MoveDraft>;
+  /** The same move at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
+  bump(draft: MoveDraft): Promise<MoveDraft | null>;
+  broadcast(sent: SentPayout): Promise<void>;
+  /** Newest last. */
+  fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate>;
+  readonly bumpAfterMs: number;
+}
+
+export interface MoveRequestToSign {
+  readonly order: MoveOrder;
+  readonly attempt: number;
+  readonly draft: MoveDraft;
+  /** The place that the ledger's last signed transaction of this treasury has in the signer's journal. */
+  readonly ledger: JournalPlace | null;
+}
+
+/** Where a merchant's money goes on one network. */
+export interface SettlementDestination {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly merchantId: string;
+  readonly address: string;
+}
+
+export type DestinationVerdict = { readonly ok: true; readonly approvers: readonly string[] } | PayoutRefusal;
+
+/** The signer's side of money that is not a refund. */
+export interface MoveSigner {
+  /** Whether the policy would let the move pass now; signs nothing. */
+  checkMove(order: MoveOrder): Promise<PayoutVerdict>;
+  /** The same request gets the same bytes for ever. */
+  signMove(request: MoveRequestToSign): Promise<PayoutSignature>;
+  /** `secret` is the approver's own; one approver counts once. */
+  approveMove(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict>;
+  /** Two approvers make an address the merchant's own. */
+  approveDestination(destination: SettlementDestination, approver: string, secret: string): Promise<DestinationVerdict>;
+}

@@ -1,0 +1,270 @@
+import type { MoveDraft } from '../domain/events/treasury-events.ts';
+import type { MoveFailureReason, MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { formatAmount } from '../domain/money.ts';
+import { NATIVE_COIN } from '../domain/networks.ts';
+import { treasuryStream } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { MoveChain, MoveOrder, MoveSigner } from '../ports/moves.ts';
+import { validityOf, type PayoutFate, type PayoutRefusal, type Promised, type WaitReason } from '../ports/payouts.ts';
+import type { Random } from '../ports/random.ts';
+import { crashPoint } from '../runtime/crash-point.ts';
+import { newMoveId } from '../use-cases/move-ids.ts';
+import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
+import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
+import { initialTreasuryContext, type TreasuryContext } from '../../state-machines/treasury.machine.ts';
+import { isApproved, isFromTreasury, movesInFlight, type Move, type MoveReservation } from '../../state-machines/treasury-moves.ts';
+import { MoveNotes, type WaitingMove } from './move-money-notes.ts';
+import { isTransient } from './pay-refunds-desk.ts';
+import { addedTo, promisedOf } from './promised.ts';
+
+export interface MoveDeskDeps {
+  readonly chain: MoveChain;
+  readonly treasury: string;
+  readonly signer: MoveSigner;
+  readonly treasuries: TreasuryHandler;
+  /** What refunds of this treasury still take, signed or not: they come first. */
+  readonly owed: () => Promise<Promised>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly pollMs: number;
+}
+
+/** Transactions of the treasury's account that may be out at once; refunds need room, too. */
+const MAX_IN_FLIGHT = 8;
+/** Moves started in one round. */
+const ROUND = 20;
+/** Looks of a waiting move come this many times as rarely as those of a sent one. */
+const WAIT_FACTOR = 4;
+
+/** Sweeps, top-ups and transfers out of one treasury, by the rules of refunds: reserve, sign, write down, send, watch. */
+export class MoveDesk {
+  readonly #deps: MoveDeskDeps;
+  readonly #stream: string;
+  readonly #notes: MoveNotes;
+
+  constructor(deps: MoveDeskDeps) {
+    this.#deps = deps;
+    this.#stream = treasuryStream(deps.chain.mode, deps.chain.network);
+    this.#notes = new MoveNotes({ log: deps.log, treasury: this.#stream, pollMs: deps.pollMs });
+  }
+
+  get chain(): MoveChain {
+    return this.#deps.chain;
+  }
+
+  get treasury(): string {
+    return this.#deps.treasury;
+  }
+
+  get waiting(): readonly WaitingMove[] {
+    return this.#notes.waiting;
+  }
+
+  get alarm(): string | null {
+    return this.#notes.alarm;
+  }
+
+  async context(): Promise<TreasuryContext> {
+    return (await this.#deps.treasuries.read(this.#stream))?.context ?? initialTreasuryContext;
+  }
+
+  /** Null when it is written; the treasury's own words otherwise. */
+  async tell(command: TreasuryCommand, actor = 'move-money'): Promise<string | null> {
+    const result = await this.#deps.treasuries.execute(this.#stream, command, { correlationId: this.#deps.random.uuid(), actor });
+    return result.ok ? null : result.refusal.message;
+  }
+
+  /** One look at everything that moves. Throws when the store or every provider is gone; the next round goes on. */
+  async round(): Promise<void> {
+    const { open } = await this.context();
+    if (open !== null && 'moveId' in open && this.#notes.isDue(open.moveId)) await this.#finish(open);
+    const context = await this.context();
+    for (const move of Object.values(context.moves)) if (move.signed.length > 0) await this.#each(move, () => this.#follow(move));
+    if (this.alarm !== null || Object.keys(context.unknownOutflows).length > 0) return;
+    const fresh = Object.values(context.moves).filter((move) => move.signed.length === 0 && isApproved(move) && this.#notes.isDue(move.terms.moveId));
+    for (const move of fresh.slice(0, ROUND)) await this.#each(move, () => this.#start(move));
+  }
+
+  /** One move that cannot go on must not hold up the others. */
+  async #each({ terms: { moveId } }: Move, task: () => Promise<void>): Promise<void> {
+    if (!this.#notes.isDue(moveId)) return;
+    this.#notes.postpone(moveId, 1);
+    try {
+      await task();
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      this.#notes.postpone(moveId, WAIT_FACTOR);
+      this.#deps.log.error({ err: error, move: moveId }, 'a move of the treasury cannot go on');
+      this.#wait(moveId, 'chain_unavailable', error instanceof Error ? error.message : 'unknown');
+    }
+  }
+
+  /* What is to be sent */
+
+  async #start(move: Move): Promise<void> {
+    const context = await this.context();
+    const { moveId } = move.terms;
+    const order = orderOf(move);
+    const own = isFromTreasury(move.kind);
+    if (own && movesInFlight(context).length >= MAX_IN_FLIGHT) return;
+    this.#notes.postpone(moveId, WAIT_FACTOR);
+    const check = await this.chain.check(order, this.treasury, own ? await this.#promised(context) : NOTHING);
+    if (check.kind === 'fail') return this.#fail(move, check.reason);
+    if (check.kind === 'wait') return this.#wait(moveId, check.reason, check.detail);
+    if (check.kind === 'needs_gas') return this.#topUp(move, check.amount, context);
+    const verdict = await this.#deps.signer.checkMove(order);
+    if (!verdict.ok) return this.#refused(move, verdict);
+    const onChain = await this.chain.nextNonce(order.fromAddress);
+    if (own && onChain !== null && onChain > (context.nextNonce ?? 0))
+      return this.#wait(moveId, 'payouts_stopped', `${this.treasury} has sent ${onChain} transactions, the ledger knows ${context.nextNonce ?? 0}`);
+    const draft = await this.chain.draft(order, this.treasury, own ? (context.nextNonce ?? onChain) : onChain);
+    return this.#reserve(move, draft, 1, null);
+  }
+
+  /** Gas for a sweep, from the treasury; the sweep goes on by itself once it is there. */
+  async #topUp(sweep: Move, units: bigint, context: TreasuryContext): Promise<void> {
+    const { moveId: forMoveId, mode, network, fromAddress, derivationIndex } = sweep.terms;
+    this.#wait(forMoveId, 'insufficient_gas', `${fromAddress} is given gas for the sweep`);
+    if (Object.values(context.moves).some(({ terms }) => terms.forMoveId === forMoveId)) return;
+    const data: MoveRequested = {
+      ...{ moveId: newMoveId('gas_top_up', this.#deps.random), mode, network, coin: NATIVE_COIN[network], amount: formatAmount(units) },
+      ...{ fromAddress: this.treasury, toAddress: fromAddress, derivationIndex, merchantId: null, forMoveId },
+      ...{ requestedBy: sweep.terms.requestedBy, reason: null, requestedAtSec: this.#nowSec() },
+    };
+    await this.tell({ type: 'RequestMove', kind: 'gas_top_up', data });
+    crashPoint('after-top-up-requested');
+  }
+
+  async #reserve(move: Move, draft: MoveDraft, attempt: number, replaces: MoveReservation['replaces']): Promise<void> {
+    const { moveId, fromAddress } = move.terms;
+    crashPoint('before-move-reserve');
+    const data: MoveReservation = { moveId, attempt, fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
+    // A refund may have taken the sequence in between; the next round draws up the move anew.
+    if ((await this.tell({ type: 'ReserveMove', data })) !== null) return;
+    crashPoint('after-move-reserve');
+    await this.#finish(data);
+  }
+
+  /** Signs what is reserved, writes the bytes down, and only then lets them out. Safe to repeat after any crash. */
+  async #finish(reservation: MoveReservation): Promise<void> {
+    const { moveId, attempt, draft } = reservation;
+    const { moves, journal } = await this.context();
+    const move = moves[moveId];
+    if (!move) throw new Error(`${moveId} is reserved but unknown`);
+    const signature = await this.#deps.signer.signMove({ order: orderOf(move), attempt, draft, ledger: journal });
+    if (!signature.ok) {
+      if (signature.kind !== 'stopped')
+        await this.tell({ type: 'ReleaseMove', data: { moveId, attempt, reason: signature.code, releasedAtSec: this.#nowSec() } });
+      return this.#refused(move, signature);
+    }
+    const { txHash, signedBytes } = signature;
+    const validity = validityOf(draft);
+    crashPoint('after-move-sign');
+    const data = { moveId, attempt, txHash, signedBytes, validity, journal: signature.journal, signedAtSec: this.#nowSec() };
+    const refused = await this.tell({ type: 'RecordMoveSigned', data });
+    if (refused !== null) throw new Error(`${moveId} was signed and cannot be written down: ${refused}`);
+    crashPoint('after-move-signed-event');
+    this.#notes.setAlarm('signer', null);
+    this.#notes.goesOn(moveId);
+    this.#deps.log.info({ move: moveId, kind: move.kind, tx: txHash, network: this.chain.network }, 'a move of the treasury is sent');
+    await this.chain.broadcast({ txHash, signedBytes, validity });
+  }
+
+  async #refused(move: Move, refusal: PayoutRefusal): Promise<void> {
+    const { moveId } = move.terms;
+    this.#notes.postpone(moveId, WAIT_FACTOR);
+    if (refusal.kind === 'stopped') {
+      this.#notes.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
+      return this.#wait(moveId, 'payouts_stopped', refusal.message);
+    }
+    if (refusal.kind === 'denied' && move.signed.length === 0) {
+      this.#deps.log.error({ move: moveId, code: refusal.code, reason: refusal.message }, 'the signer denied a move of the treasury');
+      return this.#fail(move, 'rejected_by_policy');
+    }
+    this.#wait(moveId, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
+  }
+
+  /* What was sent */
+
+  async #follow(move: Move): Promise<void> {
+    const { moveId } = move.terms;
+    const fate = await this.chain.fate(orderOf(move), move.signed);
+    this.#notes.setAlarm(moveId, fate.kind === 'alarm' ? fate.detail : null);
+    const last = move.signed.at(-1)!;
+    switch (fate.kind) {
+      case 'alarm':
+        return;
+      case 'landed':
+        return fate.final ? this.#complete(move, fate) : undefined;
+      case 'ineffective':
+        return this.#fail(move, 'execution_reverted', fate);
+      case 'never':
+        return this.#reserve(move, await this.chain.draft(orderOf(move), this.treasury, null), last.attempt + 1, {
+          txHash: last.txHash,
+          why: 'can_never_land',
+        });
+      case 'absent':
+        return this.chain.broadcast(last);
+      case 'pending': {
+        const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
+        if (fate.inBlock || outMs < this.chain.bumpAfterMs) return;
+        const bumped = await this.chain.bump(last.draft);
+        if (bumped) return this.#reserve(move, bumped, last.attempt + 1, { txHash: last.txHash, why: 'fee_bump' });
+        this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+      }
+    }
+  }
+
+  async #complete(move: Move, { landed }: Extract<PayoutFate, { kind: 'landed' }>): Promise<void> {
+    const { moveId, network } = move.terms;
+    crashPoint('before-move-completed');
+    const facts = { ...landed, feeAddress: this.#feeAddress(move), completedAtSec: this.#nowSec() };
+    const refused = await this.tell({ type: 'CompleteMove', moveId, landed: facts });
+    if (refused !== null) throw new Error(`${moveId} landed and cannot be written down: ${refused}`);
+    crashPoint('after-move-completed');
+    this.#notes.forget(moveId);
+    this.#deps.log.info({ move: moveId, kind: move.kind, tx: landed.txHash, network }, 'a move of the treasury is complete');
+  }
+
+  async #fail(move: Move, reason: MoveFailureReason, ineffective?: { readonly txHash: string; readonly networkFee: string }): Promise<void> {
+    const { moveId } = move.terms;
+    const { txHash, networkFee } = ineffective ?? { txHash: null, networkFee: null };
+    await this.tell({ type: 'FailMove', moveId, reason, txHash, networkFee, feeAddress: this.#feeAddress(move), nowSec: this.#nowSec() });
+    this.#notes.forget(moveId);
+    this.#deps.log.warn({ move: moveId, kind: move.kind, reason }, 'a move of the treasury failed');
+  }
+
+  /* Small parts */
+
+  async #promised(context: TreasuryContext): Promise<Promised> {
+    return addedTo(await this.#deps.owed(), promisedOf([], movesInFlight(context)));
+  }
+
+  /** On Solana the treasury pays for everything. */
+  #feeAddress({ terms }: Move): string {
+    return this.chain.network === 'solana' ? this.treasury : terms.fromAddress;
+  }
+
+  #wait(moveId: string, reason: WaitReason, detail: string): void {
+    this.#notes.wait(moveId, reason, detail, this.#deps.clock.nowMs());
+  }
+
+  #nowSec(): number {
+    return toSec(this.#deps.clock.nowMs());
+  }
+}
+
+const NOTHING: Promised = { coins: {}, payouts: 0 };
+
+const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
+  approval: 'waiting_for_approval',
+  kill_switch: 'payouts_stopped',
+  chain_unavailable: 'chain_unavailable',
+};
+
+export const orderOf = ({ kind, terms }: Move): MoveOrder => {
+  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId } = terms;
+  return { kind, moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+};

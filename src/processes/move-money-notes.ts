@@ -1,0 +1,64 @@
+import type { Log } from '../ports/log.ts';
+import type { WaitReason } from '../ports/payouts.ts';
+
+/** Why a move is not done yet, for people. */
+export interface WaitingMove {
+  readonly moveId: string;
+  readonly reason: WaitReason;
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
+/** What a desk remembers between two rounds. All of it is about pace and people; a crash may lose it. */
+export class MoveNotes {
+  readonly #log: Log;
+  readonly #treasury: string;
+  readonly #pollMs: number;
+  readonly #waiting = new Map<string, WaitingMove>();
+  readonly #notBeforeMs = new Map<string, number>();
+  readonly #alarms = new Map<string, string>();
+
+  constructor(parts: { readonly log: Log; readonly treasury: string; readonly pollMs: number }) {
+    this.#log = parts.log;
+    this.#treasury = parts.treasury;
+    this.#pollMs = parts.pollMs;
+  }
+
+  get waiting(): readonly WaitingMove[] {
+    return [...this.#waiting.values()];
+  }
+
+  get alarm(): string | null {
+    return this.#alarms.values().next().value ?? null;
+  }
+
+  setAlarm(source: string, alarm: string | null): void {
+    if (alarm === null) return void this.#alarms.delete(source);
+    if (this.#alarms.get(source) !== alarm) this.#log.error({ treasury: this.#treasury, alarm }, 'moves of this treasury are stopped');
+    this.#alarms.set(source, alarm);
+  }
+
+  wait(moveId: string, reason: WaitReason, detail: string, nowMs: number): void {
+    const before = this.#waiting.get(moveId);
+    if (before?.reason !== reason) this.#log.warn({ move: moveId, reason, detail }, 'a move of the treasury waits');
+    this.#waiting.set(moveId, { moveId, reason, detail, sinceMs: before?.sinceMs ?? nowMs });
+  }
+
+  goesOn(moveId: string): void {
+    this.#waiting.delete(moveId);
+  }
+
+  isDue(moveId: string): boolean {
+    return (this.#notBeforeMs.get(moveId) ?? 0) <= performance.now();
+  }
+
+  postpone(moveId: string, times: number): void {
+    this.#notBeforeMs.set(moveId, performance.now() + this.#pollMs * times);
+  }
+
+  forget(moveId: string): void {
+    this.#waiting.delete(moveId);
+    this.#notBeforeMs.delete(moveId);
+    this.#alarms.delete(moveId);
+  }
+}

@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto';
+import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
+import { addressFamilyOf, NATIVE_COIN, type Network } from '../domain/networks.ts';
+import type { MoveOrder, SettlementDestination } from '../ports/moves.ts';
+import type { PayoutRefusal } from '../ports/payouts.ts';
+import type { PayoutRules } from '../ports/signer-protocol.ts';
+import type { JournalEntry, MovedEntry } from './payout-journal.ts';
+import { refusal } from './payout-rules.ts';
+import type { Wallet } from './wallet.ts';
+
+const DAY_MS = 86_400_000;
+const APPROVERS_NEEDED = 2;
+/** Native coin that one sweep may need at most: what a stolen request could strew over our own addresses. */
+const MAX_TOP_UP: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.02', tron: '150', solana: '0' };
+/** Top-ups of one address that no sweep has followed yet. */
+const MAX_UNUSED_TOP_UPS = 3;
+
+/** What an approval of a move is for: another amount or payee needs another approval. */
+export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId }: MoveOrder): string =>
+  hash('sha256', JSON.stringify(['move', mode, network, kind, moveId, coin, amount, toAddress, merchantId]), 'hex');
+
+export const destinationTerms = ({ mode, network, merchantId, address }: SettlementDestination): string =>
+  hash('sha256', JSON.stringify(['destination', mode, network, merchantId, address]), 'hex');
+
+/** Each once, in the order in which they agreed. */
+export const approversOf = (entries: readonly JournalEntry[], terms: string): string[] => [
+  ...new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.approver] : []))),
+];
+
+export const movedOf = (entries: readonly JournalEntry[]): MovedEntry[] => entries.filter((entry): entry is MovedEntry => entry.kind === 'moved');
+
+/**
+ * Why a move may not be signed, from wallet, rules and journal alone; null when nothing stands in the way. `nowMs` is the
+ * journal's own time, which never falls.
+ */
+export function moveRefusal(
+  order: MoveOrder,
+  parts: { readonly wallet: Wallet; readonly entries: readonly JournalEntry[]; readonly rules: PayoutRules; readonly nowMs: number },
+): PayoutRefusal | null {
+  if (amountOf(order.amount) <= 0n) return refusal('denied', 'nothing_to_move', 'the amount is zero');
+  switch (order.kind) {
+    case 'sweep':
+      return sweepRefusal(order, parts.wallet);
+    case 'gas_top_up':
+      return topUpRefusal(order, parts.wallet, parts.entries);
+    case 'withdrawal':
+    case 'settlement':
+      return outwardRefusal(order, parts);
+  }
+}
+
+/** The sender is the collection address at the place named, the receiver the treasury: both derived here. */
+function sweepRefusal(order: MoveOrder, wallet: Wallet): PayoutRefusal | null {
+  const family = addressFamilyOf(order.network);
+  if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.fromAddress)
+    return refusal('denied', 'not_our_address', 'a sweep starts at one of our collection addresses');
+  if (order.toAddress !== wallet.treasury[family]) return refusal('denied', 'not_the_treasury', 'a sweep ends in the treasury of this wallet');
+  return isCoin(order.coin) ? null : refusal('denied', 'other_coin', 'a sweep moves stablecoins only');
+}
+
+function topUpRefusal(order: MoveOrder, wallet: Wallet, entries: readonly JournalEntry[]): PayoutRefusal | null {
+  const family = addressFamilyOf(order.network);
+  const fault = treasuryFault(order, wallet);
+  if (fault) return fault;
+  if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.toAddress)
+    return refusal('denied', 'not_our_address', 'gas goes to our own collection addresses only');
+  if (order.coin !== NATIVE_COIN[order.network]) return refusal('denied', 'other_coin', `gas on ${order.network} is ${NATIVE_COIN[order.network]}`);
+  if (amountOf(order.amount) > amountOf(MAX_TOP_UP[order.network]))
+    return refusal('later', 'per_transaction_cap', `more than ${MAX_TOP_UP[order.network]} ${order.coin} for one sweep`);
+  const ofNetwork = movedOf(entries).filter(({ network }) => network === order.network);
+  const lastSweep = ofNetwork.findLast(({ move, fromAddress }) => move === 'sweep' && fromAddress === order.toAddress)?.seq ?? 0;
+  const unused = ofNetwork.filter(
+    ({ move, toAddress, attempt, seq }) => move === 'gas_top_up' && toAddress === order.toAddress && attempt === 1 && seq > lastSweep,
+  );
+  return unused.length < MAX_UNUSED_TOP_UPS
+    ? null
+    : refusal('later', 'velocity', `${order.toAddress} was given gas ${unused.length} times without a sweep`);
+}
+
+/** Allow-list, caps and four eyes. */
+function outwardRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Parameters<typeof moveRefusal>[1]): PayoutRefusal | null {
+  const fault = treasuryFault(order, wallet) ?? destinationFault(order, wallet, entries, rules);
+  if (fault) return fault;
+  const limits = isCoin(order.coin) ? rules.treasuryLimits?.[order.coin] : undefined;
+  if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it leaves the treasury`);
+  const units = amountOf(order.amount);
+  if (units > amountOf(limits.perTransaction))
+    return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one transfer`);
+  const used = movedOf(entries)
+    .filter(({ move, coin, attempt, atMs }) => isOutward(move) && coin === order.coin && attempt === 1 && atMs > nowMs - DAY_MS)
+    .reduce((total, entry) => total + BigInt(entry.units), 0n);
+  if (used + units > amountOf(limits.perDay))
+    return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);
+  const agreed = approversOf(entries, moveTerms(order)).length;
+  return agreed >= APPROVERS_NEEDED
+    ? null
+    : refusal('later', 'approval', `${agreed} of ${APPROVERS_NEEDED} operators agreed to ${order.amount} ${order.coin}`);
+}
+
+/** EVM addresses are written in two cases. */
+const isSame = (network: Network, one: string, other: string): boolean =>
+  addressFamilyOf(network) === 'evm' ? one.toLowerCase() === other.toLowerCase() : one === other;
+
+const isOutward = (move: MovedEntry['move']): boolean => move === 'withdrawal' || move === 'settlement';
+
+function destinationFault(order: MoveOrder, wallet: Wallet, entries: readonly JournalEntry[], rules: PayoutRules): PayoutRefusal | null {
+  if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the money would stay where it is');
+  if (order.kind === 'withdrawal') {
+    const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
+    return allowed.some((address) => isSame(order.network, address, order.toAddress))
+      ? null
+      : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
+  }
+  if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+  const { mode, network, merchantId, toAddress: address } = order;
+  const agreed = approversOf(entries, destinationTerms({ mode, network, merchantId, address })).length;
+  return agreed >= APPROVERS_NEEDED ? null : refusal('denied', 'not_on_allow_list', `${address} is not a settlement address of ${merchantId}`);
+}
+
+function treasuryFault(order: MoveOrder, wallet: Wallet): PayoutRefusal | null {
+  const own = order.fromAddress === wallet.treasury[addressFamilyOf(order.network)];
+  return own ? null : refusal('denied', 'other_treasury', 'the treasury is not the account of this wallet');
+}

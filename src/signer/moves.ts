@@ -1,0 +1,142 @@
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
+import type { DestinationVerdict, MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
+import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/payouts.ts';
+import type { PayoutRules } from '../ports/signer-protocol.ts';
+import { crashPoint } from '../runtime/crash-point.ts';
+import type { ChainView } from './chain-view.ts';
+import { nativeFault, signMove } from './move-bytes.ts';
+import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
+import { placeOf, type MovedEntry } from './payout-journal.ts';
+import { approverRefusal, bytesOf, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
+import type { SignerDesk } from './payouts.ts';
+
+interface MovesParts {
+  readonly rules: PayoutRules;
+  readonly views: ReadonlyMap<string, ChainView>;
+  readonly nowMs: () => number;
+  /** One decision at a time, refunds included. */
+  readonly inTurn: <Result>(mode: Mode, task: (desk: SignerDesk) => Promise<Result>) => Promise<Result | PayoutRefusal>;
+}
+
+/**
+ * Decides what is signed beside refunds. Sweeps end in the treasury and gas goes to our own addresses, both derived here;
+ * everything else leaves to an allow-listed address, within caps, once two operators agreed.
+ */
+export class Moves {
+  readonly #parts: MovesParts;
+
+  constructor(parts: MovesParts) {
+    this.#parts = parts;
+  }
+
+  check(order: MoveOrder): Promise<PayoutVerdict> {
+    return this.#parts.inTurn(order.mode, async (desk) => this.#judge(order, desk) ?? ({ ok: true } as const));
+  }
+
+  sign(request: MoveRequestToSign): Promise<PayoutSignature> {
+    return this.#parts.inTurn(request.order.mode, (desk) => this.#sign(request, desk));
+  }
+
+  approve(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict> {
+    return this.#parts.inTurn(order.mode, async ({ journal }) => {
+      const refused = approverRefusal(this.#parts.rules, approver, secret);
+      if (refused) return refused;
+      const terms = moveTerms(order);
+      if (!approversOf(journal.entries, terms).includes(approver))
+        journal.append({ kind: 'approved', legId: order.moveId, terms, approver }, this.#parts.nowMs());
+      return { ok: true } as const;
+    });
+  }
+
+  approveDestination(destination: SettlementDestination, approver: string, secret: string): Promise<DestinationVerdict> {
+    return this.#parts.inTurn(destination.mode, async ({ journal }) => {
+      const refused = approverRefusal(this.#parts.rules, approver, secret);
+      if (refused) return refused;
+      const terms = destinationTerms(destination);
+      if (!approversOf(journal.entries, terms).includes(approver))
+        journal.append({ kind: 'approved', legId: destination.merchantId, terms, approver }, this.#parts.nowMs());
+      return { ok: true, approvers: approversOf(journal.entries, terms) } as const;
+    });
+  }
+
+  async #sign(request: MoveRequestToSign, desk: SignerDesk): Promise<PayoutSignature> {
+    const { order, draft, attempt } = request;
+    const { journal, wallet } = desk;
+    const view = this.#parts.views.get(`${order.mode}/${order.network}`);
+    if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === order.network);
+    const repeated = ofNetwork.find((entry) => entry.legId === order.moveId && entry.attempt === attempt);
+    // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
+    const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
+    if (placeOf(before)?.hash !== request.ledger?.hash)
+      return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
+    if (repeated)
+      return repeated.kind === 'moved' && sameRequest(repeated, request)
+        ? signatureOf(repeated)
+        : refusal('stopped', 'second_payload', `${order.moveId} was signed with another payload`);
+    const fault = draft.kind === 'evm-native' || draft.kind === 'tron-native' ? nativeFault(draft, order) : view.faultOf(draft, order);
+    if (fault !== null) return refusal('denied', 'wrong_draft', fault);
+    const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
+    const refused = ofMove.length === 0 ? this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
+    if (refused) return refused;
+    const signed = await signMove(draft, order, wallet);
+    if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
+      return refusal('later', 'equal_bytes', 'another transfer is this very transaction');
+    crashPoint('signer-before-journal');
+    const { network, moveId: legId, coin, fromAddress, toAddress, kind: move } = order;
+    const units = amountOf(order.amount).toString();
+    const fact = { kind: 'moved', move, network, legId, attempt, coin, units, fromAddress, toAddress, draft, ...signed } as const;
+    const entry = journal.append(fact, this.#parts.nowMs());
+    crashPoint('signer-after-journal');
+    return signatureOf(entry as MovedEntry);
+  }
+
+  #first({ draft, attempt, order }: MoveRequestToSign, desk: SignerDesk): PayoutRefusal | null {
+    const { wallet, journal } = desk;
+    if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.moveId}`);
+    const ofNetwork = bytesOf(journal.entries).filter(({ network }) => network === order.network);
+    if (
+      'nonce' in draft &&
+      order.fromAddress === wallet.treasury[addressFamilyOf(order.network)] &&
+      isNonceTaken(ofNetwork, order.fromAddress, draft.nonce)
+    )
+      return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
+    // A provider that lags may name a collection address's last nonce again; the next look gets it right.
+    const sweepTaken = movedOf(ofNetwork).some(
+      (entry) => entry.fromAddress === order.fromAddress && 'nonce' in entry.draft && 'nonce' in draft && entry.draft.nonce === draft.nonce,
+    );
+    if (sweepTaken) return refusal('later', 'sequence_taken', 'the nonce belongs to another sweep');
+    return this.#judge(order, desk);
+  }
+
+  async #replacement(
+    { order, attempt, draft }: MoveRequestToSign,
+    ofMove: readonly MovedEntry[],
+    view: ChainView,
+    { journal }: SignerDesk,
+  ): Promise<PayoutRefusal | null> {
+    const last = ofMove.at(-1)!;
+    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    const same =
+      last.attempt === attempt - 1 &&
+      last.move === order.kind &&
+      last.fromAddress === order.fromAddress &&
+      last.toAddress === order.toAddress &&
+      last.units === amountOf(order.amount).toString() &&
+      last.coin === order.coin;
+    if (!same) return refusal('stopped', 'second_payload', `${order.moveId} was signed with other terms`);
+    return (await view.mayFollow(last, draft)) ? null : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
+  }
+
+  #judge(order: MoveOrder, { wallet, journal }: SignerDesk): PayoutRefusal | null {
+    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    const nowMs = Math.max(this.#parts.nowMs(), journal.highWaterMs);
+    return moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
+  }
+}
+
+const sameRequest = (entry: MovedEntry, { order, draft }: MoveRequestToSign): boolean =>
+  JSON.stringify([entry.move, entry.fromAddress, entry.toAddress, entry.coin, entry.units, entry.draft]) ===
+  JSON.stringify([order.kind, order.fromAddress, order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Wallet } from 'ethers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callAdmin } from '../../src/cli/admin-client.ts';
+import { RunningService, until } from '../crash/running-service.ts';
+
+/* Money that is not a refund, in the service as an operator runs it, on real nodes and the facade. */
+
+const WAIT_MS = 60_000;
+const COLD = Wallet.createRandom().address;
+const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const ENV = {
+  PAYOUT_APPROVERS: JSON.stringify([
+    { name: 'ada', secretHash: secretHash('secret of ada') },
+    { name: 'ben', secretHash: secretHash('secret of ben') },
+  ]),
+  WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }),
+};
+
+interface Sweep {
+  readonly id: string | null;
+  readonly network: string;
+  readonly amount: string;
+  readonly from_address: string;
+  readonly note: string;
+}
+
+let directory: string;
+let dataDir: string;
+let service: RunningService;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'treasury-moves-'));
+  dataDir = join(directory, 'data');
+  service = await RunningService.start(dataDir, ENV);
+});
+afterAll(async () => {
+  await service.kill();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const admin = async <Answer>(command: string, args: Record<string, string | boolean> = {}): Promise<Answer> =>
+  (await callAdmin(dataDir, command, args)) as unknown as Answer;
+const openMoves = async () => (await admin<{ moves: { id: string; kind: string }[] }>('treasury.moves')).moves;
+const idle = () => until('all moves are done', WAIT_MS, async () => (await openMoves()).length === 0);
+const treasuryOf = async (network: string) =>
+  (await admin<{ treasuries: { coins: Record<string, string>; gas: string; address: string }[] }>('treasury.balances', { network })).treasuries[0]!;
+
+async function paidSession(network: string, orderId: string, amount = '50.00'): Promise<void> {
+  const session = await service.client.sessions.create({ amount, currency: 'USDT', order_id: orderId });
+  await service.client.sandbox.pay(session.id, { network: network as 'ethereum' });
+  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(session.id)).payment_status === 'paid');
+}
+
+describe('a sweep', () => {
+  it.each(['ethereum', 'bsc', 'tron', 'solana'])('brings what was collected on %s to the treasury, with the gas it needs', async (network) => {
+    await paidSession(network, `sweep-${network}`);
+    const sweepable = async (dryRun: boolean) => (await admin<{ sweeps: Sweep[] }>('treasury.sweep', { network, dryRun })).sweeps;
+    const [planned] = await until('the ledger knows what was collected', WAIT_MS, async () => {
+      const sweeps = await sweepable(true);
+      return sweeps.length > 0 && sweeps;
+    });
+    expect(planned).toMatchObject({ id: null, network, amount: '50.00' });
+    expect(planned!.note).toMatch(network === 'solana' ? /ready/ : /native coin from the treasury first/);
+    expect(await openMoves()).toEqual([]);
+    const before = await treasuryOf(network);
+    const ordered = await sweepable(false);
+    expect(ordered).toMatchObject([{ note: 'ordered', from_address: planned!.from_address }]);
+    await idle();
+    const after = await treasuryOf(network);
+    expect(Number(after.coins['USDT']) - Number(before.coins['USDT'])).toBe(50);
+    expect(Number(after.gas)).toBeLessThan(Number(before.gas));
+    expect(await until('the ledger knows that it is gone', WAIT_MS, async () => (await sweepable(true)).length === 0)).toBe(true);
+  });
+});
+
+describe('a withdrawal', () => {
+  const terms = { network: 'ethereum', coin: 'USDT', amount: '12.50', to: COLD };
+  const by = (operator: string) => ({ operator, secret: `secret of ${operator}` });
+
+  it('goes to an allow-listed address once a second operator agreed, and to nobody else', async () => {
+    const stranger = Wallet.createRandom().address;
+    await expect(admin('treasury.withdraw', { ...terms, ...by('ada'), to: stranger })).rejects.toThrow('WITHDRAWAL_ADDRESSES');
+    await expect(admin('treasury.withdraw', { ...terms, operator: 'ada', secret: 'secret of ben' })).rejects.toThrow('secret');
+    const { id } = await admin<{ id: string }>('treasury.withdraw', { ...terms, ...by('ada') });
+    await expect(admin('treasury.approve', { id, approver: 'ada', secret: 'secret of ada' })).rejects.toThrow('proposed');
+    expect(await openMoves()).toMatchObject([{ id, status: 'waiting_for_approval' }]);
+    const before = await treasuryOf('ethereum');
+    expect(await admin('treasury.approve', { id, approver: 'ben', secret: 'secret of ben' })).toMatchObject({ approved_by: ['ada', 'ben'] });
+    await idle();
+    const after = await treasuryOf('ethereum');
+    expect(Number(before.coins['USDT']) - Number(after.coins['USDT'])).toBeCloseTo(12.5, 6);
+  });
+
+  it('is given up while nothing is signed', async () => {
+    const { id } = await admin<{ id: string }>('treasury.withdraw', { ...terms, ...by('ben') });
+    expect(await admin('treasury.reject', { id })).toEqual({ rejected: id });
+    expect(await openMoves()).toEqual([]);
+    await expect(admin('treasury.approve', { id, approver: 'ada', secret: 'secret of ada' })).rejects.toThrow('done');
+  });
+});
+
+describe('a settlement', () => {
+  it("goes to the merchant's own address that two operators registered, and never beyond what the books owe", async () => {
+    const [merchant] = await admin<{ id: string }[]>('merchant.list');
+    const merchant_id = merchant!.id;
+    const own = Wallet.createRandom().address;
+    const order = { merchant_id, network: 'ethereum', coin: 'USDT', amount: '20.00', operator: 'ada', secret: 'secret of ada' };
+    await expect(admin('treasury.settle', order)).rejects.toThrow('no settlement address');
+    const address = { merchant_id, network: 'ethereum', address: own };
+    expect(await admin('merchant.settlement-address', { ...address, operator: 'ada', secret: 'secret of ada' })).toMatchObject({
+      status: 'waiting_for_approval',
+    });
+    expect(await admin('merchant.settlement-address', { ...address, operator: 'ben', secret: 'secret of ben' })).toMatchObject({ status: 'set' });
+    await expect(admin('treasury.settle', { ...order, amount: '50.01' })).rejects.toThrow('the books owe the merchant 50.00 USDT');
+    const { id } = await admin<{ id: string }>('treasury.settle', order);
+    await admin('treasury.approve', { id, approver: 'ben', secret: 'secret of ben' });
+    await idle();
+    const refusalOfMore = async (): Promise<string> =>
+      admin('treasury.settle', { ...order, amount: '30.01', secret: 'wrong' }).then(() => 'none', String);
+    await until('the books know the settlement', WAIT_MS, async () => (await refusalOfMore()).includes('the books owe the merchant 30.00 USDT'));
+  });
+});
