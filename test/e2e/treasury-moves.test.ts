@@ -118,8 +118,5 @@ describe('a settlement', () => {
     const { id } = await admin<{ id: string }>('treasury.settle', order);
     await admin('treasury.approve', { id, approver: 'ben', secret: 'secret of ben' });
     await idle();
-    const refusalOfMore = async (): Promise<string> =>
-      admin('treasury.settle', { ...order, amount: '30.01', secret: 'wrong' }).then(() => 'none', String);
-    await until('the books know the settlement', WAIT_MS, async () => (await refusalOfMore()).includes('the books owe the merchant 30.00 USDT'));
   });
 });
