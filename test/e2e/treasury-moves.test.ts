@@ -105,11 +105,11 @@ describe('a withdrawal', () => {
 describe('a settlement', () => {
   it("goes to the merchant's own address that two operators registered, and never beyond what the books owe", async () => {
     const [merchant] = await admin<{ id: string }[]>('merchant.list');
-    const merchant_id = merchant!.id;
+    const ofMerchant = { merchant_id: merchant!.id };
     const own = Wallet.createRandom().address;
-    const order = { merchant_id, network: 'ethereum', coin: 'USDT', amount: '20.00', operator: 'ada', secret: 'secret of ada' };
+    const order = { ...ofMerchant, network: 'ethereum', coin: 'USDT', amount: '20.00', operator: 'ada', secret: 'secret of ada' };
     await expect(admin('treasury.settle', order)).rejects.toThrow('no settlement address');
-    const address = { merchant_id, network: 'ethereum', address: own };
+    const address = { ...ofMerchant, network: 'ethereum', address: own };
     expect(await admin('merchant.settlement-address', { ...address, operator: 'ada', secret: 'secret of ada' })).toMatchObject({
       status: 'waiting_for_approval',
     });
