@@ -92,13 +92,13 @@ export function accumulate(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, 
     rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
   }
   rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines) as unknown as Row);
-  rows.put(LEDGER_BOOKS_TABLE, mode, touchedBy(modeRow, number, stored.position, lines.length > 0 ? days : null) as unknown as Row);
+  rows.put(LEDGER_BOOKS_TABLE, mode, touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null) as unknown as Row);
   return rows.changes();
 }
 
-function touchedBy(modeRow: ModeRow, number: number, position: string, days: Days | null): ModeRow {
+function touchedBy(modeRow: ModeRow, number: number, event: string, days: Days | null): ModeRow {
   if (!days) return { ...modeRow, entries: number };
-  const last = { number, position };
+  const last = { number, event };
   return { ...modeRow, entries: number, touched: { ...modeRow.touched, [monthOf(days.recorded)]: last, [monthOf(days.chain)]: last } };
 }
 

@@ -89,7 +89,7 @@ export interface ModeRow {
   /** The last closed month; null while none is. */
   readonly closedThrough: string | null;
   /** By month that is still open: the last entry that either clock put into it. */
-  readonly touched: Readonly<Record<string, { readonly number: number; readonly position: string }>>;
+  readonly touched: Readonly<Record<string, { readonly number: number; readonly event: string }>>;
 }
 
 export interface PeriodRow {
@@ -123,9 +123,9 @@ export function bookOf(account: string): string | null {
   return merchantAccountOf(account)?.merchantId ?? account;
 }
 
-/** The position that a closing of `month` must name: that of the last entry up to its end; empty when there is none. */
+/** What a closing of `month` must name: the event of the last entry up to its end, by its id, which is the same in every store; empty when there is none. */
 export function sealOf({ touched }: ModeRow, month: string): string {
   let last: ModeRow['touched'][string] | null = null;
   for (const [touchedMonth, entry] of Object.entries(touched)) if (touchedMonth <= month && entry.number > (last?.number ?? 0)) last = entry;
-  return last?.position ?? '';
+  return last?.event ?? '';
 }

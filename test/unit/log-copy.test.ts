@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sessionView } from '../../projections/session-view.projection.ts';
+import { PROJECTIONS } from '../../src/composition/projections.ts';
 import type { AppendRequest, EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import { encodeEvent } from '../../src/runtime/codec.ts';
 import { CopyRefused, copyRest, standingOf } from '../../src/runtime/log-copy.ts';
@@ -155,14 +155,13 @@ describe('the digest of the look-ups', () => {
         const source = await ledger(drawn);
         fc.pre(source.events.length > 3);
         const elsewhere = { readAll: async (options: Parameters<EventStore['readAll']>[0]) => (await source.readAll(shifted(options))).map(moved) };
-        const [wanted] = await projectionDigests(source, new MemoryReadModel(), [sessionView]);
-        const [found] = await projectionDigests(elsewhere, new MemoryReadModel(), [sessionView]);
-        expect(found).toEqual(wanted);
+        const wanted = await projectionDigests(source, new MemoryReadModel(), PROJECTIONS);
+        expect(await projectionDigests(elsewhere, new MemoryReadModel(), PROJECTIONS)).toEqual(wanted);
         const lacking = new MemoryEventStore();
         for (const event of source.events.filter(({ stream }) => stream !== source.events[0]!.stream))
           await lacking.append({ stream: event.stream, expected: event.revision === 0 ? 'no-stream' : event.revision - 1, events: [event] });
-        const [less] = await projectionDigests(lacking, new MemoryReadModel(), [sessionView]);
-        expect(less!.digest).not.toBe(wanted!.digest);
+        const less = await projectionDigests(lacking, new MemoryReadModel(), PROJECTIONS);
+        expect(less[0]!.digest).not.toBe(wanted[0]!.digest);
       }),
       { numRuns: 10 },
     );

@@ -44,6 +44,7 @@ export interface CheckpointSigned {
     readonly size: number;
     readonly rootHash: string;
     readonly checkpoint: string;
+    /** In the store of that day; `size` says the same in every store. */
     readonly throughPosition: string;
   };
 }
@@ -54,6 +55,7 @@ export interface PeriodClosed {
   readonly data: {
     readonly mode: Mode;
     readonly period: string;
+    /** Id of the event behind the last entry counted: a store's own position would name another place after a move. */
     readonly throughPosition: string;
     readonly balances: Readonly<Record<string, string>>;
     readonly actor: string;
