@@ -193,11 +193,23 @@ describe('a subscription to EventStoreDB (double)', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('that a server leaves without events although the log has some is begun anew', async () => {
+  test('goes on in order after falling behind and catching up without a word from the server', async () => {
+    const store = await open({ subscriptionTimes: { silenceMs: 60_000 } });
+    const { subscription, seen } = collect(store);
+    await until('it has caught up', () => subscription.lag === 0);
+    double.subscriptions[0]!.stall({ isTold: false });
+    await grow(store, 's-1', 3);
+    double.subscriptions[0]!.resume();
+    await until('it was handed over', () => seen.length === 3);
+    expect(seen).toEqual(await readWholeLog(store));
+    expect(double.subscribeCalls).toBe(1);
+  });
+
+  test.each([true, false])('that a server leaves without events although the log has some is begun anew (told: %s)', async (isTold) => {
     const store = await open();
     const { seen, subscription } = collect(store);
     await until('it has caught up', () => subscription.lag === 0);
-    double.subscriptions[0]!.stall();
+    double.subscriptions[0]!.stall({ isTold });
     await grow(store, 's-1', 2);
     await until('the events came over another connection', () => seen.length === 2);
     expect(double.subscribeCalls).toBeGreaterThan(1);

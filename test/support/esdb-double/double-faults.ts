@@ -30,6 +30,11 @@ export class FaultQueue {
   }
 }
 
+/** `RpcExceptions.Timeout` of the server: the write may have happened all the same. */
+export function operationTimedOut(): ServiceError {
+  return serviceError(status.ABORTED, 'Operation timed out: Commit phase timeout.', new Metadata());
+}
+
 export function unavailable(): ServiceError {
   return serviceError(status.UNAVAILABLE, 'Server Is Not Ready', new Metadata());
 }

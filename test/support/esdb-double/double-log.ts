@@ -78,14 +78,14 @@ export class DoubleLog {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A replay names the position of its first event: nobody may take it for the last one's. */
+  /** As `IndexWriter.CheckCommit` does since 23.10: every id must be found at its revision, and the last event's position is named. */
   #replayed(stored: readonly LoggedEvent[], expected: number, proposed: readonly ProposedEvent[]): AppendVerdict {
     const found = proposed.map((event, index) => {
       const candidate = stored[expected + 1 + index];
       return candidate?.id === event.id ? candidate : undefined;
     });
     if (found.some((event) => !event)) return { ok: false, current: stored.length - 1, expected };
-    return { ok: true, revision: expected + proposed.length, position: found[0]!.position };
+    return { ok: true, revision: expected + proposed.length, position: found.at(-1)!.position };
   }
 
   #store(stream: string, event: ProposedEvent): void {

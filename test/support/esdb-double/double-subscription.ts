@@ -48,11 +48,11 @@ export class DoubleSubscription {
     this.#repeats = times;
   }
 
-  /** Says that it fell behind and hands over nothing until `resume`. */
-  stall(): void {
+  /** Hands over nothing until `resume`. The protocol has a word for falling behind, which no server up to 25.1 sends (`Streams.Read`). */
+  stall({ isTold = true } = {}): void {
     this.#stalled = true;
     this.#live = false;
-    this.#call.write(fellBehind());
+    if (isTold) this.#call.write(fellBehind());
   }
 
   resume(): void {

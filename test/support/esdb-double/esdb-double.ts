@@ -25,7 +25,7 @@ import type {
   ReadReq,
   ReadResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
-import { type CallFault, errorOf, FaultQueue, unavailable } from './double-faults.ts';
+import { type CallFault, errorOf, FaultQueue, operationTimedOut, unavailable } from './double-faults.ts';
 import { DoubleLog, type LoggedEvent, type ProposedEvent } from './double-log.ts';
 import { batchAnswer, batchTimeout, deleted, eventMessage, nameFrom, proposedFrom, streamNotFound, unaryAnswer } from './double-messages.ts';
 import { DoubleSubscription } from './double-subscription.ts';
@@ -48,7 +48,7 @@ interface OpenBatch {
 
 /**
  * An EventStoreDB node in this process, as far as the wire shows it: the client's own generated messages over real gRPC. Written from
- * the protocol definitions and the documented behaviour of the server, never compared with a real one here.
+ * the protocol definitions, the documented behaviour of the server and its published sources; never compared with a running one here.
  */
 export class EsdbDouble {
   readonly log: DoubleLog;
@@ -165,6 +165,7 @@ export class EsdbDouble {
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
       const verdict = this.log.append(stream, expected, events);
       if (!fault) answer(null, unaryAnswer(verdict));
+      else if (fault.kind === 'timeout-after-commit') answer(operationTimedOut());
       else if (fault.kind !== 'silent-after-commit') answer(unavailable());
     });
   }
