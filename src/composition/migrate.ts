@@ -3,16 +3,25 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DamagedEvent } from '../adapters/esdb/esdb-event-format.ts';
 import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
+import { OtherSalt } from '../adapters/esdb/esdb-personal-keys.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
 import { type EventStore, StoreUnavailable } from '../ports/event-store.ts';
 import { CopyRefused, copyRest, type LogReader, type Standing, standingOf } from '../runtime/log-copy.ts';
 import { differingStreams, digestOf, type LogDigest } from '../runtime/log-digest.ts';
 import { type ProjectionDigest, projectionDigests } from '../runtime/projections-digest.ts';
+import { openSaltsMove, type SaltsMove } from './migrate-salts.ts';
 import { MOVED_FILE } from './moved.ts';
 import { PROJECTIONS } from './projections.ts';
 
-export type MigrationStage = 'checking the source' | 'comparing what is there' | 'copying' | 'proving the logs equal' | 'proving the look-ups equal';
+export type MigrationStage =
+  | 'checking the source'
+  | 'comparing what is there'
+  | 'copying keys of personal data'
+  | 'copying'
+  | 'proving the logs equal'
+  | 'proving the keys equal'
+  | 'proving the look-ups equal';
 
 export interface MigrationOptions {
   /** Data directory of the embedded profile. */
@@ -29,6 +38,8 @@ export type MigrationReport = {
   /** Events that an earlier run had copied. */
   readonly already_there: number;
   readonly copied_now: number;
+  /** Keys of personal data that were not erased. */
+  readonly personal_keys: number;
   /** Over the hashes of all events, in order. */
   readonly log_digest: string;
   /** Over the last hash of every stream. */
@@ -62,11 +73,13 @@ export async function migrate({ from, to, onProgress }: MigrationOptions): Promi
   try {
     const total = checkedLength(source, onProgress);
     const target = await openTarget(to);
+    const salts = openSaltsMove({ dataDir, connectionString: to, totalMs: CALL_MS });
     try {
-      const report = await explained(() => move({ source, target, total, onProgress }));
+      const report = await explained(() => move({ source, target, salts, total, onProgress }));
       writeFileSync(join(dataDir, MOVED_FILE), `${JSON.stringify({ events: report.events, log_digest: report.log_digest })}\n`, { mode: 0o600 });
       return report;
     } finally {
+      await salts.close();
       await target.close();
     }
   } finally {
@@ -77,16 +90,20 @@ export async function migrate({ from, to, onProgress }: MigrationOptions): Promi
 interface Move {
   readonly source: SqliteEventStore;
   readonly target: EventStore;
+  readonly salts: SaltsMove;
   readonly total: number;
   readonly onProgress: MigrationOptions['onProgress'];
 }
 
-async function move({ source, target, total, onProgress }: Move): Promise<MigrationReport> {
+async function move({ source, target, salts, total, onProgress }: Move): Promise<MigrationReport> {
   const standing: Standing = await standingOf(source, target, (done) => onProgress('comparing what is there', done, total));
+  const personalKeys = await salts.copy((done, all) => onProgress('copying keys of personal data', done, all));
   await copyRest(source, target, standing, (done) => onProgress('copying', done, total));
   const original = await digestOf(source, (done) => onProgress('proving the logs equal', done, 2 * total));
   const copy = await digestOf(target, (done) => onProgress('proving the logs equal', total + done, 2 * total));
   assertSameLog(original, copy);
+  const unequal = await salts.differing((done, all) => onProgress('proving the keys equal', done, all));
+  if (unequal.length > 0) throw new MigrationRefused(`${unequal.length} keys of personal data did not arrive, of ${unequal[0]!} for one`);
   const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
   const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
   assertSameLookUps(wanted, found);
@@ -95,6 +112,7 @@ async function move({ source, target, total, onProgress }: Move): Promise<Migrat
     streams: copy.streams,
     already_there: standing.copied,
     copied_now: copy.events - standing.copied,
+    personal_keys: personalKeys,
     log_digest: copy.log,
     streams_digest: copy.heads,
     projections: found.map(({ projection, rows, parked, digest }) => ({ name: projection, rows, parked, digest })),
@@ -129,6 +147,7 @@ async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof OtherSalt) throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}`);
     if (error instanceof CopyRefused) throw new MigrationRefused(error.message);
     if (error instanceof DamagedEvent)
       throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}; it must be empty or hold an earlier copy`);

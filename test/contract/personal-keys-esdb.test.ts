@@ -67,3 +67,14 @@ test('salts are in no reading of the ledger and in no subscription to it, with a
     await fresh.stop();
   }
 });
+
+test('a salt made elsewhere is taken over once, and never put in place of another', async () => {
+  const keys = openEsdbPersonalKeys({ connectionString, namespace: `k${randomUUID()}:`, random: nodeRandom });
+  const salt = nodeRandom.bytes(32);
+  await keys.adopt('session-a', salt);
+  await keys.adopt('session-a', salt);
+  expect(Buffer.from((await keys.get('session-a'))!).equals(salt)).toBe(true);
+  await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow('the personal data of session-a has another key there');
+  expect(Buffer.from((await keys.get('session-a'))!).equals(salt)).toBe(true);
+  await keys.close();
+});

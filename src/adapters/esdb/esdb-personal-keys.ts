@@ -14,7 +14,14 @@ export interface EsdbPersonalKeysOptions {
   readonly totalMs?: number;
 }
 
+/** The subject has another salt already, and with it personal data that the given one cannot open. */
+export class OtherSalt extends Error {
+  override readonly name = 'OtherSalt';
+}
+
 export interface SharedPersonalKeys extends PersonalKeys {
+  /** Keeps a salt that was made elsewhere; durable when it resolves. May be repeated. Rejects with `OtherSalt`. */
+  adopt(subject: string, salt: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,22 +50,16 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   /** Durable when it answers. Two that make one for the same subject get the same. */
   async create(subject: string): Promise<{ salt: Uint8Array }> {
     const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
-    const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
-    try {
-      await this.#connection.run('writing a personal key', (client) =>
-        client.appendToStream(this.#stream(subject), event, {
-          expectedRevision: NO_STREAM,
-          requiresLeader: true,
-          deadline: this.#connection.attemptMs,
-        }),
-      );
-      return { salt };
-    } catch (error) {
-      if (!(error instanceof WrongExpectedVersionError)) throw error;
-    }
+    if (await this.#write(subject, salt)) return { salt };
     const known = await this.get(subject);
     if (!known) throw new StoreUnavailable('a personal key was erased while another was made');
     return { salt: known };
+  }
+
+  async adopt(subject: string, salt: Uint8Array): Promise<void> {
+    if (await this.#write(subject, new Uint8Array(salt))) return;
+    const known = await this.get(subject);
+    if (!known || !Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
   }
 
   async get(subject: string): Promise<Uint8Array | null> {
@@ -81,6 +82,24 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
 
   close(): Promise<void> {
     return this.#connection.close();
+  }
+
+  /** False when the subject has a salt already. */
+  async #write(subject: string, salt: Uint8Array): Promise<boolean> {
+    const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
+    try {
+      await this.#connection.run('writing a personal key', (client) =>
+        client.appendToStream(this.#stream(subject), event, {
+          expectedRevision: NO_STREAM,
+          requiresLeader: true,
+          deadline: this.#connection.attemptMs,
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof WrongExpectedVersionError) return false;
+      throw error;
+    }
   }
 
   #stream(subject: string): string {

@@ -56,6 +56,16 @@ export class PersonalKeysFile {
     return row?.salt ?? null;
   }
 
+  /** Every salt that was not erased, oldest first. */
+  all(): Iterable<SubjectSalt> {
+    const sql = 'SELECT subject, salt FROM salts JOIN subjects USING (number) ORDER BY number';
+    return this.#database.prepare(sql).iterate() as Iterable<unknown> as Iterable<SubjectSalt>;
+  }
+
+  count(): number {
+    return (this.#database.prepare('SELECT count(*) AS salts FROM subjects').get() as { salts: number }).salts;
+  }
+
   /** Overwrites the salt in place and removes it. Its old pages may still be in the WAL until `truncateWal` succeeds. */
   remove(subject: string): void {
     this.#database.exec('BEGIN IMMEDIATE');

@@ -2,13 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { PersonalKeys } from '../../ports/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
-import { PersonalKeysFile } from './personal-keys-file.ts';
+import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 
 const SALT_BYTES = 32;
 const TRUNCATE_ATTEMPTS = 200;
 const TRUNCATE_PAUSE_MS = 25;
 
 export interface SqlitePersonalKeys extends PersonalKeys {
+  /** Every salt that was not erased, oldest first. */
+  all(): Iterable<SubjectSalt>;
+  count(): number;
   close(): Promise<void>;
 }
 
@@ -20,6 +23,8 @@ export function openSqlitePersonalKeys({ dataDir, random }: { readonly dataDir: 
       const salt = random.bytes(SALT_BYTES);
       return { salt, rider: { kind: 'personal-key', values: [subject, salt] } };
     },
+    all: () => file.all(),
+    count: () => file.count(),
     get: async (subject) => file.get(subject),
     erase: async (subject) => {
       file.remove(subject);
