@@ -144,6 +144,8 @@ const environment = z.object({
   SWEEP_FROM: z.string().regex(AMOUNT).optional(),
   /** Seconds between two comparisons of books and chain; 0: on command only. */
   RECONCILE_EVERY_SECONDS: z.coerce.number().int().min(0).default(3600),
+  /** Ethereum and BSC: how long a payout may be out without a block before its fee is raised on the same nonce. */
+  PAYOUT_BUMP_AFTER_SECONDS: seconds.default(90),
   /** Gwei for a unit of gas above which EVM payouts wait. */
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */

@@ -46,6 +46,7 @@ export interface PayoutDeps {
 }
 
 const SANDBOX_POLL_MS = 200;
+const SANDBOX_BUMP_SEC = 15;
 const POLL_MS = { ethereum: 6_000, bsc: 2_000, tron: 3_000, solana: 1_500 } as const satisfies Record<Network, number>;
 /** Refunds on Ethereum are complete 12 blocks deep; the rest of the way to finality they are watched. */
 const ETHEREUM_DEPTH = 12;
@@ -89,7 +90,7 @@ export interface PayoutNetworkAccess {
 /** The way money leaves on a network. */
 export function payoutChain(
   { settings, urls, headers }: PayoutNetworkAccess,
-  options: { readonly sandbox: boolean; readonly maxGasGwei: number; readonly observer?: RpcObserver },
+  options: { readonly sandbox: boolean; readonly maxGasGwei: number; readonly bumpAfterSec?: number; readonly observer?: RpcObserver },
 ): PayoutChain {
   const { observer } = options;
   const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }), ...(observer && { observer }) });
@@ -102,7 +103,7 @@ export function payoutChain(
         depth: settings.network === 'ethereum' ? ETHEREUM_DEPTH : null,
         maxFeePerGas: BigInt(options.maxGasGwei) * GWEI,
         fallbackTip: FALLBACK_TIP[settings.network],
-        bumpAfterMs: options.sandbox ? 15_000 : 90_000,
+        bumpAfterMs: (options.bumpAfterSec ?? SANDBOX_BUMP_SEC) * 1000,
       });
     case 'tron':
       return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });

@@ -139,7 +139,12 @@ async function payoutParts(
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
   const chains = () =>
     access.map((network) =>
-      payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer: metrics.chains.rpcObserver(network.settings.mode) }),
+      payoutChain(network, {
+        sandbox: false,
+        maxGasGwei: config.PAYOUT_MAX_GAS_GWEI,
+        bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS,
+        observer: metrics.chains.rpcObserver(network.settings.mode),
+      }),
     );
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }

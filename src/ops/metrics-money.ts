@@ -8,7 +8,7 @@ export const OPEN_STATUSES = ['open', 'processing'] as const;
 const OUTCOMES = ['created', 'paid', 'expired', 'failed', 'cancelled'] as const;
 const DEPOSIT_OUTCOMES = ['detected', 'final', 'reverted', 'reverted_after_final'] as const;
 const REFUND_STATUSES = ['PENDING', 'PROCESSING'] as const;
-const REFUND_OUTCOMES = ['requested', 'completed', 'failed'] as const;
+const REFUND_OUTCOMES = ['requested', 'completed', 'failed', 'reverted'] as const;
 const BLOCK_TO_PAID_SEC = [1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600];
 const REFUND_SEC = [5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
@@ -44,7 +44,11 @@ export class MoneyMetrics {
     this.deposits = counter('quittance_deposits_total', 'Transfers to collection addresses by what became of them.', ['mode', 'network', 'outcome']);
     this.depositKinds = counter('quittance_deposits_detected_total', 'Transfers seen, by how they fit their session.', ['mode', 'network', 'kind']);
     this.received = counter('quittance_payments_received_coins_total', 'Units of the coin that paid sessions.', ['mode', 'coin']);
-    this.refunds = counter('quittance_refunds_total', 'Refunds requested, completed and failed.', ['mode', 'outcome']);
+    this.refunds = counter(
+      'quittance_refunds_total',
+      'Refunds requested, completed and failed; reverted: a completed payout left its chain and goes out again.',
+      ['mode', 'outcome'],
+    );
     this.followFailures = counter('quittance_money_metrics_failures_total', 'Events that the money figures could not take in.', []);
     this.blockToPaid = new Histogram({
       name: 'quittance_block_to_paid_seconds',

@@ -254,6 +254,9 @@ export class MoneyFollower implements MoneyUnderWay {
         if (refund) money.refundDuration.observe({ mode }, Math.max(0, atMs / 1000 - refund.requestedAtSec));
         return;
       }
+      case 'RefundPayoutReverted':
+        if (isNew) money.refunds.inc({ mode, outcome: 'reverted' });
+        return;
       default:
     }
   }
