@@ -20,6 +20,8 @@ const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
 /** Sun; four times what the dearest transfer burnt so far. */
 const MAX_FEE_LIMIT = 150_000_000;
 export const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
+const BALANCER_LAG_MS = 60_000;
 
 /** TRON as the signer sees it; only what is solidified counts. */
 export class TronView implements ChainView {
@@ -81,7 +83,7 @@ export class TronView implements ChainView {
       const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as { block_header?: { raw_data?: { timestamp?: number } } };
       const info = await this.#info(url, 'walletsolidity', txHash);
       if (info !== null) return failedCounts && !succeeded(info);
-      return 'expirationMs' in draft && (block.block_header?.raw_data?.timestamp ?? 0) >= draft.expirationMs;
+      return 'expirationMs' in draft && (block.block_header?.raw_data?.timestamp ?? 0) >= draft.expirationMs + BALANCER_LAG_MS;
     });
   }
 

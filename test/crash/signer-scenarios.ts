@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PayoutOrder, PayoutRequest } from '../../src/ports/payouts.ts';
-import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
+import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { Payouts } from '../../src/signer/payouts.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { evmNodeWithDeposit, type StubNode } from './stub-evm-node.ts';
@@ -13,12 +13,14 @@ const MNEMONIC = 'test test test test test test test test test test test junk';
 const HOUR_MS = 3_600_000;
 const START_MS = 1_800_000_000_000;
 
-async function withSigner(
+/** A signer on a deposit of 100 USDT; limits: 20 an hour, 1,000 a day unless told otherwise. */
+export async function withSigner(
   run: (
     open: (nowMs: () => number) => Payouts,
     order: PayoutOrder,
     request: (change?: Partial<PayoutOrder>, more?: Partial<PayoutRequest>, nonce?: number) => PayoutRequest,
   ) => Promise<boolean>,
+  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number } = {},
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'signer-rules-'));
   const wallet = new Wallet(MNEMONIC);
@@ -38,7 +40,7 @@ async function withSigner(
       },
       deposits: [{ depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress, derivationIndex: 0 }],
     };
-    const limits = { perTransaction: '100', perHour: '20', perDay: '1000', approvalFrom: '1000' };
+    const limits = { perTransaction: '100', perHour: '20', perDay: '1000', approvalFrom: '1000', ...change.limits };
     const network = {
       mode: 'test',
       network: 'ethereum',
@@ -46,7 +48,13 @@ async function withSigner(
       tokens: [{ coin: 'USDT', address: node.token, decimals: 6 }],
       urls: [node.url],
     } as const;
-    const rules: PayoutRules = { journalDirectory: directory, networks: [network], limits: { USDT: limits }, payoutsPerHour: 100, approvers: [] };
+    const rules: PayoutRules = {
+      journalDirectory: directory,
+      networks: [network],
+      limits: { USDT: limits },
+      payoutsPerHour: change.payoutsPerHour ?? 100,
+      approvers: [],
+    };
     const request = (change: Partial<PayoutOrder> = {}, more: Partial<PayoutRequest> = {}, nonce = 0): PayoutRequest => {
       const changed = { ...order, ...change };
       const tokenUnits = String(Math.round(Number(changed.amount) * 1e6));

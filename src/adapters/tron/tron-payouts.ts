@@ -24,6 +24,8 @@ const MAX_FEE_LIMIT_SUN = 120_000_000;
 /** Bandwidth of a token transfer, paid in TRX when the free allowance is used. */
 export const BANDWIDTH_SUN = 500_000;
 export const SUN = 10n ** 12n;
+/** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
+const BALANCER_LAG_MS = 60_000;
 
 interface Resources {
   readonly EnergyLimit?: number;
@@ -173,7 +175,7 @@ export class TronPayouts implements PayoutChain {
     if (failed && failed.kind === 'ineffective' && failed.txHash === last.txHash) return failed;
     if (last.validity.kind !== 'tron-expiration') throw new Error('not a payout of this chain');
     if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
-    if (solid.timeSec * 1000 >= last.validity.expirationMs) return { kind: 'never' };
+    if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS) return { kind: 'never' };
     const head = await newestBlock(provider, 'wallet');
     return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
   }

@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import { SolanaPayouts } from '../../src/adapters/solana/solana-payouts.ts';
+import { TronPayouts } from '../../src/adapters/tron/tron-payouts.ts';
+import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import type { NetworkSettings } from '../../src/domain/networks.ts';
+import { validityOf, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
+import { startTronFacade, type TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import type { SignedEntry } from '../../src/signer/payout-journal.ts';
+import { SolanaView } from '../../src/signer/solana-view.ts';
+import { TronView } from '../../src/signer/tron-view.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+import { MAINNET_GENESIS, mintAccount, playSolanaNode, type PlayedSolanaNode } from '../support/solana-node.ts';
+
+/* The moment at which a payout can no longer land is the moment at which another may be signed: one block too early pays twice. */
+
+const wallet = new Wallet('test test test test test test test test test test test junk');
+const orderOn = (network: 'tron' | 'solana', toAddress: string): PayoutOrder => ({
+  ...{ mode: 'test', network, sessionId: 'cs_a', refundId: 're_a', legId: 're_a-1', coin: 'USDT', amount: '5.00', toAddress, deposits: [] },
+});
+const entryOf = (payout: SentPayout, draft: PayoutDraft): SignedEntry => ({ ...payout, draft }) as unknown as SignedEntry;
+
+describe('a payout on TRON whose expiration comes', () => {
+  const BLOCK_MS = 3_000;
+  const LIFETIME_MS = 30_000;
+  /** Blocks until one is solid, and those that a balancer's other machine may lack. */
+  const SOLID = 19;
+  const LAG_BLOCKS = 20;
+  let nowMs = 1_800_000_000_000;
+  let directory: string;
+  let sandbox: TronSandbox;
+  let payouts: TronPayouts;
+  let view: TronView;
+  let order: PayoutOrder;
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'refund-expiry-'));
+    const started = await startTronFacade({ directory, manual: true, nowMs: () => nowMs });
+    if ('reason' in started) throw new Error(started.reason);
+    sandbox = started;
+    await sandbox.fundTreasury!(wallet.treasury.tron);
+    const { settings, rpcUrl: url } = sandbox;
+    payouts = new TronPayouts({ settings, pool: createRpcPool({ network: 'tron', urls: [url] }), lifetimeMs: LIFETIME_MS });
+    view = new TronView({ mode: 'test', network: 'tron', chainId: settings.chainId, tokens: settings.tokens, urls: [url] });
+    order = orderOn('tron', sandbox.addressOf('second'));
+    mine(SOLID);
+  });
+  afterAll(async () => {
+    await payouts.close();
+    await sandbox.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  function mine(count: number): void {
+    for (let block = 0; block < count; block += 1) {
+      nowMs += BLOCK_MS;
+      sandbox.mine(1);
+    }
+  }
+  async function signed(): Promise<{ payout: SentPayout; draft: Extract<PayoutDraft, { kind: 'tron' }> }> {
+    const draft = (await payouts.draft(order, wallet.treasury.tron)) as Extract<PayoutDraft, { kind: 'tron' }>;
+    return { draft, payout: { ...(await view.sign(draft, order, wallet)), validity: validityOf(draft) } };
+  }
+  const fateOf = async (payout: SentPayout) => (await payouts.fate(order, wallet.treasury.tron, [payout])).kind;
+
+  it('and that lands in the last block that may take it is never followed by another', async () => {
+    const { payout, draft } = await signed();
+    const next = { ...draft, expirationMs: draft.expirationMs + LIFETIME_MS };
+    while (nowMs + BLOCK_MS < draft.expirationMs) mine(1);
+    expect(await fateOf(payout)).toBe('absent');
+    await payouts.broadcast(payout);
+    // The block that holds it is later than the expiration: a node asks whether the block before was.
+    mine(1);
+    expect(nowMs).toBeGreaterThanOrEqual(draft.expirationMs);
+    for (let block = 0; block < SOLID; block += 1) {
+      expect(await fateOf(payout)).toBe('pending');
+      expect(await view.mayFollow(entryOf(payout, draft), next)).toBe(false);
+      mine(1);
+    }
+    expect(await fateOf(payout)).toBe('landed');
+    mine(LAG_BLOCKS + 1);
+    expect(await fateOf(payout)).toBe('landed');
+    expect(await view.mayFollow(entryOf(payout, draft), next)).toBe(false);
+  });
+
+  it('is followed by another only when solid time is well past it', async () => {
+    const { payout, draft } = await signed();
+    const next = { ...draft, expirationMs: draft.expirationMs + LIFETIME_MS };
+    const may = (): Promise<boolean> => view.mayFollow(entryOf(payout, draft), next);
+    while (nowMs < draft.expirationMs) mine(1);
+    expect([await fateOf(payout), await may()]).toEqual(['pending', false]);
+    mine(SOLID + LAG_BLOCKS - 1);
+    expect([await fateOf(payout), await may()]).toEqual(['pending', false]);
+    mine(1);
+    expect([await fateOf(payout), await may()]).toEqual(['never', true]);
+    // Whoever kept the bytes is too late.
+    await payouts.broadcast(payout);
+    mine(SOLID + 1);
+    expect(await fateOf(payout)).toBe('never');
+  });
+});
+
+describe('a payout on Solana whose blockhash expires', () => {
+  const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
+  const LAST_HEIGHT = 1_000;
+  const draft: PayoutDraft = {
+    ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000' },
+    ...{ blockhash: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', lastValidBlockHeight: LAST_HEIGHT },
+  };
+  const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
+  let node: PlayedSolanaNode;
+  let payouts: SolanaPayouts;
+  let view: SolanaView;
+  let payout: SentPayout;
+  let height: number;
+  let status: { err: unknown; confirmationStatus: string; slot: number } | null;
+  let answeredSlot: number;
+  beforeEach(async () => {
+    node = await playSolanaNode(5_000);
+    node.accounts.set(MINT, mintAccount());
+    [height, status, answeredSlot] = [LAST_HEIGHT, null, 5_000];
+    const hasHistory = (params: readonly unknown[]): boolean =>
+      (params[1] as { searchTransactionHistory?: boolean } | undefined)?.searchTransactionHistory === true;
+    node.override = ({ method, params }) => {
+      if (method === 'getBlockHeight') return { result: height };
+      if (method !== 'getSignatureStatuses') return undefined;
+      return { result: { context: { slot: answeredSlot }, value: (params[0] as string[]).map(() => (hasHistory(params) ? status : null)) } };
+    };
+    const settings: NetworkSettings = {
+      ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
+      ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
+    };
+    payouts = new SolanaPayouts({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }) });
+    view = new SolanaView({ mode: 'test', network: 'solana', chainId: MAINNET_GENESIS, tokens: settings.tokens, urls: [node.url] });
+    payout = { ...(await view.sign(draft, order, wallet)), validity: validityOf(draft) };
+  });
+  afterEach(async () => {
+    await payouts.close();
+    await node.close();
+  });
+
+  const fateOf = async () => (await payouts.fate(order, wallet.treasury.solana, [payout])).kind;
+  const may = () => view.mayFollow(entryOf(payout, draft), draft);
+
+  it('goes out again in the same bytes up to the very last block, and is followed by another only after it', async () => {
+    expect([await fateOf(), await may()]).toEqual(['absent', false]);
+    height = LAST_HEIGHT + 1;
+    expect([await fateOf(), await may()]).toEqual(['never', true]);
+  });
+
+  it.each(['processed', 'confirmed', 'finalized'])('is not followed by another while anybody shows it as %s', async (confirmationStatus) => {
+    height = LAST_HEIGHT + 500;
+    status = { err: null, confirmationStatus, slot: 4_990 };
+    expect(await fateOf()).toBe('pending');
+    expect(await may()).toBe(false);
+  });
+
+  it('is not given up on the word of a machine that lags behind its provider', async () => {
+    height = LAST_HEIGHT + 500;
+    answeredSlot = 4_000;
+    await expect(fateOf()).rejects.toThrow(/providers answered/);
+    await expect(may()).rejects.toThrow(/lags/);
+  });
+});
