@@ -48,6 +48,12 @@ function host(): CliHost {
       const log = createLogger(config.LOG_LEVEL);
       await runUntilSignal(() => startSandbox(config, log));
     },
+    startSandboxNode: async (file) => {
+      const { startSandboxNode } = await import('./composition/sandbox-node.ts');
+      const config = readConfig(process.env);
+      const log = createLogger(config.LOG_LEVEL);
+      await runUntilSignal(() => startSandboxNode(config, log, file));
+    },
     serve: async () => {
       const { checkProductionConfig, startProduction } = await import('./composition/production.ts');
       const config = readConfig(process.env);

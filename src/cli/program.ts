@@ -8,6 +8,8 @@ import { addLedger } from './program-ledger.ts';
 /** What the commands need from the composition root. */
 export interface CliHost {
   startSandbox(): Promise<void>;
+  /** One of the processes that a sandbox is spread over; the file says what they share. */
+  startSandboxNode(file: string): Promise<void>;
   serve(): Promise<void>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
@@ -86,6 +88,10 @@ function addSandbox(program: Command, host: CliHost): void {
     .command('start')
     .description('run everything on this machine, for trying and testing')
     .action(() => host.startSandbox());
+  sandbox
+    .command('node <file>')
+    .description('run one process of a sandbox that is spread over several (see docs/scaling.md)')
+    .action((file: string) => host.startSandboxNode(file));
   admin(sandbox, host, 'pay <session_id>', 'sandbox.pay', 'pay a session with the test wallet', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--coin <coin>', "USDT or USDC (default: the session's)"],

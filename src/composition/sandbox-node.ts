@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { createEvmChain } from '../adapters/evm/evm-chain.ts';
+import { nodeRandom } from '../adapters/node/random.ts';
+import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
+import { startSignerProcess } from '../adapters/signer/signer-process.ts';
+import { createTronChain } from '../adapters/tron/tron-chain.ts';
+import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../ops/logger.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import type { AddressHistory } from '../ports/address-safety.ts';
+import type { Chain } from '../ports/chain.ts';
+import { systemClock } from '../ports/clock.ts';
+import type { TreasuryAddresses } from '../ports/payouts.ts';
+import { parseMasterKeys } from '../runtime/sealing.ts';
+import { createMetrics } from './observability.ts';
+import { payoutChain, sandboxPayoutRules, type PayoutNetworkAccess } from './payouts.ts';
+import { rolesOf } from './roles.ts';
+import { sandboxNamespace } from './secrets-files.ts';
+import { contractCheck } from './senders.ts';
+import { startService } from './service.ts';
+import { openStorage } from './storage.ts';
+
+/** What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet. */
+export interface SandboxClusterFile {
+  /** Chains that are read by blocks. */
+  readonly networks: readonly PayoutNetworkAccess[];
+  readonly watchOnly: { readonly evmXpub: string; readonly tronXpub: string };
+  readonly treasury: TreasuryAddresses;
+  /** Read by the signer's node only. */
+  readonly walletDirectory: string;
+}
+
+/**
+ * One node of a sandbox that is spread over several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL` and `REDIS_URL`, for
+ * the chains of the file. Resolves when it has begun.
+ */
+export async function startSandboxNode(config: Config, log: Logger, file: string): Promise<{ close(): Promise<void> }> {
+  const { EVENTSTORE_URL: store, REDIS_URL: redis, MASTER_KEY: masterKey } = config;
+  if (store === undefined || redis === undefined || masterKey === undefined)
+    throw new InvalidConfig('a node of a sandbox cluster needs EVENTSTORE_URL, REDIS_URL and MASTER_KEY, the same as the others');
+  const cluster = JSON.parse(readFileSync(file, 'utf8')) as SandboxClusterFile;
+  const roles = rolesOf(config);
+  const clock = systemClock;
+  const random = nodeRandom;
+  const metrics = createMetrics(config, clock, log);
+  const onFatal = (error: Error): never => {
+    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    process.exit(1);
+  };
+  const storage = await openStorage(config, { clock, random, log, roles, namespace: sandboxNamespace(masterKey), onFatal });
+  const signer = roles.signer ? await startSigner(config, cluster, log) : null;
+  const derivation = startHdDerivation();
+  const settings = cluster.networks.map((network) => network.settings);
+  const families = new Set(settings.map(({ network }) => addressFamilyOf(network)));
+  const service = await startService({
+    config: { ...config, WEBHOOK_ALLOW_INSECURE: true },
+    roles,
+    storage,
+    masterKeys: parseMasterKeys(masterKey),
+    clock,
+    random,
+    log,
+    metrics,
+    derivers: [
+      ...(families.has('evm') ? [derivation.deriver('test', 'evm', cluster.watchOnly.evmXpub)] : []),
+      ...(families.has('tron') ? [derivation.deriver('test', 'tron', cluster.watchOnly.tronXpub)] : []),
+    ],
+    chains: cluster.networks.map((network) => readerOf(network, metrics)),
+    networks: (mode) => (mode === 'test' ? settings : []),
+    contractChecks: cluster.networks.map(contractCheck),
+    rateProviders: config.RATE_PROVIDERS ?? ['static'],
+    webhookRules: { allowInsecure: true, ownHosts: [] },
+    payouts: signer && {
+      signer,
+      chains: () => cluster.networks.map((network) => payoutChain(network, payoutOptions(config, metrics))),
+      addresses: new Map([['test', cluster.treasury]]),
+      sandbox: true,
+    },
+    sandbox: true,
+    testWallet: null,
+  });
+  log.info({ url: service.baseUrl, ops: service.opsUrl, roles: config.ROLES }, 'the node has begun');
+  return {
+    close: async () => {
+      await service.close();
+      await Promise.all([derivation.close(), signer?.close()]);
+    },
+  };
+}
+
+const startSigner = (config: Config, { networks, walletDirectory }: SandboxClusterFile, log: Logger) =>
+  startSignerProcess({
+    directory: config.DATA_DIR,
+    wallets: { test: { kind: 'sandbox', directory: walletDirectory } },
+    payouts: sandboxPayoutRules(config, networks),
+    log,
+  });
+
+const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
+  ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
+
+function readerOf({ settings, urls }: { readonly settings: NetworkSettings; readonly urls: readonly string[] }, metrics: Metrics): Chain & AddressHistory {
+  const pool = createRpcPool({ network: settings.network, urls, observer: metrics.chains.rpcObserver(settings.mode) });
+  return settings.network === 'tron' ? createTronChain({ settings, pool }) : createEvmChain({ settings, pool });
+}

@@ -1,0 +1,130 @@
+import { Redis } from 'ioredis';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { Cluster, type NodeName } from './cluster.ts';
+import { Load, type Merchant } from './load.ts';
+import { verify } from './verify.ts';
+
+/*
+ * `npm run test:chaos [round ...]`: faults in a loaded cluster, and after each the question whether anything was lost, doubled or left
+ * undone. `CHAOS_SECONDS` (default 60) is how long something stays frozen or cut off, `CHAOS_EVERY_MS` (default 500) the pace of new orders.
+ */
+
+const HURT_MS = Number(process.env['CHAOS_SECONDS'] ?? 60) * 1000;
+const EVERY_MS = Number(process.env['CHAOS_EVERY_MS'] ?? 500);
+const BEFORE_MS = 4_000;
+const AFTER_MS = 6_000;
+const DOWN_MS = 3_000;
+
+const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+interface Round {
+  readonly name: string;
+  readonly hurt: (cluster: Cluster) => Promise<void>;
+}
+
+const killed = (name: NodeName): Round => ({
+  name: `kill -9 ${name}`,
+  hurt: async (cluster) => {
+    await cluster.node(name).kill('SIGKILL');
+    await wait(DOWN_MS);
+    cluster.node(name).begin();
+    await cluster.node(name).ready();
+  },
+});
+
+const frozen = (name: NodeName): Round => ({
+  name: `freeze ${name}`,
+  hurt: async (cluster) => {
+    cluster.node(name).freeze();
+    await wait(HURT_MS);
+    cluster.node(name).thaw();
+  },
+});
+
+const cutOff = (name: NodeName): Round => ({
+  name: `cut ${name} off from Redis`,
+  hurt: async (cluster) => {
+    cluster.node(name).redis.cut();
+    await wait(HURT_MS / 2);
+    cluster.node(name).redis.mend();
+  },
+});
+
+const ROUNDS: readonly Round[] = [
+  { name: 'no fault', hurt: () => wait(2_000) },
+  killed('api-1'),
+  killed('worker-1'),
+  killed('worker-2'),
+  killed('signer'),
+  {
+    name: 'kill -9 Redis, back empty',
+    hurt: async ({ redis }) => {
+      await redis.kill();
+      await wait(DOWN_MS);
+      await redis.restart();
+    },
+  },
+  {
+    name: 'FLUSHALL',
+    hurt: async (cluster) => {
+      const redis = new Redis(cluster.redis.url);
+      await redis.flushall();
+      redis.disconnect();
+    },
+  },
+  {
+    name: 'store restarts, appends stored and unanswered',
+    hurt: async (cluster) => {
+      cluster.restartStore({ unanswered: 12, downMs: DOWN_MS });
+      await wait(DOWN_MS + 4_000);
+    },
+  },
+  cutOff('worker-1'),
+  cutOff('worker-2'),
+  cutOff('api-1'),
+  frozen('worker-1'),
+  frozen('worker-2'),
+  frozen('signer'),
+  frozen('api-2'),
+];
+
+const asked = process.argv.slice(2);
+const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
+const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'] });
+const inbox = await startWebhookReceiver();
+let violations = 0;
+try {
+  console.log(`The store is ${cluster.target}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.\n`);
+  console.log('| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |');
+  console.log('|---|---|---|---|---|---|---|---|');
+  for (const round of rounds) {
+    const merchant = (await cluster.admin('merchant.create', { name: 'Shop', mode: 'test', webhookUrl: inbox.url }, 'api-2')) as Merchant;
+    const seenBefore = inbox.received.length;
+    const load = new Load(cluster, merchant, { everyMs: EVERY_MS });
+    load.begin();
+    await wait(BEFORE_MS);
+    await round.hurt(cluster);
+    await wait(AFTER_MS);
+    await load.end();
+    const verdict = await verify(cluster, load, () => inbox.received.slice(seenBefore));
+    violations += verdict.violations.length;
+    const { sessions, payments, refunds, webhooks, duplicateDeliveries } = verdict;
+    const figures = [
+      sessions,
+      payments,
+      refunds,
+      webhooks,
+      duplicateDeliveries,
+      `${(load.longestMs / 1000).toFixed(1)} s`,
+      verdict.violations.length,
+    ];
+    console.log(`| ${round.name} | ${figures.join(' | ')} |`);
+    for (const violation of verdict.violations.slice(0, 10)) console.log(`  VIOLATION ${violation}`);
+    console.error(`${round.name}: ${JSON.stringify(Object.fromEntries(load.statuses))}`);
+  }
+} finally {
+  await inbox.close();
+  if (violations === 0 || process.env['KEEP'] === undefined) await cluster.close();
+}
+console.log(violations === 0 ? '\nNo violation.' : `\n${violations} VIOLATIONS.`);
+process.exit(violations === 0 ? 0 : 1);

@@ -1,0 +1,204 @@
+import { Redis } from 'ioredis';
+import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { PROJECTIONS } from '../../src/composition/projections.ts';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import { decodeEvent } from '../../src/runtime/codec.ts';
+import { projectionDigests } from '../../src/runtime/projections-digest.ts';
+import { createRpc } from '../../src/sandbox/json-rpc.ts';
+import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
+import type { Cluster } from './cluster.ts';
+import type { Load, Order } from './load.ts';
+
+export interface Verdict {
+  readonly sessions: number;
+  readonly payments: number;
+  readonly refunds: number;
+  readonly webhooks: number;
+  readonly duplicateDeliveries: number;
+  readonly violations: readonly string[];
+}
+
+/** What the merchant was sent, as of now. */
+export type Inbox = () => readonly ReceivedWebhook[];
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** The delivery process's own to-do list, which is no projection. */
+const OF_THE_PROCESS = /^table:webhook-(process|queue|later|health|pace|parked)/;
+const QUIET_MS = 150_000;
+
+/** Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the look-ups against each other. */
+export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promise<Verdict> {
+  const violations: string[] = load.failures.map((failure) => `never answered: ${failure}`);
+  const note = (isRight: boolean, what: string): void => void (isRight || violations.push(what));
+  await quiet(load, inbox, violations);
+  const events = await ledger(cluster);
+  const created = countBy(events, 'SessionCreated', (data) => data.orderId as string);
+  const accepted = load.orders.filter(({ sessionId }) => sessionId !== null);
+  for (const order of accepted) await checkOrder(cluster, load, order, created.get(order.orderId) ?? 0, note);
+  note(
+    [...created.values()].every((times) => times === 1),
+    'an order has several sessions',
+  );
+  for (const [key, times] of countBy(events, 'DepositDetected', (data) => data.depositKey as string))
+    note(times === 1, `deposit ${key} credited ${times} times`);
+  for (const [id, times] of countBy(events, 'RefundCompleted', (data) => data.refundId as string))
+    note(times === 1, `refund ${id} completed ${times} times`);
+  await checkRefundsOnChain(cluster, load.orders, note);
+  const duplicateDeliveries = checkWebhooks(load.orders, inbox, note);
+  for (const difference of await differencesFromRebuild(cluster)) violations.push(difference);
+  return {
+    sessions: accepted.length,
+    payments: load.orders.filter(({ paidTx }) => paidTx !== null).length,
+    refunds: load.orders.filter(({ refundId }) => refundId !== null).length,
+    webhooks: new Set(inbox().map(({ body }) => body.id)).size,
+    duplicateDeliveries,
+    violations,
+  };
+}
+
+/** Everything owed has come, or the time is up: then what is missing is a violation. */
+async function quiet(load: Load, inbox: Inbox, violations: string[]): Promise<void> {
+  const missing = async (): Promise<string | null> => {
+    for (const order of load.orders) {
+      if (order.paidTx && !told(inbox, order, 'payment.completed')) return `${order.orderId} was paid and the merchant was not told`;
+      if (!order.refundId) continue;
+      const refund = await load.call('GET', `/v1/refunds/${order.refundId}`);
+      if (refund?.json['status'] !== 'COMPLETED') return `refund of ${order.orderId} is ${JSON.stringify(refund?.json['status'] ?? refund?.status)}`;
+      if (!told(inbox, order, 'refund.succeeded')) return `${order.orderId} was refunded and the merchant was not told`;
+    }
+    return null;
+  };
+  let last: string | null = null;
+  for (const untilMs = Date.now() + QUIET_MS; Date.now() < untilMs;) {
+    last = await missing();
+    if (last === null) return;
+    await new Promise((wait) => setTimeout(wait, 500));
+  }
+  violations.push(`no quiet: ${last}`);
+}
+
+const told = (inbox: Inbox, { sessionId }: Order, type: string): boolean =>
+  inbox().some(({ body }) => body.type === type && body.data.object['session_id'] === sessionId);
+
+async function checkOrder(
+  cluster: Cluster,
+  load: Load,
+  order: Order,
+  created: number,
+  note: (isRight: boolean, what: string) => void,
+): Promise<void> {
+  note(order.named.size === 1, `${order.orderId} was answered with ${order.named.size} sessions`);
+  note(order.refundsNamed.size <= 1, `${order.orderId} was answered with ${order.refundsNamed.size} refunds`);
+  note(created === 1, `${order.orderId} is in the ledger ${created} times`);
+  for (const name of ['api-1', 'api-2'] as const) {
+    const read = await load.call('GET', `/api/v1/checkout/sessions/${order.sessionId!}`, undefined, undefined, cluster.node(name).baseUrl);
+    note(read?.json['id'] === order.sessionId, `${name} does not know ${order.orderId}: ${read?.status}`);
+    if (!order.paidTx) continue;
+    note(read?.json['payment_status'] === 'paid', `${order.orderId} was paid and is ${String(read?.json['payment_status'])} on ${name}`);
+    const note0 = (read?.json['metadata'] as Record<string, unknown> | undefined)?.['note'];
+    note(note0 === `of ${order.orderId}`, `${order.orderId} lost its metadata`);
+  }
+}
+
+/** By amount: each order has its own. */
+async function checkRefundsOnChain(cluster: Cluster, orders: readonly Order[], note: (isRight: boolean, what: string) => void): Promise<void> {
+  for (const { settings, rpcUrl } of cluster.chains.chains) {
+    const usdt = settings.tokens.find(({ coin }) => coin === 'USDT')!;
+    const from = `0x${cluster.treasury.slice(2).toLowerCase().padStart(64, '0')}`;
+    const filter = { fromBlock: '0x0', toBlock: 'latest', address: usdt.address, topics: [TRANSFER, from] };
+    const logs = await createRpc(rpcUrl)<{ data: string }[]>('eth_getLogs', [filter]);
+    const amounts = logs.map(({ data }) => BigInt(data));
+    for (const order of orders.filter(({ network }) => network === settings.network)) {
+      const units = BigInt(order.amount.replace('.', '')) * 10n ** BigInt(usdt.decimals - 2);
+      const times = amounts.filter((amount) => amount === units).length;
+      const wanted = order.refundId ? 1 : 0;
+      note(times === wanted, `${order.orderId}: ${times} refunds on ${settings.network}, ${wanted} asked for`);
+    }
+    note(
+      amounts.length === orders.filter((order) => order.network === settings.network && order.refundId).length,
+      `transfers on ${settings.network} that nobody asked for`,
+    );
+  }
+}
+
+/** At least once, always under one id. Answers how many came more than once. */
+function checkWebhooks(orders: readonly Order[], inbox: Inbox, note: (isRight: boolean, what: string) => void): number {
+  const ids = new Map<string, Set<string>>();
+  const times = new Map<string, number>();
+  for (const { body } of inbox()) {
+    const what = `${body.type} ${String(body.data.object['session_id'])}`;
+    ids.set(what, (ids.get(what) ?? new Set()).add(body.id));
+    times.set(body.id, (times.get(body.id) ?? 0) + 1);
+  }
+  for (const [what, named] of ids) note(named.size === 1, `${what} was told under ${named.size} ids`);
+  for (const order of orders) {
+    if (order.paidTx) note(ids.has(`payment.completed ${order.sessionId}`), `${order.orderId}: payment not told`);
+    if (order.refundId) note(ids.has(`refund.succeeded ${order.sessionId}`), `${order.orderId}: refund not told`);
+  }
+  return [...times.values()].reduce((sum, count) => sum + count - 1, 0);
+}
+
+async function ledger(cluster: Cluster): Promise<RecordedEvent[]> {
+  const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
+  try {
+    return await store.readAll({ after: null, limit: Infinity, streamPrefixes: ['session-', 'delivery-', 'treasury-'] });
+  } finally {
+    await store.close();
+  }
+}
+
+function countBy(events: readonly RecordedEvent[], type: DomainEvent['type'], keyOf: (data: Record<string, unknown>) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const event of events.filter((it) => it.type === type)) {
+    const key = keyOf(decodeEvent(event).event.data as unknown as Record<string, unknown>);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Replays the ledger into a prefix of its own and compares key by key with what the service keeps. */
+async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
+  const prefix = `rebuild-${Date.now()}`;
+  const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
+  const rebuilt = await openRedisReadModel({ url: cluster.redis.url, prefix });
+  const redis = new Redis(cluster.redis.url);
+  try {
+    await projectionDigests(store, rebuilt, PROJECTIONS);
+    const kept = `{quittance-${cluster.namespace}:rows}:`;
+    const mine = `{${prefix}:rows}:`;
+    let differences: string[] = [];
+    // The service may be a moment behind its own last event.
+    for (let looks = 0; looks < 20; looks += 1) {
+      differences = await compare(redis, kept, mine);
+      if (differences.length === 0) return [];
+      await new Promise((wait) => setTimeout(wait, 500));
+    }
+    return differences;
+  } finally {
+    for (const key of await redis.keys(`{${prefix}:rows}*`)) await redis.unlink(key);
+    redis.disconnect();
+    await rebuilt.close();
+    await store.close();
+  }
+}
+
+async function compare(redis: Redis, kept: string, mine: string): Promise<string[]> {
+  const names = async (prefix: string): Promise<string[]> =>
+    (await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`))
+      .map((key) => key.slice(prefix.length))
+      .filter((name) => /^(table|list|times):/.test(name) && !OF_THE_PROCESS.test(name));
+  const all = new Set([...(await names(kept)), ...(await names(mine))]);
+  const differences: string[] = [];
+  for (const name of all) {
+    const [one, other] = await Promise.all([contentOf(redis, kept + name), contentOf(redis, mine + name)]);
+    if (one !== other) differences.push(`look-up ${name} is not what a rebuild gives`);
+  }
+  return differences;
+}
+
+async function contentOf(redis: Redis, key: string): Promise<string> {
+  if (key.includes(':table:')) return JSON.stringify(Object.entries(await redis.hgetall(key)).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return JSON.stringify(await redis.zrange(key, '0', '-1', 'WITHSCORES'));
+}
