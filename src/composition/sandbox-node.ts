@@ -101,7 +101,10 @@ const startSigner = (config: Config, { networks, walletDirectory }: SandboxClust
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
 
-function readerOf({ settings, urls }: { readonly settings: NetworkSettings; readonly urls: readonly string[] }, metrics: Metrics): Chain & AddressHistory {
+function readerOf(
+  { settings, urls }: { readonly settings: NetworkSettings; readonly urls: readonly string[] },
+  metrics: Metrics,
+): Chain & AddressHistory {
   const pool = createRpcPool({ network: settings.network, urls, observer: metrics.chains.rpcObserver(settings.mode) });
   return settings.network === 'tron' ? createTronChain({ settings, pool }) : createEvmChain({ settings, pool });
 }

@@ -80,12 +80,12 @@ const ROUNDS: readonly Round[] = [
     },
   },
   cutOff('worker-1'),
-  cutOff('worker-2'),
-  cutOff('api-1'),
   frozen('worker-1'),
-  frozen('worker-2'),
   frozen('signer'),
   frozen('api-2'),
+  cutOff('worker-2'),
+  frozen('worker-2'),
+  cutOff('api-1'),
 ];
 
 const asked = process.argv.slice(2);

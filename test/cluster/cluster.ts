@@ -123,6 +123,9 @@ export class Cluster {
     this.chains = parts.chains;
     this.target = parts.double ? 'the wire-level DOUBLE, no real server' : 'a REAL server at EVENTSTORE_URL';
     process.once('exit', this.#killNow);
+    // Without these a signal would end this process alone.
+    process.once('SIGTERM', this.#exitNow);
+    process.once('SIGHUP', this.#exitNow);
   }
 
   static async start({ networks, env = {}, logLevel = 'warn' }: ClusterOptions): Promise<Cluster> {
@@ -169,6 +172,8 @@ export class Cluster {
 
   async close(): Promise<void> {
     process.removeListener('exit', this.#killNow);
+    process.removeListener('SIGTERM', this.#exitNow);
+    process.removeListener('SIGHUP', this.#exitNow);
     await Promise.all([...this.nodes.values()].map((node) => node.kill('SIGTERM')));
     this.#balancer?.closeAllConnections();
     this.#balancer?.close();
@@ -262,6 +267,8 @@ export class Cluster {
     await once(server, 'listening');
     return server;
   }
+
+  readonly #exitNow = (): void => process.exit(1);
 
   readonly #killNow = (): void => {
     for (const node of this.nodes.values()) node.killNow();

@@ -34,6 +34,9 @@ const FIRST_CENTS = 1_001;
 const RETRY_MS = 300;
 const GIVE_UP_MS = 240_000;
 
+/** Every order of this process: the chains remember those of earlier loads, too. */
+export const everyOrder: Order[] = [];
+
 /** A shop under load: orders are placed, most are paid, some refunded, whatever happens to the service. */
 export class Load {
   readonly orders: Order[] = [];
@@ -72,7 +75,7 @@ export class Load {
     const network = chains[index % chains.length]!.settings.network as Order['network'];
     const order: Order = {
       orderId: `${this.#run}-${index}`,
-      amount: ((FIRST_CENTS + index) / 100).toFixed(2),
+      amount: ((FIRST_CENTS + everyOrder.length) / 100).toFixed(2),
       network,
       sessionId: null,
       named: new Set(),
@@ -81,6 +84,7 @@ export class Load {
       refundsNamed: new Set(),
     };
     this.orders.push(order);
+    everyOrder.push(order);
     return order;
   }
 

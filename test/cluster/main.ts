@@ -18,4 +18,7 @@ process.stdout.write(
     '',
   ].join('\n'),
 );
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void cluster.close().then(() => process.exit(0)));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.removeAllListeners(signal);
+  process.once(signal, () => void cluster.close().then(() => process.exit(0)));
+}
