@@ -31,6 +31,8 @@ export interface CheckoutDeps {
   readonly hostsOf: (session: SessionView) => readonly string[];
   /** Null where the session's mode has no Solana. */
   readonly payerTransactions: (session: SessionView) => PayerTransactions | null;
+  /** What proves that the payment is in the ledger, for whoever holds the session's id; null before a checkpoint covers it. */
+  readonly proofOf: (session: SessionView) => Promise<object | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
 }
@@ -121,7 +123,16 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     const session = await found(request, response);
     if (!session) return;
     const input = inputOf(session, request);
-    send(request, response.set(headers), input, renderReceipt(input));
+    const proven = session.paidAtSec !== null && (await deps.proofOf(session)) !== null;
+    send(request, response.set(headers), input, renderReceipt(input, proven));
+  });
+
+  router.get('/pay/:id/proof.json', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const proof = session.paidAtSec === null ? null : await deps.proofOf(session);
+    if (proof === null) return notFound(request, response);
+    response.set({ ...headers, 'Content-Disposition': `attachment; filename="proof-${session.sessionId}.json"` }).json(proof);
   });
 
   router.get('/pay/:id/embed', async (request, response) => {

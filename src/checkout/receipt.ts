@@ -4,8 +4,8 @@ import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
 import { headHtml, languageSwitch, shopName } from './page.ts';
 
-/** The receipt of a paid session, to be printed or kept; before that a page that says so. */
-export function renderReceipt(input: PageInput): string {
+/** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
+export function renderReceipt(input: PageInput, proven: boolean): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
   const { code, direction } = speech.language;
@@ -19,7 +19,7 @@ export function renderReceipt(input: PageInput): string {
         <main class="receipt">
           <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
           <p class="due">${speech.text('receipt')}</p>
-          ${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : facts(input, session.paidAtSec)}
+          ${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : html`${facts(input, session.paidAtSec)}${proof(here, speech, proven)}`}
           <p class="next no-print">
             <button type="button" id="print" class="scripted">${speech.text('print')}</button
             ><a href="${here}?lang=${code}">${speech.text('back_to_payment')}</a>
@@ -28,6 +28,11 @@ export function renderReceipt(input: PageInput): string {
         <footer>${languageSwitch(`${here}/receipt?`, speech)}</footer>
       </body>
     </html>`.text;
+}
+
+function proof(here: string, speech: PageInput['speech'], proven: boolean): Html {
+  if (!proven) return html`<p class="hint no-print">${speech.text('receipt_proof_later')}</p>`;
+  return html`<p class="no-print"><a href="${here}/proof.json" download>${speech.text('receipt_proof')}</a></p>`;
 }
 
 function facts({ session, status, speech, explorerUrl }: PageInput, paidAtSec: number): Html {

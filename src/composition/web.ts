@@ -2,9 +2,10 @@ import type { Express } from 'express';
 import { checkoutRoutes } from '../checkout/checkout.routes.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import type { Mode, SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
+import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 import type { LedgerDesk } from '../http/routes/ledger.routes.ts';
 import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
@@ -12,6 +13,7 @@ import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { observePages } from '../ops/page-observer.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
+import { AuditTreeBehind } from '../ports/audit.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuditRecords } from '../use-cases/audit-records.ts';
@@ -58,6 +60,7 @@ export function createWebApp(parts: WebParts): Express {
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
     hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
+    proofOf: (session) => payersProof(parts.audit, session.sessionId),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
     sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
   });
@@ -98,4 +101,17 @@ export function createWebApp(parts: WebParts): Express {
     readOnly: parts.readOnly,
     mounts: [(app) => app.use(observePages(parts.metrics.http)), (app) => app.use(checkout)],
   });
+}
+
+/** What a payer may take along: that the money came and that it paid, not what the merchant keeps to itself. */
+const PAYERS_EVENTS: ReadonlySet<string> = new Set(['DepositDetected', 'DepositConfirmed', 'DepositReverted', 'SessionPaid']);
+
+async function payersProof(audit: AuditRecords, id: SessionId): Promise<object | null> {
+  try {
+    const proof = await audit.proofOf(id, PAYERS_EVENTS);
+    return proof.events.some(({ type }) => type === 'SessionPaid') ? presentProof(id, proof, audit.identity) : null;
+  } catch (error) {
+    if (error instanceof AuditTreeBehind) return null;
+    throw error;
+  }
 }

@@ -125,8 +125,8 @@ const everyPage = (language: Language): string[] => [
     renderPage(inputOf(session, language)),
     renderPage(inputOf(session, language, { sandbox: false })),
   ]),
-  renderReceipt(inputOf(SESSIONS.paid!, language)),
-  renderReceipt(inputOf(OPEN, language)),
+  renderReceipt(inputOf(SESSIONS.paid!, language), true),
+  renderReceipt(inputOf(OPEN, language), false),
 ];
 const pageOf = (name: string, more: Partial<PageInput> = {}): string => renderPage(inputOf(SESSIONS[name]!, undefined, more));
 const textOf = (page: string): string =>

@@ -94,6 +94,8 @@ export const arabic: Texts = {
   receipt_from: 'من',
   receipt_to: 'إلى',
   receipt_block: 'الكتلة',
+  receipt_proof: 'تنزيل إثبات تسجيل هذه الدفعة في السجل',
+  receipt_proof_later: 'يمكن تنزيل إثبات تسجيل هذه الدفعة في السجل من هنا بعد دقائق من الدفع.',
   receipt_none: 'لا يوجد إيصال قبل اكتمال الدفع.',
   back_to_payment: 'العودة إلى الدفع',
   check_address: 'تحقق من العنوان في محفظتك قبل الإرسال.',

@@ -99,6 +99,8 @@ export const english = {
   receipt_from: 'From',
   receipt_to: 'To',
   receipt_block: 'Block',
+  receipt_proof: 'Download the proof that this payment is in the ledger',
+  receipt_proof_later: 'The proof that this payment is in the ledger can be downloaded here a few minutes after the payment.',
   receipt_none: 'There is no receipt before the payment is complete.',
   back_to_payment: 'Back to the payment',
   check_address: 'Check the address in your wallet before you send.',

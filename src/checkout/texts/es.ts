@@ -97,6 +97,8 @@ export const spanish: Texts = {
   receipt_from: 'De',
   receipt_to: 'A',
   receipt_block: 'Bloque',
+  receipt_proof: 'Descargar la prueba de que este pago está en el libro mayor',
+  receipt_proof_later: 'La prueba de que este pago está en el libro mayor se puede descargar aquí unos minutos después del pago.',
   receipt_none: 'No hay recibo antes de que el pago esté completo.',
   back_to_payment: 'Volver al pago',
   check_address: 'Compruebe la dirección en su monedero antes de enviar.',

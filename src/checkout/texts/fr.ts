@@ -97,6 +97,8 @@ export const french: Texts = {
   receipt_from: 'De',
   receipt_to: 'À',
   receipt_block: 'Bloc',
+  receipt_proof: 'Télécharger la preuve que ce paiement figure dans le registre',
+  receipt_proof_later: 'La preuve que ce paiement figure dans le registre peut être téléchargée ici quelques minutes après le paiement.',
   receipt_none: 'Il n’y a pas de reçu avant que le paiement soit complet.',
   back_to_payment: 'Retour au paiement',
   check_address: 'Vérifiez l’adresse dans votre portefeuille avant d’envoyer.',

@@ -96,6 +96,8 @@ export const portuguese: Texts = {
   receipt_from: 'De',
   receipt_to: 'Para',
   receipt_block: 'Bloco',
+  receipt_proof: 'Baixar a prova de que este pagamento está no livro-razão',
+  receipt_proof_later: 'A prova de que este pagamento está no livro-razão pode ser baixada aqui alguns minutos após o pagamento.',
   receipt_none: 'Não há recibo antes que o pagamento esteja completo.',
   back_to_payment: 'Voltar ao pagamento',
   check_address: 'Confira o endereço na sua carteira antes de enviar.',

@@ -95,6 +95,8 @@ export const turkish: Texts = {
   receipt_from: 'Gönderen',
   receipt_to: 'Alıcı',
   receipt_block: 'Blok',
+  receipt_proof: 'Bu ödemenin kayıt defterinde olduğunun kanıtını indir',
+  receipt_proof_later: 'Bu ödemenin kayıt defterinde olduğunun kanıtı, ödemeden birkaç dakika sonra buradan indirilebilir.',
   receipt_none: 'Ödeme tamamlanmadan makbuz olmaz.',
   back_to_payment: 'Ödemeye dön',
   check_address: 'Göndermeden önce adresi cüzdanınızda kontrol edin.',

@@ -96,6 +96,8 @@ export const vietnamese: Texts = {
   receipt_from: 'Từ',
   receipt_to: 'Đến',
   receipt_block: 'Khối',
+  receipt_proof: 'Tải bằng chứng khoản thanh toán này đã được ghi vào sổ cái',
+  receipt_proof_later: 'Bằng chứng khoản thanh toán này đã được ghi vào sổ cái có thể tải tại đây vài phút sau khi thanh toán.',
   receipt_none: 'Chưa có biên nhận trước khi thanh toán hoàn tất.',
   back_to_payment: 'Quay lại khoản thanh toán',
   check_address: 'Hãy kiểm tra địa chỉ trong ví trước khi gửi.',

@@ -94,6 +94,8 @@ export const chinese: Texts = {
   receipt_from: '付款方',
   receipt_to: '收款方',
   receipt_block: '区块',
+  receipt_proof: '下载此付款已记入账本的证明',
+  receipt_proof_later: '付款几分钟后，可在此下载此付款已记入账本的证明。',
   receipt_none: '付款完成之前没有收据。',
   back_to_payment: '返回付款页面',
   check_address: '发送前请在钱包中核对地址。',
