@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,6 +15,8 @@ export const ENTRIES_HEADER = 'x-entries';
 /** Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway. */
 export async function serveAdmin(dataDir: string, commands: AdminCommands, streams: AdminStreams = {}): Promise<Server> {
   const path = adminSocketPath(dataDir);
+  // With stores elsewhere nothing else makes the directory.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });
   const server = createServer((request, response) => {
     void answer(request, commands, streams).then((given) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { checkProductionConfig } from '../../src/composition/production.ts';
 import { readConfig } from '../../src/config.ts';
 import { parseYaml } from '../support/yaml.ts';
 
@@ -128,6 +129,7 @@ describe("the service's containers", () => {
     const config = readConfig(Object.fromEntries(filled));
     expect(config.EVENTSTORE_URL).toMatch(/^esdb:\/\//);
     expect(config.REDIS_URL).toBe('redis://redis:6379');
+    expect(() => checkProductionConfig(config)).not.toThrow();
   });
 
   it('have the roles of the profile, each a number of its own, and keys with the signer alone', () => {
