@@ -113,30 +113,46 @@ function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units,
   const key = balanceKey(mode, account, network, coin);
   const before = rows.get(LEDGER_BALANCES_TABLE, key) as unknown as BalanceRow | null;
   const balance = plus(before?.balance, units);
-  let months = before?.months ?? {};
-  for (const [clock, day] of [days.recorded, days.chain].entries()) {
+  const months = { ...before?.months };
+  for (const [day, clocks] of days.recorded === days.chain
+    ? ([[days.recorded, BOTH]] as const)
+    : ([
+        [days.recorded, RECORDED],
+        [days.chain, CHAIN],
+      ] as const)) {
     const month = monthOf(day);
-    months = { ...months, [month]: moved(months[month], clock, units) };
-    const inMonth = (rows.get(LEDGER_DAYS_TABLE, daysKey(key, month)) as unknown as DaysRow | null)?.days ?? {};
+    months[month] = moved(months[month], clocks, units);
+    const inMonth = { ...(rows.get(LEDGER_DAYS_TABLE, daysKey(key, month)) as unknown as DaysRow | null)?.days };
     const date = day.slice(month.length + 1);
-    rows.put(LEDGER_DAYS_TABLE, daysKey(key, month), { days: { ...inMonth, [date]: moved(inMonth[date], clock, units) } });
+    inMonth[date] = moved(inMonth[date], clocks, units);
+    rows.put(LEDGER_DAYS_TABLE, daysKey(key, month), { days: inMonth });
   }
   rows.put(LEDGER_BALANCES_TABLE, key, { mode, account, network, coin, balance, months });
   const sum = sumKey(mode, network, coin);
   rows.put(LEDGER_SUMS_TABLE, sum, { mode, network, coin, sum: plus(rows.get(LEDGER_SUMS_TABLE, sum)?.sum as string | undefined, units) });
-  if (address !== undefined) {
-    const place = addressKey(key, address);
-    const held = rows.get(LEDGER_ADDRESSES_TABLE, place)?.balance as string | undefined;
-    rows.put(LEDGER_ADDRESSES_TABLE, place, { account, network, coin, address, balance: plus(held, units) });
-  }
-  return { account, network, coin, amount: formatAmount(units, 0), balance, ...(address !== undefined && { address }) };
+  const amount = formatAmount(units, 0);
+  if (address === undefined) return { account, network, coin, amount, balance };
+  const place = addressKey(key, address);
+  const held = rows.get(LEDGER_ADDRESSES_TABLE, place)?.balance as string | undefined;
+  rows.put(LEDGER_ADDRESSES_TABLE, place, { account, network, coin, address, balance: plus(held, units) });
+  return { account, network, coin, amount, balance, address };
 }
 
-const plus = (text: string | undefined, units: bigint): string => formatAmount((text === undefined ? 0n : signedAmountOf(text)) + units, 0);
+const plus = (text: string | undefined, units: bigint): string => formatAmount(text === undefined ? units : signedAmountOf(text) + units, 0);
 
-function moved(before: Moved | undefined, clock: number, units: bigint): Moved {
+/** Which of the two clocks a day is of. */
+const RECORDED = 1;
+const CHAIN = 2;
+const BOTH = RECORDED | CHAIN;
+
+function moved(before: Moved | undefined, clocks: number, units: bigint): Moved {
   const [recorded, chain] = before ?? ['0', '0'];
-  return clock === 0 ? [plus(recorded, units), chain] : [recorded, plus(chain, units)];
+  // Both clocks mostly agree, and then their sums are one.
+  if (clocks === BOTH && recorded === chain) {
+    const sum = plus(recorded, units);
+    return [sum, sum];
+  }
+  return [clocks & RECORDED ? plus(recorded, units) : recorded, clocks & CHAIN ? plus(chain, units) : chain];
 }
 
 /** Rows as an entry leaves them: a line finds what the line before it wrote. */

@@ -76,19 +76,29 @@ function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowR
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const booking = bookingOf(stored, read);
+  lastBooking = { stored, read, booking };
   return booking?.owned ? rowsOf(booking.owned, stored.atMs, modeRow(booking.owned.mode, read)) : [];
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Change[] {
   if (stored.event.type === 'PeriodClosed') return closed(stored, stored.event, read);
-  const booking = bookingOf(stored, read);
+  const booking = lastBooking?.stored === stored && lastBooking.read === read ? lastBooking.booking : bookingOf(stored, read);
+  lastBooking = null;
   if (!booking) return [];
   const { owned, memory } = booking;
   return owned ? [...memory, ...accumulate(owned, stored, modeRow(owned.mode, read), read)] : memory;
 }
 
+interface Booking {
+  readonly owned: OwnedDraft | null;
+  readonly memory: readonly Change[];
+}
+
+/** The rows that an event needs are told by what it books, so `apply` mostly finds that done, from the same rows. */
+let lastBooking: { readonly stored: StoredEvent<DomainEvent>; readonly read: RowReader; readonly booking: Booking | null } | null = null;
+
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
-function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): { owned: OwnedDraft | null; memory: Change[] } | null {
+function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   const id = sessionOfStream(stored.stream);
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
@@ -100,7 +110,7 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): { owned: 
   };
 }
 
-function treasuryBookingOf(event: TreasuryEvent, read: RowReader): { owned: OwnedDraft | null; memory: Change[] } {
+function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
   const isDepositAddress = (facts: OutflowFacts): boolean => depositAddressRef(facts).some(({ table, key }) => read(table, key) !== null);
   return { owned: bookTreasuryEvent(event, isDepositAddress), memory: [] };
 }

@@ -4,8 +4,13 @@ const DAY_SEC = 86_400;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
+let lastDay = { number: Number.NaN, text: '' };
+
+/** The day that holds a moment. Moments come in order, so the last answer is mostly the next one. */
 export function dayOf(sec: number): string {
-  return new Date(Math.floor(sec / DAY_SEC) * DAY_SEC * 1000).toISOString().slice(0, 10);
+  const number = Math.floor(sec / DAY_SEC);
+  if (number !== lastDay.number) lastDay = { number, text: new Date(number * DAY_SEC * 1000).toISOString().slice(0, 10) };
+  return lastDay.text;
 }
 
 export const monthOf = (day: string): string => day.slice(0, 7);

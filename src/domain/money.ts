@@ -40,10 +40,9 @@ export function amountOf(text: string): bigint {
 
 /** Reads what `formatAmount` wrote: a balance of the service's own, of any size and sign. Anything else is a bug. */
 export function signedAmountOf(text: string): bigint {
-  const negative = text.startsWith('-');
-  const [whole = '', fraction = ''] = (negative ? text.slice(1) : text).split('.');
-  const units = BigInt(whole + fraction.padEnd(SCALE, '0'));
-  return negative ? -units : units;
+  const point = text.indexOf('.');
+  if (point < 0) return BigInt(text) * ONE;
+  return BigInt(text.slice(0, point) + text.slice(point + 1)) * 10n ** BigInt(SCALE - (text.length - point - 1));
 }
 
 /** Writes 10^-18 units as a decimal string with at least `minDecimals` decimals and no further trailing zeros. */

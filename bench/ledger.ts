@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ledger } from '../projections/ledger.projection.ts';
+import { openSqliteEventFollower } from '../src/adapters/sqlite/event-follower.ts';
+import { openSqliteReadModel } from '../src/adapters/sqlite/read-model.ts';
+import { openSqliteEventStore } from '../src/adapters/sqlite/sqlite-event-store.ts';
+import { dayOf, dayBefore } from '../src/domain/calendar.ts';
+import type { SessionEvent } from '../src/domain/events/session-events.ts';
+import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
+import type { Network } from '../src/domain/networks.ts';
+import { sessionStream } from '../src/domain/streams.ts';
+import type { EncodedEvent } from '../src/ports/event-store.ts';
+import type { ReadModel } from '../src/ports/read-model.ts';
+import { encodeEvent } from '../src/runtime/codec.ts';
+import { ProjectionRunner } from '../src/runtime/projection-runner.ts';
+import { LedgerBalances, type TrialBalance } from '../src/use-cases/ledger-balances.ts';
+import { exportJournal } from '../src/use-cases/ledger-export.ts';
+import { LedgerJournal } from '../src/use-cases/ledger-journal.ts';
+import type { BenchSection } from './section.ts';
+
+/*
+ * The books of a million events: sessions of a hundred merchants on three networks over sixty days, each created, seen, final
+ * and paid. They are kept anew from the log on disk into a read model on disk, then read and exported.
+ */
+
+const EVENTS = Number(process.env['BENCH_LEDGER_EVENTS'] ?? 1_000_000);
+const EVENTS_PER_SESSION = 4;
+const MERCHANTS = 100;
+const DAYS = 60;
+const FIRST_SEC = 1_798_761_600;
+const IN_FLIGHT = 2_000;
+const NETWORKS: readonly Network[] = ['ethereum', 'bsc', 'tron'];
+const MERCHANT_IDS = Array.from({ length: MERCHANTS }, () => `mer_${base32(randomBytes(13)).slice(0, 20)}` as MerchantId);
+
+const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`;
+
+function sessionOf(index: number): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
+  const id = `cs_${base32(randomBytes(20))}` as SessionId;
+  const atSec = FIRST_SEC + Math.floor((index / (EVENTS / EVENTS_PER_SESSION)) * DAYS * 86_400);
+  const network = NETWORKS[index % NETWORKS.length]!;
+  const [address, txHash, blockHash] = [hex(20), hex(32), hex(32)];
+  const depositKey = `${network}:${txHash}:3`;
+  const place = { blockNumber: index, blockHash, blockTimeSec: atSec + 30 };
+  const option = {
+    network,
+    coin: 'USDT',
+    tokenAddress: hex(20),
+    decimals: 6,
+    chainId: '1',
+    address,
+    derivationIndex: index,
+    finality: { kind: 'finalized' },
+  } as const;
+  return {
+    id,
+    atSec,
+    events: [
+      {
+        type: 'SessionCreated',
+        data: {
+          ...{ sessionId: id, mode: 'live', merchantId: MERCHANT_IDS[index % MERCHANTS]!, orderId: `order-${index}`, requestHash: hex(32) },
+          ...{ amount: '12.50', currency: 'EUR', dueCoin: 'USDT', dueAmount: '13.50', taxAmount: null, shippingAmount: null },
+          rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
+          ...{ createdAtSec: atSec, expiresAtSec: atSec + 1800, paymentOptions: [option], domainId: null, personal: null },
+          policy: { tolerance: '0', dustLimit: '0.01' },
+        },
+      },
+      {
+        type: 'DepositDetected',
+        data: {
+          ...{
+            depositKey,
+            network,
+            coin: 'USDT',
+            tokenAddress: option.tokenAddress,
+            amount: '13.50',
+            fromAddress: hex(20),
+            toAddress: address,
+            txHash,
+          },
+          ...{ logIndex: 3, ...place, kind: 'on_time' },
+        },
+      },
+      { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, ...place, headNumber: index + 12 } },
+      {
+        type: 'SessionPaid',
+        data: {
+          ...{ coin: 'USDT', due: '13.50', received: '13.50', excess: '0.00', paidAtSec: atSec + 60, afterExpiry: false },
+          valuation: { currency: 'EUR', coin: 'USDT', rate: '1.081', quotedAtMs: atSec * 1000 },
+        },
+      },
+    ],
+  };
+}
+
+function encoded(stream: string, atSec: number, events: readonly SessionEvent[]): EncodedEvent[] {
+  let prev = '';
+  return events.map((event, revision) => {
+    const metadata = { correlationId: hex(8), actor: 'bench', prev };
+    const one = encodeEvent({ id: `${stream}-${revision}`, stream, revision, atMs: (atSec + revision * 20) * 1000, event, metadata });
+    prev = one.hash;
+    return one;
+  });
+}
+
+async function fill(dataDir: string): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir });
+  const sessions = Math.floor(EVENTS / EVENTS_PER_SESSION);
+  for (let first = 0; first < sessions; first += IN_FLIGHT) {
+    const batch = Array.from({ length: Math.min(IN_FLIGHT, sessions - first) }, (_, index) => sessionOf(first + index));
+    await Promise.all(
+      batch.map(({ id, atSec, events }) =>
+        store.append({ stream: sessionStream(id), expected: 'no-stream', events: encoded(sessionStream(id), atSec, events) }),
+      ),
+    );
+  }
+  await store.close();
+}
+
+/** `cpuSeconds` are those of all threads of the process: what is left of a figure on a machine that others use. */
+async function timed<Value>(work: () => Promise<Value>): Promise<{ seconds: number; cpuSeconds: number; value: Value }> {
+  const startedMs = performance.now();
+  const before = process.cpuUsage();
+  const value = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { seconds: (performance.now() - startedMs) / 1000, cpuSeconds: (user + system) / 1e6, value };
+}
+
+async function rebuild(dataDir: string, readModel: ReadModel): Promise<void> {
+  const follower = openSqliteEventFollower({ dataDir, onSubscriptionError: (_, error) => console.error(error) });
+  const runner = new ProjectionRunner({ store: follower, readModel, projections: [ledger], clock: { nowMs: () => Date.now() }, maxBatch: 512 });
+  await runner.start();
+  await runner.ready();
+  const parked = await runner.parked();
+  if (parked.length > 0) throw new Error(`an event could not be booked: ${parked[0]!.error}`);
+  await runner.stop();
+  await follower.close();
+}
+
+async function exported(journal: LedgerJournal): Promise<{ lines: number; peakMiB: number }> {
+  let lines = 0;
+  let peak = 0;
+  globalThis.gc?.();
+  const before = process.memoryUsage().rss;
+  for await (const chunk of exportJournal(journal, { mode: 'live', book: null, clock: 'recorded', from: null, to: null }, 'csv')) {
+    lines += chunk.split('\n').length - 1;
+    peak = Math.max(peak, process.memoryUsage().rss - before);
+  }
+  return { lines: lines - 1, peakMiB: Math.round(peak / 2 ** 20) };
+}
+
+function checked(trial: TrialBalance): TrialBalance {
+  if (trial.balances.length === 0 || trial.sums.some(({ units }) => units !== 0n)) throw new Error('the books do not balance');
+  return trial;
+}
+
+const rounded = (value: number): string => (value < 10 ? value.toFixed(2) : Math.round(value).toLocaleString('en-US'));
+
+export async function benchLedger(): Promise<BenchSection> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-ledger-'));
+  try {
+    await fill(dataDir);
+    const readModel = await openSqliteReadModel({ dataDir });
+    const balances = new LedgerBalances(readModel);
+    const journal = new LedgerJournal(readModel);
+    const books = await timed(() => rebuild(dataDir, readModel));
+    const day = dayBefore(dayOf(FIRST_SEC + (DAYS / 2) * 86_400));
+    const now = await timed(async () => checked(await balances.trialBalance('live', { day: null, clock: 'recorded' })));
+    const asOf = await timed(async () => checked(await balances.trialBalance('live', { day, clock: 'chain' })));
+    const scope = { mode: 'live', book: MERCHANT_IDS[0]!, clock: 'chain', from: day, to: null } as const;
+    const page = await timed(() => journal.page(scope, null, 100));
+    const csv = await timed(() => exported(journal));
+    await readModel.close();
+    const rate = (count: number, seconds: number): string => `${rounded(count / seconds)}/s`;
+    return {
+      title: 'The books',
+      intro: `${EVENTS.toLocaleString('en-US')} events of ${MERCHANTS} merchants over ${DAYS} days, log and read model on disk; the projection and the read model's writer have a thread each.`,
+      columns: ['what', 'result'],
+      rows: [
+        [
+          'rebuild of the ledger projection alone',
+          `${rounded(books.seconds)} s, ${rate(EVENTS, books.seconds)} events; ${rounded(books.cpuSeconds)} s of processor time`,
+        ],
+        [
+          `trial balance now (${now.value.balances.length} balances of ${now.value.entries.toLocaleString('en-US')} entries)`,
+          `${rounded(now.seconds * 1000)} ms`,
+        ],
+        ['trial balance at the end of a day in the middle, by chain time', `${rounded(asOf.seconds * 1000)} ms`],
+        ["100 entries of one merchant's journal from that day on", `${rounded(page.seconds * 1000)} ms`],
+        [
+          `export of ${csv.value.lines.toLocaleString('en-US')} lines as CSV`,
+          `${rounded(csv.seconds)} s, ${rate(csv.value.lines, csv.seconds)} lines; ${rounded(csv.cpuSeconds)} s of processor time, memory +${csv.value.peakMiB} MiB at most`,
+        ],
+      ],
+      notes: ['Every trial balance is checked to be zero by coin and network.'],
+    };
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
