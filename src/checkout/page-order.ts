@@ -32,11 +32,14 @@ function rateHtml({ session, status, speech }: PageInput, rate: string): Html {
   return html`<p class="rate">${sentenceHtml(sentence)}</p>`;
 }
 
-/** Closed while the payer is to pay, so that the address stays near the top. */
+/** More items than this would push the outcome out of a phone's sight. */
+const SHORT_ORDER = 5;
+
+/** Closed while the payer is to pay, so that the address stays near the top, and when it is long. */
 function itemsHtml({ session, status, speech }: PageInput): Html | null {
   const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
   if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
-  return html`<details class="order" ${when(status.toSend === null, 'open')}>
+  return html`<details class="order" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
     <summary>${speech.text('order')}</summary>
     ${itemsTable({ session, speech })}
   </details>`;

@@ -76,7 +76,7 @@ export class CheckoutWorld {
   async stop(): Promise<void> {
     await this.browser.close();
     await this.sandbox.stop();
-    rmSync(this.sandbox.dataDir, { recursive: true, force: true });
+    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }
 
   async cli(...args: string[]): Promise<unknown> {

@@ -59,7 +59,7 @@ export class OutcomeWorld {
   async stop(): Promise<void> {
     await this.sandbox.stop();
     await this.#receiver.close();
-    rmSync(this.sandbox.dataDir, { recursive: true, force: true });
+    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }
 
   /** `policy` as arguments of `merchant set-policy`. */

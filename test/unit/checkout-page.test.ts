@@ -310,6 +310,17 @@ describe('texts of merchants and payers', () => {
 });
 
 describe('the order', () => {
+  it('lies open once nothing is to be sent, unless it is so long that it would hide the outcome', () => {
+    const item = { price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: 'Mug' } } };
+    const withItems = (count: number): string => {
+      const paid = SESSIONS.paid!;
+      return renderPage(inputOf({ ...paid, personal: { ...paid.personal, lineItems: Array.from({ length: count }, () => item) } }));
+    };
+    expect(withItems(5)).toMatch(/<details class="order"\s+open>/);
+    expect(withItems(6)).toMatch(/<details class="order"\s*>/);
+    expect(pageOf('awaiting')).not.toMatch(/<details class="order"\s+open>/);
+  });
+
   it('shows what several of an item cost together, exactly', () => {
     const item = (unit: string, quantity: number) => ({ price_data: { currency: 'EUR', unit_amount: unit, product_data: { name: '1' } }, quantity });
     const page = textOf(renderPage(inputOf({ ...OPEN, personal: { lineItems: [item('4.75', 2), item('0.1', 3), item('999999999999.99', 1e9)] } })));
