@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { HealthChecks, HealthFact } from '../ops/health.ts';
 import { addLogContext, onLogLine, type Logger } from '../ops/logger.ts';
+import { reportDrift } from '../ops/metrics-audit.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { reportAddresses, reportRates, type RateProviderStatus } from '../ops/metrics-parts.ts';
 import type { WebhookStats } from '../ops/metrics-webhooks.ts';
@@ -12,6 +13,7 @@ import type { Tracing } from '../ops/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import { CheckProjections, type CheckProjectionsDeps } from '../processes/check-projections.process.ts';
 import type { AddressStock } from '../runtime/address-pool.ts';
 import type { ProjectionStatus } from '../runtime/projection-runner.ts';
 import type { Core } from './core.ts';
@@ -63,6 +65,22 @@ export interface ObservedParts {
 export interface Observability {
   readonly board: StatusBoard;
   close(): Promise<void>;
+}
+
+/** Compares what merchants read with the ledger, again and again; rows that differ are a figure that pages. */
+export function watchProjections(
+  metrics: Metrics,
+  log: Logger,
+  deps: Pick<CheckProjectionsDeps, 'store' | 'readModel' | 'caughtUp'>,
+): CheckProjections {
+  const check = new CheckProjections({
+    ...deps,
+    onDrift: (drift) => log.error({ ...drift }, 'what merchants read differs from the ledger'),
+    onError: (error) => log.warn({ err: error }, 'the projections could not be compared with the ledger'),
+  });
+  reportDrift(metrics.registry, () => check.drift());
+  check.start();
+  return check;
 }
 
 /** Connects the running parts with the figures, the health checks and the status page. */

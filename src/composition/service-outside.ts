@@ -18,7 +18,7 @@ import { chainCommands } from './chain-commands.ts';
 import type { WatchedNetwork } from './chains.ts';
 import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
-import { startObservability } from './observability.ts';
+import { startObservability, watchProjections } from './observability.ts';
 import { payoutCommands, payoutHealth } from './payout-commands.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
@@ -75,6 +75,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const commands = operatorCommands(parts, foundation, money, audit, ledger);
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
+  const { caughtUp } = foundation;
+  const projectionCheck = roles.worker ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }) : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (payouts) {
     health.add(() => payoutHealth(payouts));
@@ -92,7 +94,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       await Promise.all([web && closeServer(web.server), closeServer(admin), adminHttp && closeServer(adminHttp)]);
     },
     close: async () => {
-      await ledgerCheck.close();
+      await Promise.all([ledgerCheck.close(), projectionCheck?.close()]);
       await observability.close();
       await closeServer(ops);
     },

@@ -12,7 +12,6 @@ import { openEmbedded } from '../../src/composition/embedded.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
 import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
-import { TestWallet } from '../../src/composition/sandbox-desk.ts';
 import { readJson, sandboxMasterKey, writePrivate } from '../../src/composition/secrets-files.ts';
 import { rolesOf } from '../../src/composition/roles.ts';
 import { startService, type RunningService } from '../../src/composition/service.ts';
@@ -22,13 +21,15 @@ import type { MerchantId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import { createLogger } from '../../src/ops/logger.ts';
+import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-store.ts';
 import { parseMasterKeys } from '../../src/runtime/sealing.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its hand. Beside
- * the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event that this build cannot read.
+ * the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event that this build cannot read;
+ * and it can be started so that the thread that checks the ledger ends.
  */
 
 export interface DrillNetwork {
@@ -45,6 +46,8 @@ export interface DrillNodeSettings {
   readonly solanaPool: readonly string[];
   /** Units of a coin from which a second provider must agree. */
   readonly secondSourceFrom: string;
+  /** The thread that checks the ledger ends with an error. */
+  readonly auditFails: boolean;
 }
 
 export interface DrillFacts {
@@ -89,13 +92,26 @@ function faultCommands({ store }: Storage): AdminCommands {
       const last = await store.lastOfStream(stream);
       const revision = last === null ? 0 : last.revision + 1;
       const metadata = JSON.stringify({ correlationId: randomUUID(), actor: 'drill', prev: last?.hash ?? '' });
-      const event = { id: randomUUID(), type: requiredText(args, 'type'), version: Number(args['version']), atMs: Date.now(), data: '{}', metadata };
+      const event = {
+        id: randomUUID(),
+        type: requiredText(args, 'type'),
+        version: Number(args['version']),
+        atMs: Date.now(),
+        data: requiredText(args, 'data'),
+        metadata,
+      };
       const digest = hash('sha256', canonicalText({ stream, revision, ...event }), 'hex');
       const result = await store.append({ stream, expected: last === null ? 'no-stream' : last.revision, events: [{ ...event, hash: digest }] });
       return { stored: result.ok };
     },
   };
 }
+
+/** The thread that checks the ledger cannot read what was signed before, and ends. */
+const withUnreadableAnchor = (signer: CheckpointSigner): CheckpointSigner => ({
+  auditIdentity: async () => ({ ...(await signer.auditIdentity())!, anchors: [null as never] }),
+  signCheckpoint: (request) => signer.signCheckpoint(request),
+});
 
 async function demoMerchant({ core }: RunningService, dataDir: string): Promise<DrillFacts['merchant']> {
   const file = join(dataDir, 'drill-merchant.json');
@@ -109,7 +125,7 @@ async function demoMerchant({ core }: RunningService, dataDir: string): Promise<
 
 async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
   const config = readConfig(process.env);
-  const { networks, solanaPool, secondSourceFrom } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const { networks, solanaPool, secondSourceFrom, auditFails } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
   const log = createLogger(config.LOG_LEVEL);
   const clock = systemClock;
   const random = nodeRandom;
@@ -125,11 +141,11 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     directory: config.DATA_DIR,
     wallets: { test: { kind: 'sandbox', directory: join(config.DATA_DIR, 'wallet') } },
     payouts: sandboxPayoutRules(config, paidOver),
+    auditDirectory: `${config.DATA_DIR}-signer`,
     log,
   });
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const derivation = startHdDerivation();
-  const none = { chains: [], unavailable: [], pay: () => Promise.reject(new Error('the drill pays by itself')), close: async () => undefined };
   const service = await startService({
     config,
     roles: rolesOf(config),
@@ -157,9 +173,10 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
+    checkpointSigner: auditFails ? withUnreadableAnchor(signer) : signer,
     // The watchers look as often as in the sandbox.
     sandbox: true,
-    testWallet: (core) => new TestWallet(core, none, clock),
+    testWallet: null,
     moreAdmin: () => faultCommands(storage),
   });
   const merchant = await demoMerchant(service, config.DATA_DIR);

@@ -113,13 +113,13 @@ export class DrillWorld {
   }
 
   /** A small pool of Solana addresses runs out at once. */
-  settings(poolSize = ENOUGH_ADDRESSES): DrillNodeSettings {
+  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false } = {}): DrillNodeSettings {
     const networks = [this.ethereum, this.bsc].map(({ node, first, second, payouts }) => ({
       settings: node.settings,
       urls: [first.url, second.url],
       payoutUrl: payouts.url,
     }));
-    return { networks, solanaPool: SOLANA_KEYS.slice(0, poolSize), secondSourceFrom: SECOND_SOURCE_FROM };
+    return { networks, solanaPool: SOLANA_KEYS.slice(0, poolSize), secondSourceFrom: SECOND_SOURCE_FROM, auditFails };
   }
 
   /** Quotes as they should be; `apart`: how much dearer Kraken sells, as a ratio. */
@@ -129,6 +129,12 @@ export class DrillWorld {
     this.kraken.answerJson(
       krakenJson({ USDTUSD: price(1), USDTEUR: price(0.925, apart), USDCUSD: price(1.0001), USDCEUR: price(0.925, apart), USDCUSDT: price(1) }),
     );
+  }
+
+  /** Ends the node in order and starts it with these settings. */
+  async restart(settings = this.settings()): Promise<void> {
+    await this.node.end('SIGTERM');
+    await this.node.start(settings);
   }
 
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
@@ -197,7 +203,7 @@ export class DrillWorld {
     this.node = new NodeProcess(dataDir, {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: '0' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
-      ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true' },
+      ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
     });
     await this.node.start(this.settings());
     const { bavail, bsize } = statfsSync(this.folder);

@@ -67,10 +67,7 @@ export const signerKilled: Drill = {
     process.kill(world.node.facts.signer_pid, 'SIGKILL');
     await refund(world, session.id, '5');
   },
-  end: async (world) => {
-    await world.node.end('SIGTERM');
-    await world.node.start(world.settings());
-  },
+  end: (world) => world.restart(),
 };
 
 export const payoutProviderDown: Drill = {

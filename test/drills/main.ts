@@ -17,18 +17,32 @@ const [BEGIN, END] = ['<!-- drills -->', '<!-- /drills -->'];
 
 const cell = (sec: number | null): string => (sec === null ? '**no**' : `${sec} s`);
 
-function tableOf(results: readonly DrillResult[]): string {
-  const rows = results
-    .toSorted((a, b) => a.alert.localeCompare(b.alert))
-    .map(({ alert, fault, firedSec, clearedSec }) => `| \`${alert}\` | ${fault} | ${cell(firedSec)} | ${cell(clearedSec)} |`);
-  return ['| alert | fault | fired after | cleared after |', '| --- | --- | --- | --- |', ...rows].join('\n');
+interface TableRow {
+  readonly alert: string;
+  readonly text: string;
 }
 
-function writeTable(table: string): void {
+const rowsOf = (results: readonly DrillResult[]): TableRow[] =>
+  results.map(({ alert, fault, firedSec, clearedSec }) => ({
+    alert,
+    text: `| \`${alert}\` | ${fault} | ${cell(firedSec)} | ${cell(clearedSec)} |`,
+  }));
+
+function tableOf(rows: readonly TableRow[]): string {
+  const sorted = rows.toSorted((a, b) => a.text.localeCompare(b.text));
+  return ['| alert | fault | fired after | cleared after |', '| --- | --- | --- | --- |', ...sorted.map(({ text }) => text)].join('\n');
+}
+
+/** Rows of alerts that were not drilled this time stay as they are. */
+function writeTable(rows: readonly TableRow[]): void {
   const text = readFileSync(DOCUMENT, 'utf8');
   const [before, rest] = text.split(BEGIN);
-  const after = rest!.split(END)[1]!;
-  writeFileSync(DOCUMENT, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
+  const [known, after] = rest!.split(END);
+  const kept = known!.split('\n').flatMap((line) => {
+    const alert = /^\| `(\w+)` +\|/.exec(line)?.[1];
+    return alert === undefined || rows.some((row) => row.alert === alert) ? [] : [{ alert, text: line.replaceAll(/ +\|/g, ' |') }];
+  });
+  writeFileSync(DOCUMENT, `${before}${BEGIN}\n\n${tableOf([...kept, ...rows])}\n\n${END}${after}`);
 }
 
 function planOf(wanted: readonly string[]): Round[] {
@@ -52,10 +66,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const drilled = new Set(runner.results.map(({ alert }) => alert));
   const missing = (wanted.length > 0 ? wanted : shippedAlerts()).filter((alert) => !drilled.has(alert));
-  const table = tableOf(runner.results);
-  console.log(`\n${table}\n`);
+  const rows = rowsOf(runner.results);
+  console.log(`\n${tableOf(rows)}\n`);
   if (missing.length > 0) console.log(`not drilled: ${missing.join(', ')}`);
-  if (args.includes('--write')) writeTable(table);
+  if (args.includes('--write')) writeTable(rows);
   return missing.length > 0 || runner.results.some(({ firedSec, clearedSec }) => firedSec === null || clearedSec === null) ? 1 : 0;
 }
 

@@ -1,18 +1,18 @@
 import type { Round } from './drill.ts';
 import { chainStandsStill, chainTakesBack, historyLost, providersDisagree } from './drills-chains.ts';
 import {
-  addressesRunOut,
-  diskFull,
+  booksChanged,
+  checkDies,
   followerHangs,
-  killed,
+  historyChanged,
   ledgerLocked,
   ledgerSlow,
   listsLocked,
-  restarting,
-  starved,
-  stopping,
+  rowsChanged,
+  signerFrozen,
   unreadableEvents,
-} from './drills-node.ts';
+} from './drills-ledger.ts';
+import { addressesRunOut, diskFull, killed, restarting, starved, stopping } from './drills-node.ts';
 import { marketsApart, marketsGone, nobodyPays, receiverGone, receiverHangs, receiverRefuses, wrongSecret } from './drills-outside.ts';
 import { gasLow, payoutProviderDown, sequenceAhead, signerKilled, tokenPaused, treasuryEmpty } from './drills-refunds.ts';
 
@@ -24,6 +24,7 @@ export const PLAN: readonly Round[] = [
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],
     [diskFull, gasLow],
   ],
-  [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents]],
-  [[killed, stopping, addressesRunOut, signerKilled, restarting]],
+  [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
+  [[rowsChanged], [booksChanged]],
+  [[killed, stopping, addressesRunOut, checkDies, historyChanged, signerKilled, restarting]],
 ];

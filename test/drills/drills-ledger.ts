@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LEDGER_SUMS_TABLE } from '../../projections/ledger-rows.ts';
+import { SESSIONS_TABLE } from '../../projections/session-row.ts';
+import type { Drill } from './drill.ts';
+import type { DrillWorld } from './drill-world.ts';
+import { Repeated } from './repeated.ts';
+
+/* What other programs do to the files of the ledger, and what may be wrong inside it. */
+
+const RUN_MS = 120;
+
+/** Another program holds the write lock of a database of the service for so long. */
+async function holdLock(file: string, ms: number): Promise<void> {
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    await sleep(ms);
+    database.exec('ROLLBACK');
+  } finally {
+    database.close();
+  }
+}
+
+const ledger = ({ node }: DrillWorld): string => join(node.dataDir, 'events.db');
+const readModel = ({ node }: DrillWorld): string => join(node.dataDir, 'read-model.db');
+const orders = (world: DrillWorld, count: number): Promise<unknown> => Promise.allSettled(Array.from({ length: count }, () => world.order()));
+
+const locking = new Repeated();
+export const ledgerSlow: Drill = {
+  alerts: ['AppendsSlow', 'HttpSlow'],
+  fault: "another program holds the ledger's lock for 1.5 s again and again",
+  cause: async (world) =>
+    locking.begin(async () => {
+      await holdLock(ledger(world), 1_500).catch(() => undefined);
+      await sleep(RUN_MS);
+    }),
+  during: (world) => orders(world, 4),
+  end: () => locking.end(),
+  after: (world) => Promise.all([orders(world, 4), sleep(500)]),
+};
+
+export const ledgerLocked: Drill = {
+  alerts: ['AppendsFailing', 'QuittanceErrorsLogged'],
+  fault: "another program holds the ledger's lock for longer than an append waits (5 s)",
+  cause: async (world) => locking.begin(() => holdLock(ledger(world), 7_000).catch(() => undefined)),
+  during: (world) => orders(world, 12),
+  end: () => locking.end(),
+};
+
+export const listsLocked: Drill = {
+  alerts: ['ProjectionBehind'],
+  fault: "another program holds the read model's lock",
+  cause: async (world) => locking.begin(() => holdLock(readModel(world), 12_000).catch(() => undefined)),
+  during: (world) => Promise.all([orders(world, 1), sleep(300)]),
+  end: () => locking.end(),
+};
+
+export const followerHangs: Drill = {
+  alerts: ['SubscriptionBehind'],
+  fault: 'a follower of the ledger hangs in its handler (a command of the drill)',
+  cause: (world) => world.admin('drill.hang', { follower: 'pay-refunds', on: true }),
+  during: (world) => Promise.all([orders(world, 1), sleep(300)]),
+  end: (world) => world.admin('drill.hang', { follower: 'pay-refunds', on: false }),
+};
+
+export const unreadableEvents: Drill = {
+  alerts: ['ProjectionParkedEvent', 'WebhookEventParked', 'MoneyFiguresIncomplete'],
+  fault: 'a newer version wrote an event into the ledger, and one is damaged (commands of the drill)',
+  cause: async (world) => {
+    await world.admin('drill.append', { stream: `delivery-evt_${Date.now()}000000`, type: 'DeliveryPostponed', version: 1, data: '{}' });
+    const session = await world.order();
+    await world.admin('drill.append', { stream: `session-${session.id}`, type: 'DepositConfirmed', version: 1, data: '{"depositKey":7}' });
+  },
+  end: async () => undefined,
+};
+
+export const signerFrozen: Drill = {
+  alerts: ['AuditCheckpointOld'],
+  fault: 'the signer hangs, so that no checkpoint is signed',
+  cause: async ({ node }) => process.kill(node.facts.signer_pid, 'SIGSTOP'),
+  during: (world) => Promise.all([orders(world, 1), sleep(1_000)]),
+  end: async ({ node }) => process.kill(node.facts.signer_pid, 'SIGCONT'),
+};
+
+/** Changes the time of an old event by a millisecond; the triggers that forbid it are put back. */
+function shiftEvent(world: DrillWorld, byMs: number): void {
+  const database = new DatabaseSync(ledger(world));
+  const trigger = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'events_are_never_updated'").get() as { sql: string };
+  database.exec(
+    `BEGIN IMMEDIATE; DROP TRIGGER events_are_never_updated; UPDATE events SET at_ms = at_ms + ${byMs} WHERE position = 3; ${trigger.sql}; COMMIT`,
+  );
+  database.close();
+}
+
+export const historyChanged: Drill = {
+  alerts: ['LedgerReadOnly'],
+  fault: 'somebody changes an old event in the file of the ledger; afterwards it is put back',
+  cause: async (world) => {
+    await world.node.end('SIGTERM');
+    shiftEvent(world, 1);
+    await world.node.start(world.settings());
+  },
+  end: async (world) => {
+    await world.node.end('SIGTERM');
+    shiftEvent(world, -1);
+    await world.node.start(world.settings());
+  },
+};
+
+export const checkDies: Drill = {
+  alerts: ['LedgerCheckSlow'],
+  fault: 'the thread that checks the ledger after a start dies',
+  cause: (world) => world.restart(world.settings({ auditFails: true })),
+  end: (world) => world.restart(),
+};
+
+/** Another program writes into a row of the read model. */
+function changeRow(world: DrillWorld, table: string, change: string): void {
+  const database = new DatabaseSync(readModel(world), { timeout: 5_000 });
+  const { id } = database.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number };
+  database.exec(`UPDATE rows_${id} SET row = json_set(row, ${change}) WHERE id = (SELECT min(id) FROM rows_${id})`);
+  database.close();
+}
+
+export const rowsChanged: Drill = {
+  alerts: ['ProjectionDrift'],
+  fault: 'another program changes what a list shows of a session; afterwards it is put back',
+  cause: async (world) => changeRow(world, SESSIONS_TABLE, "'$.taxAmount', '7.77'"),
+  end: async (world) => changeRow(world, SESSIONS_TABLE, "'$.taxAmount', null"),
+};
+
+export const booksChanged: Drill = {
+  alerts: ['LedgerImbalance'],
+  fault: 'another program changes a sum of the books; afterwards it is put back',
+  cause: async (world) => changeRow(world, LEDGER_SUMS_TABLE, "'$.sum', '1.00'"),
+  end: async (world) => changeRow(world, LEDGER_SUMS_TABLE, "'$.sum', '0.00'"),
+};
