@@ -1,6 +1,6 @@
 import { isDay, isMonth, dayBefore } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
-import { LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
+import { isAccount, LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from '../cli/admin-commands.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
@@ -95,6 +95,7 @@ export function ledgerStreams(parts: LedgerParts): AdminStreams {
 /** Every line of one account, with the balance after each in the order of recording. */
 async function accountStatement(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
   const account = requiredText(args, 'account');
+  if (!isAccount(account)) return refused(`there is no account ${account}; trial-balance names them`);
   const merchant = merchantAccountOf(account)?.merchantId;
   const mode = merchant ? (parts.modeOfMerchant(merchant) ?? refused('no such merchant')) : await modeOf(parts, args);
   const scope: JournalScope = { mode, book: bookOf(account), ...rangeOf(args) };

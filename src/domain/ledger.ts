@@ -50,6 +50,14 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
   return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
 }
 
+const OPERATOR_ACCOUNTS: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES];
+
+/** Whether the chart of accounts has the account; it need not have been used. */
+export function isAccount(name: string): boolean {
+  const part = merchantAccountOf(name)?.part;
+  return part === undefined ? OPERATOR_ACCOUNTS.includes(name) : (MERCHANT_ACCOUNTS as readonly string[]).includes(part);
+}
+
 /** One line of an entry. */
 export interface Posting {
   readonly account: string;

@@ -133,6 +133,8 @@ describe('the books beside the chains', () => {
     expect((await fetch(`${adminUrl}/admin/ledger/trial-balance`)).status).toBe(401);
     expect((await admin('trial-balance', { headers: { Authorization: `Bearer ${TOKEN}x` } })).status).toBe(401);
     expect(await (await admin('trial-balance')).json()).toEqual(JSON.parse(await cli('trial-balance', '--json')));
+    expect((await admin('accounts/assets:pocket')).status).toBe(400);
+    expect(await (await admin('accounts/assets:treasury')).json()).toMatchObject({ account: 'assets:treasury', next_cursor: null });
     expect((await admin('nothing')).status).toBe(404);
     expect((await admin('trial-balance', { method: 'POST' })).status).toBe(405);
     expect(await (await admin('trial-balance?as_of=yesterday')).json()).toMatchObject({ error: { code: 'invalid_request' } });

@@ -4,6 +4,7 @@ import { lastDayOf, nextMonth } from '../../src/domain/calendar.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { DEPOSIT_WALLETS, type LedgerClock } from '../../src/domain/ledger.ts';
 import { formatAmount } from '../../src/domain/money.ts';
+import type { ReadModel } from '../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { LedgerBalances } from '../../src/use-cases/ledger-balances.ts';
 import { EXPORT_COLUMNS, csvCell, exportJournal } from '../../src/use-cases/ledger-export.ts';
@@ -281,6 +282,26 @@ describe('the export', () => {
       expect(lines).toHaveLength(20 * 5);
       expect(Object.keys(lines[0]!)).toEqual(EXPORT_COLUMNS);
     }));
+
+  it('reads no further ahead than it is written out, however long the journal is', async () => {
+    let read = 0;
+    const model = {
+      get: async () => ({ entries: 10_000_000 }),
+      getMany: async (_table: string, keys: readonly string[]) => {
+        read += keys.length;
+        const days = { recorded: '2026-10-01', chain: '2026-10-01' };
+        return keys.map((key) => ({ number: Number(key.split('/')[1]), kind: 'deposit', mode: 'test', recordedAtMs: 0, days, lines: [] }));
+      },
+    };
+    const chunks = exportJournal(new LedgerJournal(model as unknown as ReadModel), scope, 'jsonl');
+    let lines = 0;
+    for await (const chunk of chunks) {
+      lines += chunk.split('\n').length - 1;
+      expect(read - lines).toBeLessThanOrEqual(200);
+      if (lines >= 2_000) break;
+    }
+    expect(lines).toBeLessThan(2_500);
+  });
 
   it('gives a spreadsheet no formula, and loses nothing of a text', () =>
     inOffice(async (office) => {
