@@ -2,6 +2,7 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
 import type { MachineState, MachineTable } from '../runtime/machine-table.ts';
+import { LedgerAgain } from './audit-ledger.ts';
 import { merchantTable } from './merchants-handler.ts';
 import { treasuryTable } from './payouts-handler.ts';
 import { sessionTable } from './session-handler.ts';
@@ -18,28 +19,35 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   ['treasury-', treasuryTable as unknown as AnyTable],
 ];
 
-/** Replays every stream through its machine, which accepts legal histories only. */
+/** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */
 export class HistoryReplay {
   readonly #states = new Map<string, AnyState>();
+  readonly #ledger: LedgerAgain;
 
   /** Streams replayed so far. */
   get streams(): number {
     return this.#states.size;
   }
 
+  /** `isWhole`: it is given every event. */
+  constructor(isWhole: boolean) {
+    this.#ledger = new LedgerAgain(isWhole);
+  }
+
   /** Why the event cannot be; null when it can. Events of one stream come in order. */
-  take(recorded: RecordedEvent): string | null {
+  async take(recorded: RecordedEvent): Promise<string | null> {
     const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
     try {
-      const { event } = decodeEvent(recorded);
-      if (!table) return null;
+      const stored = decodeEvent(recorded);
+      const { event } = stored;
+      if (!table) return await this.#ledger.take(stored);
       const state = this.#states.get(recorded.stream) ?? table.initial;
       const next = table.next(state, event);
-      if (!next) return `${event.type} is not legal in ${state.value}`;
+      if (!next) return `history is not legal: ${event.type} is not legal in ${state.value}`;
       this.#states.set(recorded.stream, next);
-      return null;
+      return await this.#ledger.take(stored);
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 }

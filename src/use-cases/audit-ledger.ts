@@ -1,0 +1,82 @@
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { StoredEvent } from '../domain/events/envelope.ts';
+import { signedAmountOf } from '../domain/money.ts';
+import type { RowRef } from '../ports/projection.ts';
+import type { ReadModel, Row } from '../ports/read-model.ts';
+import { ledger } from '../../projections/ledger.projection.ts';
+import { LEDGER_ENTRIES_TABLE, LEDGER_PERIODS_TABLE, LEDGER_PLACES_TABLE, LEDGER_SUMS_TABLE } from '../../projections/ledger-rows.ts';
+import { LedgerBalances } from './ledger-balances.ts';
+
+/** Written by the books but never read by them: an audit need not hold them. */
+const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
+
+/** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
+export class LedgerAgain {
+  readonly #rows = new Map<string, Map<string, Row>>();
+  readonly #balances: LedgerBalances;
+  readonly #isWhole: boolean;
+
+  /** `isWhole`: it is given every event, so that closed periods can be compared, too. */
+  constructor(isWhole: boolean) {
+    this.#isWhole = isWhole;
+    this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
+  }
+
+  /** Why the event does not fit the books; null when it does. */
+  async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
+    if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
+    const read = (table: string, key: string): Row | null => this.#rows.get(table)?.get(key) ?? null;
+    // A closing seals what was booked before it.
+    const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
+    try {
+      for (const change of ledger.apply(stored, read)) {
+        if (change.op !== 'put') continue;
+        const fault = this.#put(change, change.row) ?? (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
+        if (fault !== null) return fault;
+      }
+      return null;
+    } catch (error) {
+      return `it cannot be booked: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  #put({ table, key }: RowRef, row: Row): string | null {
+    if (WRITE_ONLY.has(table)) return null;
+    const rows = this.#rows.get(table) ?? new Map<string, Row>();
+    this.#rows.set(table, rows.set(key, row));
+    if (table !== LEDGER_SUMS_TABLE) return null;
+    const units = signedAmountOf(row.sum as string);
+    return units === 0n ? null : `the books of ${key} no longer balance: they are off by ${row.sum as string}`;
+  }
+
+  #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {
+    if (event.type !== 'PeriodClosed' || figures === null || !this.#isWhole) return null;
+    const { period, balances } = event.data;
+    const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find((key) => figures[key] !== balances[key]);
+    return wrong === undefined
+      ? null
+      : `the closed period ${period} says ${balances[wrong] ?? 'nothing'} for ${wrong}, the events add up to ${figures[wrong] ?? 'nothing'}`;
+  }
+}
+
+/** As much of a read model as the books' own queries need. */
+class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
+  readonly #tables: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+
+  constructor(tables: ReadonlyMap<string, ReadonlyMap<string, Row>>) {
+    this.#tables = tables;
+  }
+
+  async get(table: string, key: string): Promise<Row | null> {
+    return this.#tables.get(table)?.get(key) ?? null;
+  }
+
+  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
+    return keys.map((key) => this.#tables.get(table)?.get(key) ?? null);
+  }
+
+  async scan(table: string, { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
+    const keys = [...(this.#tables.get(table)?.keys() ?? [])].filter((key) => key > afterKey).sort();
+    return keys.slice(0, limit).map((key) => ({ key, row: this.#tables.get(table)!.get(key)! }));
+  }
+}
