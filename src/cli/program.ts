@@ -264,6 +264,7 @@ function addSessions(program: Command, host: CliHost): void {
   ]);
   const projection = program.command('projection').description('rebuildable look-ups');
   admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
+  admin(projection, host, 'compare [name]', 'projection.compare', 'replay the ledger beside the running projections and compare');
 }
 
 interface VerifyFlags extends VerifyOptions {

@@ -4,12 +4,14 @@ import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { AuditRecords } from '../use-cases/audit-records.ts';
+import { compareCommands } from './projection-compare.ts';
 import type { RunningAudit } from './audit.ts';
 
 /** `quittance audit checkpoint | key | prove` in the running service. */
-export function auditCommands({ tree, identity, sequencer, readOnly }: RunningAudit, store: EventStore): AdminCommands {
+export function auditCommands({ tree, identity, sequencer, comparison, readOnly }: RunningAudit, store: EventStore): AdminCommands {
   const records = new AuditRecords({ store, tree, identity });
   return {
+    ...(comparison && compareCommands(comparison)),
     'audit.checkpoint': async (args) => {
       if (!sequencer) throw new CommandRefused('nobody signs here: the signer needs a wallet and SIGNER_JOURNAL_DIR');
       if (args.now === true) return { checkpoint: (await refusingly(() => sequencer.signNow())).checkpoint };

@@ -5,6 +5,7 @@ import type { HealthFact } from '../ops/health.ts';
 import { AuditTreeBehind, type AuditIdentity, type AuditState, type AuditTree } from '../ports/audit.ts';
 import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
 import { AuditThread } from './audit-thread.ts';
+import { ProjectionComparison } from './projection-compare.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /** The ledger under watch: whether it is what it was, and who signs that it is. */
@@ -13,6 +14,8 @@ export interface RunningAudit {
   /** Null when nobody signs. */
   readonly identity: AuditIdentity | null;
   readonly sequencer: SignAuditCheckpoints | null;
+  /** Replays the ledger beside the look-ups; null where servers keep them. */
+  readonly comparison: ProjectionComparison | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
   /** Money leaves only once the whole history was found to be what it was. */
@@ -68,13 +71,16 @@ export async function startAudit({ config, storage, clock, random, log, checkpoi
       : null;
   if (!sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
+  const comparison = new ProjectionComparison(config.DATA_DIR);
   return {
     tree: thread,
     identity,
     sequencer,
+    comparison,
     readOnly: () => store.refusal,
     mayPay: () => store.refusal === null && thread.state.integrity === 'sound',
     close: async () => {
+      await comparison.stop();
       await sequencer?.stop();
       await thread.stop();
       await leases.close();
@@ -95,7 +101,7 @@ function unaudited(log: ServiceParts['log']): RunningAudit {
       throw new AuditTreeBehind('the tree over the ledger is not built on shared servers');
     },
   };
-  return { tree, identity: null, sequencer: null, readOnly: () => null, mayPay: () => true, close: () => Promise.resolve() };
+  return { tree, identity: null, sequencer: null, comparison: null, readOnly: () => null, mayPay: () => true, close: () => Promise.resolve() };
 }
 
 const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
@@ -104,9 +110,10 @@ const lostEvents = (dataDir: string, size: number, signed: number, file: string)
   `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;
 
 /** For `/readyz` and the status page: reads go on, so the node stays in traffic. */
-export function auditHealth({ tree, readOnly }: RunningAudit): HealthFact {
+export function auditHealth({ tree, comparison, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
   if (reason !== null) return { name: 'ledger', state: 'degraded', detail: `read-only: ${reason}` };
+  if (!comparison) return { name: 'ledger', state: 'ok', detail: 'kept by servers' };
   const { integrity, size } = tree.state;
   return {
     name: 'ledger',

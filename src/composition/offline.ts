@@ -13,6 +13,7 @@ import { startCore } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { openStorage } from './storage.ts';
+import { compareCommands, ProjectionComparison } from './projection-compare.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
@@ -95,7 +96,13 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
     );
     const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
     return {
-      commands: adminCommands({ core, store: storage.store, testWallet: null, projections: runner, more: ledger.commands }),
+      commands: adminCommands({
+        core,
+        store: storage.store,
+        testWallet: null,
+        projections: runner,
+        more: { ...ledger.commands, ...(storage.ownLog && compareCommands(new ProjectionComparison(config.DATA_DIR))) },
+      }),
       streams: ledger.streams,
       close: async () => {
         await core.close();

@@ -5,7 +5,7 @@ import { serveAdmin } from '../cli/admin-server.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../ops/health.ts';
-import { reportAudit } from '../ops/metrics-audit.ts';
+import { reportAudit, reportDrift } from '../ops/metrics-audit.ts';
 import { reportPayouts } from '../ops/metrics-parts.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
@@ -69,7 +69,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     startedAtMs,
     readOnly: audit.readOnly,
   });
-  reportAudit(metrics.registry, audit, clock);
+  reportAudit(metrics.registry, { ...audit, state: () => (audit.comparison ? audit.tree.state : null) }, clock);
+  reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
   const commands = operatorCommands(parts, foundation, money, audit, ledger);

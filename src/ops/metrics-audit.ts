@@ -4,7 +4,8 @@ import type { Clock } from '../ports/clock.ts';
 
 /** What the audit of the ledger says of itself. */
 export interface AuditFacts {
-  readonly tree: { readonly state: AuditState };
+  /** Null where servers keep the ledger and its history is not read as a whole. */
+  readonly state: () => AuditState | null;
   /** Null when nobody signs. `lastAtMs`: null before the first checkpoint. */
   readonly sequencer: { readonly lastAtMs: number | null } | null;
   /** Why nothing is written; null in health. */
@@ -29,7 +30,8 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
     help: 'Whether the history of the ledger is what it was: 0 yes, 1 still being checked after a start, 2 no.',
     registers,
     collect() {
-      this.set(audit.readOnly() === null ? INTEGRITY.indexOf(audit.tree.state.integrity) : INTEGRITY.indexOf('damaged'));
+      const state = audit.state();
+      if (state) this.set(INTEGRITY.indexOf(audit.readOnly() === null ? state.integrity : 'damaged'));
     },
   });
   new Gauge({

@@ -28,6 +28,11 @@ export class RowCache {
     if (this.#rows.size > this.#maxRows) this.#rows.delete(this.#rows.keys().next().value!);
   }
 
+  /** A row that is not cached stays so. */
+  refresh(ref: string, row: Row | null): void {
+    if (this.#rows.has(ref)) this.#rows.set(ref, row);
+  }
+
   clear(): void {
     this.#rows.clear();
   }
@@ -77,6 +82,8 @@ export class BatchRows {
   /** Once they are committed. */
   commit(): void {
     for (const ref of this.#named) this.#cache.keep(ref, this.#rows.get(ref) ?? null);
+    // A row may be written without having been read, while an earlier batch's reading of it is still cached.
+    for (const [ref, row] of this.#rows) if (!this.#named.has(ref)) this.#cache.refresh(ref, row);
   }
 
   async #fetch(missing: Map<string, Map<string, string>>): Promise<void> {

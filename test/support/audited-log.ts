@@ -11,7 +11,7 @@ import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints
 import { AuditDesk } from '../../src/signer/audit-desk.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { auditLine } from '../../src/use-cases/audit-lines.ts';
-import { appendLedger, ledgerOf, steps } from './random-ledger.ts';
+import { appendLedger, ledgerOf, steps, type LedgerEntry } from './random-ledger.ts';
 
 export interface AuditedLog {
   readonly verifierKey: string;
@@ -22,8 +22,7 @@ export interface AuditedLog {
 
 /** Grows a log of legal histories and has it signed after each of `parts`; leaves it closed unless `whileOpen` wants it. */
 export async function growAuditedLog(dataDir: string, parts: number, whileOpen?: (store: SqliteEventStore) => Promise<void>): Promise<AuditedLog> {
-  const histories = fc.sample(steps, { seed: 7, numRuns: 150 }).map((drawn) => ledgerOf(drawn).entries);
-  const entries = histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
+  const entries = longHistory();
   const store = await openSqliteEventStore({ dataDir });
   const desk = AuditDesk.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
   const checkpoints: AuditAnchor[] = [];
@@ -36,6 +35,14 @@ export async function growAuditedLog(dataDir: string, parts: number, whileOpen?:
   const events = Number(await store.head());
   await store.close();
   return { verifierKey: desk.identity().verifierKey, checkpoints, events };
+}
+
+/** Appends a long legal history of several sessions. */
+export const appendRandomLedger = (store: SqliteEventStore): Promise<void> => appendLedger(store, longHistory());
+
+function longHistory(): readonly LedgerEntry[] {
+  const histories = fc.sample(steps, { seed: 7, numRuns: 150 }).map((drawn) => ledgerOf(drawn).entries);
+  return histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
 }
 
 async function signNow(store: SqliteEventStore, dataDir: string, desk: AuditDesk): Promise<AuditAnchor> {

@@ -1,0 +1,74 @@
+import { Worker } from 'node:worker_threads';
+import { CommandRefused, optionalText, type AdminCommands } from '../cli/admin-commands.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { projectionId } from '../runtime/projection-batch.ts';
+import { PROJECTIONS } from './projections.ts';
+
+/** How a projection stands against a replay of the ledger up to the same place. */
+export interface ComparedProjection {
+  readonly projection: string;
+  /** Position both were compared at. */
+  readonly through: number;
+  readonly rows: number;
+  readonly differing: number;
+  /** SHA-256 (hex) of the running one, and of the replay. */
+  readonly digest: string;
+  readonly replayed: string;
+  /** The first differences, in words. */
+  readonly examples: readonly string[];
+}
+
+/** Compares on demand, one comparison at a time, and remembers the last result for the metrics. */
+export class ProjectionComparison {
+  readonly #dataDir: string;
+  readonly #last = new Map<string, ComparedProjection>();
+  #running: Worker | null = null;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  /** As last compared. */
+  drift(): readonly { readonly projection: string; readonly rows: number }[] {
+    return [...this.#last.values()].map(({ projection, differing }) => ({ projection, rows: differing }));
+  }
+
+  /** `name`: absent for all. Rejects while another comparison runs, and for a name that is none. */
+  async compare(name?: string): Promise<readonly ComparedProjection[]> {
+    const known = PROJECTIONS.flatMap((projection) => [projection.name, projectionId(projection)]);
+    if (name !== undefined && !known.includes(name)) throw new CommandRefused(`name must be one of ${PROJECTIONS.map((one) => one.name).join(', ')}`);
+    if (this.#running) throw new CommandRefused('a comparison is running already');
+    const worker = new Worker(new URL('./projection-compare-worker.ts', import.meta.url), {
+      workerData: { dataDir: this.#dataDir, names: name === undefined ? null : [name] },
+      execArgv: [],
+      env: {},
+    });
+    this.#running = worker;
+    try {
+      const compared = await new Promise<ComparedProjection[]>((resolve, reject) => {
+        worker.once('message', resolve);
+        worker.once('error', reject);
+        worker.once('exit', () => reject(new Error('the comparison was ended')));
+      });
+      for (const one of compared) this.#last.set(one.projection, one);
+      return compared;
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.terminate();
+  }
+}
+
+/** `quittance projection compare`. */
+export function compareCommands(comparison: ProjectionComparison): AdminCommands {
+  return {
+    'projection.compare': async (args) => {
+      const compared = await comparison.compare(optionalText(args, 'name'));
+      const drifted = compared.filter(({ differing }) => differing > 0).length;
+      return { drifted, projections: compared as unknown as JsonValue };
+    },
+  };
+}
