@@ -1,58 +1,10 @@
 import { registerHooks } from 'node:module';
+import { PLANTS } from './plants.ts';
 
 /*
  * Plants known bugs into the sources as they are loaded, to show that the crash tests find them. Loaded with
  * `--import` by these tests only; `PLANT` names the bugs.
  */
-
-/** The signer is to carry the bug too. */
-const IN_SIGNER = {
-  file: 'src/adapters/signer/signer-process.ts',
-  from: "'CRASH_AT'",
-  to: "'CRASH_AT', 'NODE_OPTIONS', 'PLANT'",
-};
-const NO_JOURNAL = [
-  { file: 'src/signer/payout-journal.ts', from: 'writeSync(this.#file, line);', to: '' },
-  { file: 'src/signer/payout-journal.ts', from: 'this.#bytes += line.length;', to: '' },
-];
-
-const PLANTS = {
-  /** A payout that is not seen at once is signed anew, although the first transaction may still land. */
-  'new-transaction-on-retry': [
-    IN_SIGNER,
-    {
-      file: 'src/processes/pay-refunds-desk.ts',
-      from: "case 'absent':",
-      to: "case 'absent': await this.chain.broadcast(last); return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');\n      case 'absent' as never:",
-    },
-    { file: 'src/signer/tron-view.ts', from: "return next.kind === 'tron' && this.#isDead(last, false);", to: 'return true;' },
-  ],
-  /** The same bug, but the signer is sound. */
-  'new-transaction-on-retry-in-the-process-only': [
-    {
-      file: 'src/processes/pay-refunds-desk.ts',
-      from: "case 'absent':",
-      to: "case 'absent': await this.chain.broadcast(last); return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');\n      case 'absent' as never:",
-    },
-  ],
-  /** Nothing is written down before the money is on its way. */
-  'record-after-send': [
-    IN_SIGNER,
-    ...NO_JOURNAL,
-    { file: 'src/processes/pay-refunds-desk.ts', from: "crashPoint('after-sign');", to: 'await this.chain.broadcast(payout);' },
-    {
-      file: 'src/processes/pay-refunds-desk.ts',
-      from: 'const isFree = context.open === null ||',
-      to: "if (context.open) await this.#books.tellTreasury({ type: 'ReleasePayoutSequence', data: { legId: context.open.legId, attempt: context.open.attempt, reason: 'planted', releasedAtSec: 0 } });\n    const isFree = true ||",
-    },
-  ],
-  'no-journal': NO_JOURNAL,
-  'cap-by-wall-clock': [
-    { file: 'src/signer/payouts.ts', from: 'Math.max(this.#nowMs(), journal.highWaterMs)', to: 'this.#nowMs()' },
-    { file: 'src/signer/payout-journal.ts', from: 'atMs: Math.max(nowMs, this.highWaterMs)', to: 'atMs: nowMs' },
-    { file: 'src/signer/payout-rules.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
-  ],
-};
 
 const changes = PLANTS[process.env.PLANT] ?? [];
 

@@ -4,7 +4,7 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { BANDWIDTH_SUN, hexOf, SUN, view, word, type TronPayouts } from './tron-payouts.ts';
+import { BALANCER_LAG_MS, BANDWIDTH_SUN, hexOf, SUN, view, word, type TronPayouts } from './tron-payouts.ts';
 import { ask, blockAt, newestBlock, transactionInfo } from './tron-rpc.ts';
 
 const SUN_DECIMALS = 6;
@@ -116,7 +116,7 @@ async function nativeFateAt(provider: RpcProvider, sent: readonly SentPayout[]):
   const last = sent.at(-1)!;
   if (last.validity.kind !== 'tron-expiration') throw new Error('not a transfer of this chain');
   if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
-  if (solid.timeSec * 1000 >= last.validity.expirationMs) return { kind: 'never' };
+  if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS) return { kind: 'never' };
   const head = await newestBlock(provider, 'wallet');
   return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }

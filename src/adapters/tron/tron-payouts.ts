@@ -25,7 +25,7 @@ const MAX_FEE_LIMIT_SUN = 120_000_000;
 export const BANDWIDTH_SUN = 500_000;
 export const SUN = 10n ** 12n;
 /** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
-const BALANCER_LAG_MS = 60_000;
+export const BALANCER_LAG_MS = 60_000;
 
 interface Resources {
   readonly EnergyLimit?: number;
