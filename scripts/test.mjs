@@ -20,6 +20,7 @@ const PROGRAMS = [
     package: 'chromium',
     without: 'the tests of the payment page in a browser are skipped',
   },
+  { names: ['php'], package: 'php-cli', without: 'the PHP example of the integration guide is not run' },
   { names: ['prometheus'], package: 'prometheus', without: 'the tests of alert rules and dashboards are skipped' },
 ];
 
