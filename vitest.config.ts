@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Two cores are enough for the whole suite; end-to-end files start services of their own, so they take turns. */
+/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so two at a time fit. */
 const FAST = { timeoutMs: 20_000, workers: 2 };
 const SLOW = { timeoutMs: 240_000 };
 
@@ -39,7 +39,9 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: SLOW.timeoutMs,
           hookTimeout: SLOW.timeoutMs,
-          fileParallelism: false,
+          maxWorkers: FAST.workers,
+          // Nodes, browsers and clocks of a busy machine: what fails twice in a row is a fault.
+          retry: 1,
           sequence: { groupOrder: 1 },
         },
       },
