@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import type { Nonces } from '../ports/nonces.ts';
+import type { Burnt, Nonces } from '../ports/nonces.ts';
 import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuthenticatedKey, Caller } from '../use-cases/merchant-api.ts';
 import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
@@ -88,7 +88,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     let settled = !ridesWithCommand;
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
-      const caller = callerOf(key, requestId, headers, burnt.rider);
+      const caller = callerOf(key, requestId, headers, burnt);
       const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller) : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
         settled = true;
@@ -196,14 +196,15 @@ function malformedHeader({ contentType, idempotencyKey }: RequestHeaders, bodyBy
 const isIdempotencyKey = (value: string | null): boolean => value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, nonceRider: Caller['nonceRider']): Caller {
+function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, { rider, mayBeReplay }: Burnt): Caller {
   const { traceParent, idempotencyKey } = headers;
   return {
     merchantId: key.merchantId,
     mode: key.mode,
     keyId: key.keyId,
     requestId,
-    ...(nonceRider === undefined ? undefined : { nonceRider }),
+    ...(rider === undefined ? undefined : { nonceRider: rider }),
+    ...(mayBeReplay === true ? { mayBeReplay } : undefined),
     ...(typeof idempotencyKey === 'string' ? { idempotencyKey } : undefined),
     ...(typeof traceParent === 'string' && TRACE_PARENT.test(traceParent) ? { traceParent } : undefined),
   };

@@ -3,6 +3,8 @@ import type { Rider } from './event-store.ts';
 export interface Burnt {
   readonly accepted: boolean;
   readonly rider?: Rider;
+  /** Used nonces may have been forgotten, so this request may be one that was done before. */
+  readonly mayBeReplay?: boolean;
 }
 
 /**

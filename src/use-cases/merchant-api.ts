@@ -13,6 +13,8 @@ export interface Caller {
   readonly traceParent?: string;
   /** To be committed with the first event of the command (see `Nonces`). */
   readonly nonceRider?: Rider;
+  /** Nobody can tell whether this request was done before: what it repeats must not be done again under another idempotency key. */
+  readonly mayBeReplay?: boolean;
   /** Key of the `Idempotency-Key` header, when it was sent. */
   readonly idempotencyKey?: string;
 }

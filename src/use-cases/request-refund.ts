@@ -41,6 +41,8 @@ export async function requestRefund(
   const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(asked)), deps.newRefundId);
   if (!admission.ok) return admission;
   const refundId = admission.givenId as RefundId;
+  const nowSec = toSec(deps.clock.nowMs());
+  if (caller.mayBeReplay === true && repeatsAnother(input, refundId, state, nowSec)) return MAY_BE_REPLAY;
   const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
   const senders = judged ? {} : await unknownSenders(deps.senders, state, money.value.coin);
   if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
@@ -55,7 +57,7 @@ export async function requestRefund(
     idempotencyStream: admission.stream,
     acknowledgedSender: acknowledgeSender,
     senders,
-    nowSec: toSec(deps.clock.nowMs()),
+    nowSec,
   };
   const riders = [caller.nonceRider, reason?.rider].filter((rider): rider is Rider => rider !== undefined);
   const context = {
@@ -82,6 +84,28 @@ async function unknownSenders(senders: Senders, { context }: SessionState, coin:
   }
   return found;
 }
+
+/** How long a signed request can be sent again: its time may be 300 s ahead, and is accepted for 300 s after that. */
+const REPLAY_SEC = 600;
+
+/**
+ * The idempotency key is a header that the signature does not cover: who replays a request can give it another key. The ledger remembers
+ * what the nonces may have forgotten.
+ */
+function repeatsAnother({ amount }: RefundInput, refundId: RefundId, { context }: SessionState, nowSec: number): boolean {
+  return Object.values(context.refunds).some(({ requested }) => {
+    const isSame = requested.asked?.value === amount?.value && requested.asked?.currency === amount?.currency;
+    return isSame && requested.refundId !== refundId && requested.requestedAtSec >= nowSec - REPLAY_SEC;
+  });
+}
+
+const MAY_BE_REPLAY = {
+  ok: false,
+  refusal: {
+    code: 'service_unavailable',
+    message: 'The same refund was asked for within the last ten minutes, and used nonces were lost since: ask again later with the same key.',
+  },
+} as const;
 
 /** What the request means in units of a coin: the coin itself, or merchant currency at the session's locked rate. */
 function moneyOf(input: RefundInput, { context }: SessionState): Outcome<{ coin: Coin; units: bigint | null }> {

@@ -88,6 +88,25 @@ const ROUNDS: readonly Round[] = [
   cutOff('api-1'),
 ];
 
+const SAMPLES = 40;
+
+/** From the answer of one node to the moment the other one lists the session, in ms. */
+async function listingDelays(load: Load, one: string, other: string): Promise<number[]> {
+  const delays: number[] = [];
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const body = { amount: '3.00', currency: 'USDT', order_id: `listed-${sample}` };
+    const created = await load.call('POST', '/api/v1/checkout/sessions/create', body, undefined, one);
+    const beganMs = performance.now();
+    for (;;) {
+      const list = await load.call('GET', '/v1/payment/sessions?page_size=5', undefined, undefined, other);
+      if ((list?.json['data'] as { id: string }[]).some(({ id }) => id === created?.json['id'])) break;
+      await wait(5);
+    }
+    delays.push(performance.now() - beganMs);
+  }
+  return delays.sort((first, second) => first - second);
+}
+
 const asked = process.argv.slice(2);
 const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
 const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'] });
@@ -101,6 +120,11 @@ try {
     const merchant = (await cluster.admin('merchant.create', { name: 'Shop', mode: 'test', webhookUrl: inbox.url }, 'api-2')) as Merchant;
     const seenBefore = inbox.received.length;
     const load = new Load(cluster, merchant, { everyMs: EVERY_MS });
+    if (round === ROUNDS[0]) {
+      const delays = await listingDelays(load, cluster.node('api-1').baseUrl, cluster.node('api-2').baseUrl);
+      const [median, longest] = [delays[SAMPLES / 2]!, delays.at(-1)!].map((ms) => ms.toFixed(0));
+      console.error(`created on one node, listed on the other: median ${median} ms, longest ${longest} ms (${SAMPLES} sessions)`);
+    }
     load.begin();
     await wait(BEFORE_MS);
     await round.hurt(cluster);

@@ -57,6 +57,18 @@ test('payments and refunds come to their end although workers, signer and Redis 
 });
 
 test('after FLUSHALL only what an idempotency key protects is done, and the look-ups come back by themselves', async () => {
+  const paid = load.orders[1]!.sessionId!;
+  const refund = (value: string, key: string) =>
+    signedCall(
+      cluster.baseUrl,
+      merchant,
+      'POST',
+      '/v1/refunds',
+      { session_id: paid, amount: { value, currency: 'USDT' } },
+      { 'Idempotency-Key': key },
+    );
+  const first = await refund('1.00', 'first');
+  expect(first.status).toBe(200);
   const redis = new Redis(cluster.redis.url);
   await redis.flushall();
   redis.disconnect();
@@ -72,6 +84,11 @@ test('after FLUSHALL only what an idempotency key protects is done, and the look
   const refused = await create('unprotected');
   expect([refused.status, refused.json.error?.code]).toEqual([503, 'service_unavailable']);
   expect((await create('protected', { 'Idempotency-Key': 'protected' })).status).toBe(200);
+  // The key is not signed: the same request under another one may be a replay, which the ledger remembers.
+  expect((await refund('1.00', 'another')).status).toBe(503);
+  expect((await refund('1.00', 'another')).status).toBe(503);
+  expect((await refund('1.00', 'first')).json['id']).toBe(first.json['id']);
+  expect((await refund('1.50', 'second')).status).toBe(200);
   await eventually('the look-ups are back', async () => {
     const list = await signedCall(cluster.baseUrl, merchant, 'GET', '/v1/payment/sessions');
     return (list.json['data'] as unknown[]).length === 4;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { Nonces } from '../../ports/nonces.ts';
+import type { Burnt, Nonces } from '../../ports/nonces.ts';
 import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
 
 export interface RedisNoncesOptions extends RedisConnectionOptions {
@@ -24,7 +24,7 @@ const KEPT_SEC = LIFETIME_SEC + 60;
  * 1 when only a complete memory may accept.
  * The marker says until when the memory is incomplete, and which run of the server it was made for. Its absence, or another run, means
  * that nonces may be gone: then the memory is incomplete from now on for one lifetime.
- * Answers 1 accepted, 0 used before, -1 refused because the memory is incomplete.
+ * Answers 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the memory is incomplete.
  */
 const BURN = `
 local now = tonumber(ARGV[1])
@@ -38,6 +38,7 @@ if ARGV[5] == '1' and now <= incompleteUntil then return -1 end
 local expires = tonumber(redis.call('GET', KEYS[2]) or '')
 if expires ~= nil and now <= expires then return 0 end
 redis.call('SET', KEYS[2], string.format('%.0f', now + tonumber(ARGV[2])), 'EX', ARGV[3])
+if now <= incompleteUntil then return 2 end
 return 1
 `;
 
@@ -81,16 +82,10 @@ class RedisNonces implements Nonces {
     if (emptyMeansNew) await answered(this.#redis.eval(CLAIM_NEW, 1, this.#marker, run));
   }
 
-  async burn(
-    keyId: string,
-    nonce: string,
-    nowSec: number,
-    durable: 'now' | 'with-command',
-    mayRepeat = durable === 'now',
-  ): Promise<{ accepted: boolean }> {
+  async burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command', mayRepeat = durable === 'now'): Promise<Burnt> {
     const answer = await this.#burn(keyId, nonce, nowSec, !mayRepeat);
     if (answer === -1) throw new StoreUnavailable('used nonces were lost; requests that change something wait until none can be replayed');
-    return { accepted: answer === 1 };
+    return { accepted: answer > 0, ...(answer === 2 && { mayBeReplay: true }) };
   }
 
   /** Nothing is left to do: the nonce was written before `burn` answered. Asks again, in case it was lost since. */
