@@ -52,6 +52,11 @@ export function checkProductionConfig(config: Config): void {
 export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
   checkProductionConfig(config);
   const wallets = takeWalletSources(env);
+  const roles = rolesOf(config);
+  if (!roles.signer && Object.keys(wallets).length > 0)
+    throw new InvalidConfig(
+      `ROLES is ${config.ROLES.join(',')}, so keys have no place here: WALLET_MNEMONIC and WALLET_KEYSTORE belong to the signer`,
+    );
   const clock = systemClock;
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
@@ -64,7 +69,6 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   );
   if ([...networks.values()].flat().length === 0)
     log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
-  const roles = rolesOf(config);
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
   const access = [...networks.values()]
@@ -85,7 +89,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     random,
     log,
     metrics,
-    derivers: await derivers(config, signer, derivation, networks, wallets, log),
+    derivers: roles.api ? await derivers(config, signer, derivation, networks, wallets, log) : [],
     chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings, metrics) ?? []),
     solana: [...networks.values()]
       .flat()
