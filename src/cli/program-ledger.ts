@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { createWriteStream, renameSync, rmSync } from 'node:fs';
-import type { Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { AdminArguments, AdminStream } from './admin-commands.ts';
+import { CommandRefused, type AdminArguments, type AdminStream } from './admin-commands.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
 import type { CliHost, DeclareAdmin } from './program.ts';
@@ -61,8 +59,8 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
       // Nobody watches a log for this.
       const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
       try {
-        if (output === undefined) await copy(stream, process.stdout, progress);
-        else await copyToFile(stream, output, progress);
+        if (output === undefined) await print(stream, progress);
+        else await writeFile(stream, output, progress);
       } finally {
         progress?.end();
       }
@@ -72,9 +70,9 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
 /** The first column of a line of either format is the number of its entry. */
 const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
 
-async function copy({ chunks, entries }: AdminStream, to: Writable, progress: Progress | null): Promise<void> {
+async function* counted({ chunks, entries }: AdminStream, progress: Progress | null): AsyncGenerator<string> {
   for await (const chunk of chunks) {
-    if (!to.write(chunk)) await once(to, 'drain');
+    yield chunk;
     const lastLine = chunk.slice(chunk.lastIndexOf('\n', chunk.length - 2) + 1);
     const number = ENTRY_NUMBER.exec(lastLine)?.[1];
     if (number !== undefined) progress?.report('entries', Number(number), entries);
@@ -82,18 +80,25 @@ async function copy({ chunks, entries }: AdminStream, to: Writable, progress: Pr
   progress?.report('entries', entries, entries);
 }
 
-async function copyToFile(stream: AdminStream, output: string, progress: Progress | null): Promise<void> {
-  const partial = `${output}.partial`;
-  const file = createWriteStream(partial, { mode: 0o600 });
+async function print(stream: AdminStream, progress: Progress | null): Promise<void> {
   try {
-    await once(file, 'open');
-    await copy(stream, file, progress);
-    file.end();
-    await finished(file);
-    renameSync(partial, output);
+    await pipeline(counted(stream, progress), process.stdout, { end: false });
   } catch (error) {
-    file.destroy();
-    rmSync(partial, { force: true });
-    throw error;
+    // Whoever reads wants no more, as `head` does.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw refused(error, 'the export was cut off');
   }
 }
+
+async function writeFile(stream: AdminStream, output: string, progress: Progress | null): Promise<void> {
+  const partial = `${output}.partial`;
+  try {
+    await pipeline(counted(stream, progress), createWriteStream(partial, { mode: 0o600 }));
+    renameSync(partial, output);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw refused(error, `${output} was not written`);
+  }
+}
+
+const refused = (error: unknown, what: string): CommandRefused =>
+  new CommandRefused(`${what}: ${error instanceof Error ? error.message : String(error)}`);
