@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { HealthChecks, HealthFact } from '../ops/health.ts';
 import { addLogContext, onLogLine, type Logger } from '../ops/logger.ts';
-import { reportDrift } from '../ops/metrics-audit.ts';
+import { reportDrift, type ProjectionDrift } from '../ops/metrics-audit.ts';
 import { Metrics } from '../ops/metrics.ts';
 import { reportAddresses, reportRates, type RateProviderStatus } from '../ops/metrics-parts.ts';
 import type { WebhookStats } from '../ops/metrics-webhooks.ts';
@@ -72,15 +72,24 @@ export function watchProjections(
   metrics: Metrics,
   log: Logger,
   deps: Pick<CheckProjectionsDeps, 'store' | 'readModel' | 'caughtUp'>,
+  /** What the last whole comparison found. */
+  compared: () => readonly ProjectionDrift[],
 ): CheckProjections {
   const check = new CheckProjections({
     ...deps,
     onDrift: (drift) => log.error({ ...drift }, 'what merchants read differs from the ledger'),
     onError: (error) => log.warn({ err: error }, 'the projections could not be compared with the ledger'),
   });
-  reportDrift(metrics.registry, () => check.drift());
+  reportDrift(metrics.registry, () => worseOf([...check.drift(), ...compared()]));
   check.start();
   return check;
+}
+
+/** One figure for each projection: two ways of looking at it may both have found something. */
+function worseOf(drifts: readonly ProjectionDrift[]): ProjectionDrift[] {
+  const rows = new Map<string, number>();
+  for (const drift of drifts) rows.set(drift.projection, Math.max(drift.rows, rows.get(drift.projection) ?? 0));
+  return [...rows].map(([projection, count]) => ({ projection, rows: count }));
 }
 
 /** Connects the running parts with the figures, the health checks and the status page. */

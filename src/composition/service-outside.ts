@@ -70,14 +70,16 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     readOnly: audit.readOnly,
   });
   reportAudit(metrics.registry, { ...audit, state: () => (audit.comparison ? audit.tree.state : null) }, clock);
-  reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
+  if (!roles.worker) reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
   const commands = operatorCommands(parts, foundation, money, audit, ledger);
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
   const { caughtUp } = foundation;
-  const projectionCheck = roles.worker ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }) : null;
+  const projectionCheck = roles.worker
+    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => audit.comparison?.drift() ?? [])
+    : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (payouts) {
     health.add(() => payoutHealth(payouts));

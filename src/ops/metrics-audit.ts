@@ -12,6 +12,11 @@ export interface AuditFacts {
   readonly readOnly: () => string | null;
 }
 
+export interface ProjectionDrift {
+  readonly projection: string;
+  readonly rows: number;
+}
+
 const INTEGRITY = ['sound', 'checking', 'damaged'] as const;
 
 export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock): void {
@@ -45,7 +50,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
 }
 
 /** Rows that differ from a replay, by projection, as last compared. */
-export function reportDrift(registry: Registry, drift: () => readonly { readonly projection: string; readonly rows: number }[]): void {
+export function reportDrift(registry: Registry, drift: () => readonly ProjectionDrift[]): void {
   new Gauge({
     name: 'quittance_projection_drift_rows',
     help: 'Rows of a projection that differ from a replay of the ledger, as last compared.',

@@ -82,6 +82,19 @@ describe('the audit of a running sandbox', () => {
     });
   });
 
+  it('lets the payer download a proof from the receipt, which verifies the same way', async () => {
+    const receipt = await (await fetch(`${sandbox.facts.base_url}/pay/${sessionId}/receipt`)).text();
+    expect(receipt).toContain(`/pay/${sessionId}/proof.json`);
+    const answer = await fetch(`${sandbox.facts.base_url}/pay/${sessionId}/proof.json`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-disposition')).toContain(sessionId);
+    const proof = (await answer.json()) as ProofBody;
+    expect(proof.events.map(({ type }) => type)).toContain('SessionPaid');
+    expect(JSON.stringify(proof)).not.toContain('personal');
+    writeFileSync(file('payer.json'), JSON.stringify(proof));
+    expect(JSON.parse(await cli('audit', 'verify', '--proof', file('payer.json'), '--key', file('key.txt'), '--json'))).toMatchObject({ ok: true });
+  });
+
   it('lists checkpoints, newest first, each proven to continue the one before', async () => {
     const { json } = await call('GET', '/v1/audit/checkpoints?page_size=2');
     const listed = (json as unknown as { data: { size: number; checkpoint: string }[]; verifier_key: string }).data;
