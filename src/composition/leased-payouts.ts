@@ -2,6 +2,7 @@ import { CommandRefused } from '../cli/admin-commands.ts';
 import type { SessionId } from '../domain/ids.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { Waiting } from '../processes/pay-refunds-notes.ts';
+import type { KnownBalance } from '../processes/watch-treasuries.process.ts';
 import type { PayRefunds, TreasuryStatus } from '../processes/pay-refunds.process.ts';
 import { withLease, type RunningLease } from '../runtime/with-lease.ts';
 import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
@@ -40,6 +41,11 @@ export class LeasedPayouts {
 
   status(): readonly TreasuryStatus[] {
     return this.#current?.payouts.status() ?? [];
+  }
+
+  /** Of the process that has the lease; none elsewhere. */
+  balances(): readonly KnownBalance[] {
+    return this.#current?.treasury.balances() ?? [];
   }
 
   waitingFor(refundId: string): Waiting | null {

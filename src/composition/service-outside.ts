@@ -6,7 +6,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../ops/health.ts';
 import { reportAudit, reportDrift } from '../ops/metrics-audit.ts';
-import { reportPayouts } from '../ops/metrics-parts.ts';
+import { reportPayouts, reportTreasury } from '../ops/metrics-parts.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { AuditRecords } from '../use-cases/audit-records.ts';
@@ -84,6 +84,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   if (payouts) {
     health.add(() => payoutHealth(payouts));
     reportPayouts(metrics.registry, () => payouts.status());
+    reportTreasury(metrics.registry, () => payouts.balances());
   }
   health.add(() => storage.health());
   health.started();

@@ -5,11 +5,13 @@ import { SolanaPayouts } from '../adapters/solana/solana-payouts.ts';
 import { TronMoves } from '../adapters/tron/tron-moves.ts';
 import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
 import { amountOf } from '../domain/money.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
 import type { MoveChain } from '../ports/moves.ts';
 import type { PayoutChain } from '../ports/payouts.ts';
 import { MoveMoney } from '../processes/move-money.process.ts';
 import type { PayRefunds } from '../processes/pay-refunds.process.ts';
 import { SweepCollected } from '../processes/sweep-collected.process.ts';
+import { WatchTreasuries, type KnownBalance, type WatchedTreasury } from '../processes/watch-treasuries.process.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 
@@ -17,10 +19,13 @@ import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 export interface Treasury {
   readonly moves: MoveMoney;
   readonly sweeper: SweepCollected;
+  /** What the accounts hold that refunds and fees are paid from, as last read. */
+  balances(): readonly KnownBalance[];
   stop(): Promise<void>;
 }
 
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
+const BALANCES_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 
 /** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use, too. */
 export function startTreasury(
@@ -29,8 +34,15 @@ export function startTreasury(
   payouts: PayRefunds,
   { config, core, readModel, clock, random, log, treasuries, mayPay }: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Treasury {
+  const pace = parts.sandbox ? 'sandbox' : 'production';
+  const moving = chains.flatMap((chain) => moveChain(chain) ?? []);
+  const watch = new WatchTreasuries({
+    treasuries: treasuriesOf(moving, parts),
+    everyMs: BALANCES_EVERY_MS[pace],
+    onError: (error, { mode, network }) => log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
+  });
   const moves = new MoveMoney({
-    chains: chains.flatMap((chain) => moveChain(chain) ?? []),
+    chains: moving,
     addresses: parts.addresses,
     signer: parts.signer,
     treasuries,
@@ -49,18 +61,28 @@ export function startTreasury(
     random,
     log,
     fromUnits: config.SWEEP_FROM === undefined ? null : amountOf(config.SWEEP_FROM),
-    everyMs: parts.sandbox ? SWEEP_EVERY_MS.sandbox : SWEEP_EVERY_MS.production,
+    everyMs: SWEEP_EVERY_MS[pace],
   });
   moves.start();
   sweeper.start();
+  watch.start();
   return {
     moves,
     sweeper,
+    balances: () => watch.balances(),
     stop: async () => {
+      await watch.stop();
       await sweeper.stop();
       await moves.stop();
     },
   };
+}
+
+function treasuriesOf(chains: readonly MoveChain[], { addresses }: PayoutParts): WatchedTreasury[] {
+  return chains.flatMap((chain) => {
+    const address = addresses.get(chain.mode)?.[addressFamilyOf(chain.network)];
+    return address === undefined ? [] : [{ mode: chain.mode, network: chain.network, balances: () => chain.balances(address) }];
+  });
 }
 
 /** Moves go the way that payouts of the network go. */

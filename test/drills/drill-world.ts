@@ -58,7 +58,7 @@ export class DrillChain {
   /** Gives the account coins and gas money. */
   async fund(address: string, wholeCoins: bigint, gasWei: bigint): Promise<void> {
     await this.node.rpc('anvil_setBalance', [address, `0x${gasWei.toString(16)}`]);
-    if (wholeCoins > 0n) await this.node.send('USDT', 'transfer', [address, wholeCoins * 10n ** 6n]);
+    for (const coin of ['USDT', 'USDC'] as const) if (wholeCoins > 0n) await this.node.send(coin, 'transfer', [address, wholeCoins * 10n ** 6n]);
   }
 
   /** A block now, with the time of now. */

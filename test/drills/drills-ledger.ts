@@ -116,24 +116,54 @@ export const checkDies: Drill = {
   end: (world) => world.restart(),
 };
 
-/** Another program writes into a row of the read model. */
-function changeRow(world: DrillWorld, table: string, change: string): void {
-  const database = new DatabaseSync(readModel(world), { timeout: 5_000 });
-  const { id } = database.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number };
-  database.exec(`UPDATE rows_${id} SET row = json_set(row, ${change}) WHERE id = (SELECT min(id) FROM rows_${id})`);
-  database.close();
+/** Another program writes into the oldest row of a table of the read model, or puts it back. */
+class ChangedRow {
+  readonly #table: string;
+  readonly #change: string;
+  #before = '';
+
+  constructor(table: string, change: string) {
+    this.#table = table;
+    this.#change = change;
+  }
+
+  change(world: DrillWorld): void {
+    this.#onRow(world, (database, rows) => {
+      this.#before = (database.prepare(`SELECT row FROM ${rows} ORDER BY id LIMIT 1`).get() as { row: string }).row;
+      database.exec(`UPDATE ${rows} SET row = json_set(row, ${this.#change}) WHERE id = (SELECT min(id) FROM ${rows})`);
+    });
+  }
+
+  putBack(world: DrillWorld): void {
+    this.#onRow(world, (database, rows) => database.prepare(`UPDATE ${rows} SET row = ? WHERE id = (SELECT min(id) FROM ${rows})`).run(this.#before));
+  }
+
+  #onRow(world: DrillWorld, act: (database: DatabaseSync, rows: string) => void): void {
+    const database = new DatabaseSync(readModel(world), { timeout: 5_000 });
+    const { id } = database.prepare('SELECT id FROM row_tables WHERE name = ?').get(this.#table) as { id: number };
+    act(database, `rows_${id}`);
+    database.close();
+  }
 }
 
+const listed = new ChangedRow(SESSIONS_TABLE, "'$.taxAmount', '7.77'");
 export const rowsChanged: Drill = {
   alerts: ['ProjectionDrift'],
   fault: 'another program changes what a list shows of a session; afterwards it is put back',
-  cause: async (world) => changeRow(world, SESSIONS_TABLE, "'$.taxAmount', '7.77'"),
-  end: async (world) => changeRow(world, SESSIONS_TABLE, "'$.taxAmount', null"),
+  cause: async (world) => {
+    await world.paidOrder('bsc');
+    listed.change(world);
+  },
+  end: async (world) => listed.putBack(world),
 };
 
+const booked = new ChangedRow(LEDGER_SUMS_TABLE, "'$.sum', '1.00'");
 export const booksChanged: Drill = {
   alerts: ['LedgerImbalance'],
   fault: 'another program changes a sum of the books; afterwards it is put back',
-  cause: async (world) => changeRow(world, LEDGER_SUMS_TABLE, "'$.sum', '1.00'"),
-  end: async (world) => changeRow(world, LEDGER_SUMS_TABLE, "'$.sum', '0.00'"),
+  cause: async (world) => {
+    await world.paidOrder('bsc');
+    booked.change(world);
+  },
+  end: async (world) => booked.putBack(world),
 };
