@@ -95,8 +95,10 @@ function foldRefund(row: RefundRow, event: SessionEvent): RefundRow {
     case 'RefundPayoutReplaced': {
       const { legId, txHash, signedAtSec } = event.data;
       const payouts = withLeg(row, legId, { status: 'PROCESSING', txHash, signedTxHash: txHash });
-      // A completed refund whose payout was reorged away and replaced stays completed.
-      return row.status === 'COMPLETED' ? { ...row, payouts } : { ...row, status: 'PROCESSING', updatedSec: signedAtSec, payouts };
+      // A refund that has ended stays so, also when a payout of it was reorged away and replaced.
+      return row.status === 'COMPLETED' || row.status === 'FAILED'
+        ? { ...row, payouts }
+        : { ...row, status: 'PROCESSING', updatedSec: signedAtSec, payouts };
     }
     case 'RefundPayoutLanded': {
       const { legId, txHash, networkFee, landedAtSec } = event.data;

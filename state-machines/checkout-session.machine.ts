@@ -76,7 +76,8 @@ function withLeg(
 
 function foldSigned(context: SessionContext, data: RefundPayoutSigned['data']): Partial<SessionContext> {
   // A refund that has ended stays so, even when its payout was reorged away and competes again at a higher fee.
-  const ended = context.refunds[data.refundId]?.status === 'COMPLETED';
+  const status = context.refunds[data.refundId]?.status;
+  const ended = status === 'COMPLETED' || status === 'FAILED';
   return withLeg(
     context,
     data,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
+import { formatAmount } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/use-cases/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session.machine.ts';
@@ -33,6 +34,32 @@ const factsOf = (drawn: {
     fromAddress: drawn.payer,
     blockTimeSec: drawn.late ? EXPIRES_AT + 5 : EXPIRES_AT - 5,
   });
+
+const leg = fc.record({ refund: fc.integer({ min: 1, max: 2 }), leg: fc.integer({ min: 1, max: 2 }) });
+const place = (drawn: { refund: number; leg: number }) => ({ refundId: `re_${drawn.refund}` as RefundId, legId: `re_${drawn.refund}-${drawn.leg}` });
+const txOf = (legId: string, attempt: number): string => `0x${legId}-${attempt}`;
+
+/** What the payout process may say about a leg, in any order, true or not. */
+const payoutCommand: fc.Arbitrary<SessionCommand> = fc.oneof(
+  fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
+    const { refundId, legId } = place(drawn);
+    const bytes = { txHash: txOf(legId, attempt), signedBytes: '0x02', fromAddress: '0xTreasury', signedAtSec: EXPIRES_AT };
+    const data = { refundId, legId, attempt, ...bytes, validity: { kind: 'evm-nonce' as const, nonce: drawn.refund, maxFeePerGas: String(attempt) } };
+    return { type: 'RecordPayoutSigned', data, replaces: attempt === 1 ? null : { txHash: txOf(legId, attempt - 1), why: 'fee_bump' } };
+  }),
+  fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
+    const { refundId, legId } = place(drawn);
+    const block = { blockNumber: 400, blockHash: '0xpaid', blockTimeSec: EXPIRES_AT, networkFee: '0.001', landedAtSec: EXPIRES_AT };
+    return { type: 'RecordPayoutLanded', data: { refundId, legId, txHash: txOf(legId, attempt), ...block }, valuation: null };
+  }),
+  fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
+    const { refundId, legId } = place(drawn);
+    return { type: 'RecordPayoutReverted', data: { refundId, legId, txHash: txOf(legId, attempt), headNumber: 410 } };
+  }),
+  fc.tuple(leg, fc.constantFrom('recipient_frozen' as const, 'execution_reverted' as const)).map(([drawn, reason]): SessionCommand => ({
+    ...{ type: 'FailPayout', ...place(drawn), reason, networkFee: null, nowSec: EXPIRES_AT },
+  })),
+);
 
 const command: fc.Arbitrary<SessionCommand> = fc.oneof(
   fc.constant<SessionCommand>({ type: 'CreateSession', data: createdFacts() }),
@@ -79,6 +106,27 @@ const history = fc
   .array(command, { maxLength: 40 })
   .map((commands): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...commands]);
 
+const asked = (id: number, units: bigint): SessionCommand => ({
+  ...{ type: 'RequestRefund', refundId: `re_${id}` as RefundId, coin: 'USDT', units: units * 10n ** 18n, asked: null, reason: null },
+  ...{ idempotencyStream: null, acknowledgedSender: false, senders: {}, nowSec: EXPIRES_AT },
+});
+
+/** Two payers whose money is final, two refunds of it, and whatever may happen to their payouts. */
+const refunding = fc
+  .array(fc.oneof({ arbitrary: command, weight: 1 }, { arbitrary: payoutCommand, weight: 3 }), { minLength: 40, maxLength: 60 })
+  .map((commands): SessionCommand[] => {
+    const paid = (['0xA', '0xB'] as const).flatMap((payer, index): SessionCommand[] => {
+      const facts = factsOf({ tx: 10 + index, network: 'ethereum', coin: 'USDT', cents: 600, late: false, payer });
+      const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+      const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };
+      return [
+        { type: 'RecordDeposit', facts },
+        { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },
+      ];
+    });
+    return [{ type: 'CreateSession', data: createdFacts() }, ...paid, asked(1, 7n), asked(2, 5n), ...commands];
+  });
+
 /** Runs the commands, holding the machine to everything the decider proposes. */
 function run(
   commands: readonly SessionCommand[],
@@ -100,7 +148,7 @@ function run(
 describe('the checkout session, over random histories', () => {
   it('never proposes what its machine refuses, and a repeated command adds nothing', () => {
     fc.assert(
-      fc.property(history, (commands) => {
+      fc.property(fc.oneof(history, refunding), (commands) => {
         let state: SessionState = sessionTable.initial;
         for (const one of commands) {
           const decision = decideSession(one, state);
@@ -116,7 +164,7 @@ describe('the checkout session, over random histories', () => {
 
   it('never refunds or reserves more than was final when it was asked, and never goes back from paid', () => {
     fc.assert(
-      fc.property(history, (commands) => {
+      fc.property(fc.oneof(history, refunding), (commands) => {
         run(commands, (before, after, events) => {
           if (before.value === 'paid') expect(after.value).toBe('paid');
           if (before.value === 'cancelled') expect(after.value).toBe('cancelled');
@@ -145,9 +193,48 @@ describe('the checkout session, over random histories', () => {
     );
   });
 
+  it('ends each refund once, tells it truly, and never goes back from signed', () => {
+    let completed = 0;
+    let reverted = 0;
+    fc.assert(
+      fc.property(refunding, (commands) => {
+        const ends = new Map<string, number>();
+        const { events } = run(commands, (before, after, happened) => {
+          for (const [id, refund] of Object.entries(before.context.refunds)) {
+            const now = after.context.refunds[id]!;
+            if (refund.status === 'COMPLETED' || refund.status === 'FAILED') expect(now.status).toBe(refund.status);
+            for (const { leg: of, status, txHashes } of Object.values(refund.legs)) {
+              const leg = now.legs[of.legId]!;
+              expect(leg.txHashes.slice(0, txHashes.length)).toEqual(txHashes);
+              if (status !== 'PENDING') expect(leg.status).not.toBe('PENDING');
+              if (status === 'FAILED') expect(leg.status).toBe('FAILED');
+            }
+          }
+          for (const event of happened) {
+            if (event.type === 'RefundPayoutReverted') reverted += 1;
+            if (event.type !== 'RefundCompleted' && event.type !== 'RefundFailed') continue;
+            const { refundId } = event.data;
+            ends.set(refundId, (ends.get(refundId) ?? 0) + 1);
+            const legs = Object.values(after.context.refunds[refundId]!.legs);
+            const paidUnits = legs.filter(({ status }) => status === 'COMPLETED').reduce((sum, { units }) => sum + units, 0n);
+            if (event.type === 'RefundCompleted') expect(paidUnits).toBe(after.context.refunds[refundId]!.units);
+            else expect(formatAmount(paidUnits)).toBe(event.data.amountReturned);
+            if (event.type === 'RefundCompleted') completed += 1;
+          }
+        });
+        for (const times of ends.values()) expect(times).toBe(1);
+        expect(() => sessionTable.replay(events)).not.toThrow();
+      }),
+      { numRuns: 400 },
+    );
+    // The draw must reach what the property is about.
+    expect(completed).toBeGreaterThan(0);
+    expect(reverted).toBeGreaterThan(0);
+  });
+
   it('moves by the compiled table exactly as by XState itself', () => {
     fc.assert(
-      fc.property(history, (commands) => {
+      fc.property(fc.oneof(history, refunding), (commands) => {
         const { events } = run(commands);
         let table: SessionState = sessionTable.initial;
         let snapshot = checkoutSessionMachine.resolveState({
