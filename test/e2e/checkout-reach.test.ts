@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
-import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, readCode, violations, type Keys, type Session } from './checkout-world.ts';
+import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, readCode, violations, type Keys, type Session } from './checkout-world.ts';
 
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
 
@@ -131,6 +132,19 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('#print').isVisible()).toBe(false);
     await world.picture('receipt', page.url());
+    await page.emulateMedia({ media: 'screen' });
+    // Once a checkpoint covers the payment, its proof can be taken along.
+    const link = page.getByRole('link', { name: 'Download the proof' });
+    await eventually('the proof', async () => {
+      await page.reload();
+      return (await link.count()) === 1;
+    });
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    const file = await download.path();
+    const proof = JSON.parse(readFileSync(file, 'utf8')) as { events: { type: string; text: string }[] };
+    expect(new Set(proof.events.map(({ type }) => type))).toEqual(new Set(['DepositDetected', 'DepositConfirmed', 'SessionPaid']));
+    expect(proof.events.map(({ text }) => text).join()).toContain(deposits[0]!.tx_hash);
+    expect((await fetch(`${(await world.create(shop, order)).url}/proof.json`)).status).toBe(404);
   });
 
   it('lives in a frame of a registered shop, and tells it when the payment is complete', async () => {

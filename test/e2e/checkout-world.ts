@@ -68,7 +68,7 @@ export class CheckoutWorld {
 
   static async start(): Promise<CheckoutWorld> {
     mkdirSync(ARTIFACTS, { recursive: true });
-    const sandbox = await startRunningSandbox();
+    const sandbox = await startRunningSandbox({ env: { AUDIT_CHECKPOINT_SECONDS: '3' } });
     const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
     return new CheckoutWorld(sandbox, browser);
   }
