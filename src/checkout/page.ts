@@ -99,7 +99,8 @@ export function headHtml(title: string): Html {
 /** The shop's name, short enough for a title whatever the merchant calls itself. */
 export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop.name, SHOP_NAME_LENGTH);
 
-function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
+/** Says on every page of a session, the receipt included, that its money is not real. */
+export function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
   if (!sandbox && !testMode) return null;
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }

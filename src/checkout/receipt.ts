@@ -2,7 +2,7 @@ import type { DepositView } from '../use-cases/views.ts';
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
-import { headHtml, languageSwitch, shopName } from './page.ts';
+import { headHtml, languageSwitch, shopName, testBand } from './page.ts';
 
 /** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
 export function renderReceipt(input: PageInput, proven: boolean): string {
@@ -16,6 +16,7 @@ export function renderReceipt(input: PageInput, proven: boolean): string {
         <script src="${input.asset('checkout.js')}" defer></script>
       </head>
       <body>
+        ${testBand(input)}
         <main class="receipt">
           <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
           <p class="due">${speech.text('receipt')}</p>

@@ -309,6 +309,15 @@ describe('texts of merchants and payers', () => {
   });
 });
 
+describe('the receipt', () => {
+  it('says that test money is test money, on paper too', () => {
+    const paid = SESSIONS.paid!;
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: true, testMode: true }), true)).toContain(english.sandbox_band);
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: true }), true)).toContain(english.test_band);
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: false }), true)).not.toContain('class="band"');
+  });
+});
+
 describe('the order', () => {
   it('lies open once nothing is to be sent, unless it is so long that it would hide the outcome', () => {
     const item = { price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: 'Mug' } } };
