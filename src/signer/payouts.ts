@@ -215,7 +215,8 @@ export class Payouts {
     const desk = this.#desks.get(mode);
     if (!desk) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
     const run = this.#turn.then(() => task(desk)).catch(asRefusal);
-    this.#turn = run;
+    // One request that nobody foresaw must not keep the signer from the next one.
+    this.#turn = run.catch(() => undefined);
     return run;
   }
 }

@@ -8,6 +8,17 @@ const START_MS = 1_800_000_000_000;
 const PIECES = 1_000;
 const UNITS = 10;
 
+describe('the signer', () => {
+  it('answers on after a request that nobody foresaw', async () => {
+    await withSigner(async (open, order) => {
+      const signer = open(() => START_MS);
+      await expect(signer.check({ ...order, amount: 'ten' })).rejects.toThrow();
+      expect(await signer.check(order)).toEqual({ ok: true });
+      return true;
+    });
+  });
+});
+
 describe('the caps of the signer', () => {
   it('hold over a thousand small refunds, however they are spread and whatever the clock does', async () => {
     const signedAtMs: number[] = [];
