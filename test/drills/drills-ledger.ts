@@ -149,10 +149,12 @@ class ChangedRow {
 const listed = new ChangedRow(SESSIONS_TABLE, "'$.taxAmount', '7.77'");
 export const rowsChanged: Drill = {
   alerts: ['ProjectionDrift'],
-  fault: 'another program changes what a list shows of a session; afterwards it is put back',
+  fault: 'while the node is down, another program changes what a list shows of a session; afterwards it is put back',
   cause: async (world) => {
     await world.paidOrder('bsc');
+    await world.node.end('SIGTERM');
     listed.change(world);
+    await world.node.start(world.settings());
   },
   end: async (world) => listed.putBack(world),
 };

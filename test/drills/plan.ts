@@ -25,6 +25,6 @@ export const PLAN: readonly Round[] = [
     [diskFull, gasLow],
   ],
   [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
-  [[rowsChanged], [booksChanged]],
+  [[rowsChanged, booksChanged]],
   [[killed, stopping, addressesRunOut, checkDies, historyChanged, signerKilled, restarting]],
 ];

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { drillRules } from '../drills/drill-rules.ts';
+import { PLAN } from '../drills/plan.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const folder = join(repository, 'ops/prometheus');
@@ -27,6 +28,15 @@ describe('alert rules', () => {
     const cases = readFileSync(join(folder, 'alerts.test.yml'), 'utf8').split('\n  - name: ').slice(1);
     expect(cases.map((text) => text.split('\n')[0]).toSorted()).toEqual(alerts.toSorted());
     for (const text of cases) expect(text).toMatch(/exp_labels[\s\S]*exp_alerts: \[\]/);
+  });
+
+  it('have a drill each, and a row of what it measured', () => {
+    // It needs a chain whose finality lags further behind than a payout's completion.
+    const wanted = alerts.filter((alert) => alert !== 'RefundReverted');
+    const drilled = new Set(PLAN.flat(2).flatMap((drill) => drill.alerts));
+    expect([...drilled].toSorted()).toEqual(wanted.toSorted());
+    const table = readFileSync(join(repository, 'docs/observability.md'), 'utf8').split('<!-- drills -->')[1]!;
+    for (const alert of wanted) expect(table).toMatch(new RegExp(`\\| \`${alert}\` +\\|.*\\| \\d+ s +\\| \\d+ s +\\|`));
   });
 
   it('are drilled as they are shipped, with other times and another mode only', () => {
