@@ -167,6 +167,13 @@ function addTreasury(program: Command, host: CliHost): void {
   admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true]]);
   admin(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again', [['--mode <mode>', 'test or live', true]]);
   admin(treasury, host, 'balances', 'treasury.balances', 'what the treasury holds on chain', [['--network <network>', 'only this one']]);
+  admin(treasury, host, 'reconcile', 'treasury.reconcile', 'compare the books with the chain; an outflow nobody ordered stops payouts', [
+    ['--network <network>', 'only this one'],
+  ]);
+  admin(treasury, host, 'acknowledge <outflow>', 'treasury.acknowledge', 'explain an outflow that reconcile found, so that payouts go on', [
+    ['--operator <name>', 'who explains it', true],
+    ['--reason <text>', 'what it was', true],
+  ]);
   admin(treasury, host, 'moves', 'treasury.moves', 'sweeps, top-ups, withdrawals and settlements under way');
   admin(treasury, host, 'sweep', 'treasury.sweep', 'bring money from collection addresses to the treasury', [
     ['--dry-run', 'only say what would be done'],

@@ -35,7 +35,7 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
   return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts) };
 }
 
-function sweepCommands({ treasury }: CommandParts): AdminCommands {
+function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
   return {
     'treasury.sweep': async (args) => {
       const mode = optionalMode(args);
@@ -52,6 +52,23 @@ function sweepCommands({ treasury }: CommandParts): AdminCommands {
       return { dry_run: dryRun, sweeps: shown };
     },
     'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.desks.map(movesOf))).flat() }),
+    'treasury.reconcile': async (args) => {
+      const network = optionalNetwork(args);
+      const desks = treasury().moves.desks.filter(({ chain }) => network === undefined || chain.network === network);
+      const treasuries: JsonValue[] = [];
+      for (const desk of desks) treasuries.push(json(await treasury().reconcile(desk)));
+      return { treasuries };
+    },
+    'treasury.acknowledge': async (args) => {
+      const outflowKey = requiredText(args, 'outflow');
+      const facts = { actor: requiredText(args, 'operator'), reason: requiredText(args, 'reason'), nowSec: toSec(clock.nowMs()) };
+      for (const desk of treasury().moves.desks) {
+        if (!Object.hasOwn((await desk.context()).unknownOutflows, outflowKey)) continue;
+        const fault = await desk.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
+        return fault === null ? { acknowledged: outflowKey } : refused(fault);
+      }
+      return refused('no such outflow is reported');
+    },
     'treasury.balances': async (args) => {
       const network = optionalNetwork(args);
       const desks = treasury().moves.desks.filter(({ chain }) => network === undefined || chain.network === network);
@@ -248,3 +265,6 @@ function allowed(verdict: PayoutVerdict): void {
 function refused(message: string): never {
   throw new CommandRefused(message);
 }
+
+/** Drops what JSON cannot say; the values are plain records. */
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

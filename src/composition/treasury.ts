@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EvmMoves } from '../adapters/evm/evm-moves.ts';
 import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
 import { SolanaMoves } from '../adapters/solana/solana-moves.ts';
@@ -8,6 +9,9 @@ import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { MoveChain } from '../ports/moves.ts';
 import type { PayoutChain } from '../ports/payouts.ts';
+import type { MoveDesk } from '../processes/move-money-desk.ts';
+import { reconcileTreasury } from '../processes/reconcile-treasury.ts';
+import { TreasuryLook } from '../processes/treasury-look.process.ts';
 import { MoveMoney } from '../processes/move-money.process.ts';
 import type { PayRefunds } from '../processes/pay-refunds.process.ts';
 import { SweepCollected } from '../processes/sweep-collected.process.ts';
@@ -19,11 +23,14 @@ import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 export interface Treasury {
   readonly moves: MoveMoney;
   readonly sweeper: SweepCollected;
+  /** Compares books and chain now. */
+  reconcile(desk: MoveDesk): ReturnType<typeof reconcileTreasury>;
   /** What the accounts hold that refunds and fees are paid from, as last read. */
   balances(): readonly KnownBalance[];
   stop(): Promise<void>;
 }
 
+const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
 const BALANCES_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 
@@ -63,14 +70,28 @@ export function startTreasury(
     fromUnits: config.SWEEP_FROM === undefined ? null : amountOf(config.SWEEP_FROM),
     everyMs: SWEEP_EVERY_MS[pace],
   });
+  const reconcile = (desk: MoveDesk): ReturnType<typeof reconcileTreasury> =>
+    reconcileTreasury(desk, {
+      readModel,
+      signer: parts.signer,
+      sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
+      clock,
+      pause: () => sleep(parts.sandbox ? RECONCILE_PAUSE_MS.sandbox : RECONCILE_PAUSE_MS.production),
+    });
+  // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
+  const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
+  const looking = new TreasuryLook({ moves, reconcile, mayPay, log, everyMs });
+  looking.start();
   moves.start();
   sweeper.start();
   watch.start();
   return {
     moves,
     sweeper,
+    reconcile,
     balances: () => watch.balances(),
     stop: async () => {
+      await looking.stop();
       await watch.stop();
       await sweeper.stop();
       await moves.stop();

@@ -41,6 +41,21 @@ export interface MoveChain {
   /** Newest last. */
   fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate>;
   readonly bumpAfterMs: number;
+  /** The highest block that the chain calls final. */
+  finalBlock(): Promise<number>;
+  /** Transfers of our tokens out of an address, both blocks included; none where the chain cannot list them by address. */
+  outflows(address: string, fromBlock: number, toBlock: number): Promise<readonly SeenOutflow[]>;
+}
+
+/** A transfer out of one of our addresses, as the chain shows it. */
+export interface SeenOutflow {
+  readonly coin: Coin;
+  /** 10^-18 units. */
+  readonly units: bigint;
+  readonly toAddress: string;
+  readonly txHash: string;
+  readonly logIndex: number;
+  readonly blockNumber: number;
 }
 
 export interface MoveRequestToSign {
@@ -69,6 +84,8 @@ export interface MoveSigner {
   signMove(request: MoveRequestToSign): Promise<PayoutSignature>;
   /** `secret` is the approver's own; one approver counts once. */
   approveMove(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict>;
+  /** Those of the transactions that its journal does not hold. */
+  unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
   /** Two approvers make an address the merchant's own. */
   approveDestination(destination: SettlementDestination, approver: string, secret: string): Promise<DestinationVerdict>;
 }

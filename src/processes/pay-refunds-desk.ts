@@ -107,6 +107,12 @@ export class TreasuryDesk {
     return promisedOf(await this.#legs(this.#deps.work.open(this.chain.mode, this.chain.network)));
   }
 
+  /** What refunds that are signed may have taken already, whether or not that is written down yet. */
+  async sent(): Promise<Promised> {
+    const legs = await this.#legs(this.#deps.work.open(this.chain.mode, this.chain.network));
+    return promisedOf(legs.filter(({ leg }) => leg.status === 'PROCESSING'));
+  }
+
   /** Gives up a leg of this treasury between two rounds, so that it cannot be signed at the same moment. */
   async reject(leg: Pick<LegRef, 'sessionId' | 'refundId' | 'legId'>): Promise<void> {
     const ref = this.#deps.work.open(this.chain.mode, this.chain.network).find(({ legId }) => legId === leg.legId);

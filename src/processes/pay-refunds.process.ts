@@ -89,6 +89,12 @@ export class PayRefunds {
     return desk ? desk.owed() : { coins: {}, payouts: 0 };
   }
 
+  /** What refunds that are signed may have taken already. */
+  async sent(mode: Mode, network: Network): Promise<Promised> {
+    const desk = this.#desks.find(({ chain }) => chain.mode === mode && chain.network === network);
+    return desk ? desk.sent() : { coins: {}, payouts: 0 };
+  }
+
   status(): readonly TreasuryStatus[] {
     return this.#desks.map((desk) => ({
       mode: desk.chain.mode,

@@ -1,6 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
-import { addressFamilyOf } from '../domain/networks.ts';
+import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { DestinationVerdict, MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
@@ -58,6 +58,14 @@ export class Moves {
       if (!approversOf(journal.entries, terms).includes(approver))
         journal.append({ kind: 'approved', legId: destination.merchantId, terms, approver }, this.#parts.nowMs());
       return { ok: true, approvers: approversOf(journal.entries, terms) } as const;
+    });
+  }
+
+  /** Those of the transactions that this signer never signed. */
+  async unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | PayoutRefusal> {
+    return this.#parts.inTurn(mode, async ({ journal }) => {
+      const signed = new Set(bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])));
+      return txHashes.filter((txHash) => !signed.has(txHash));
     });
   }
 

@@ -119,6 +119,13 @@ export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>]
     }),
   ],
   [
+    'unknownTransactions',
+    method({
+      params: z.strictObject({ mode, network: z.enum(NETWORKS), txHashes: z.array(text).max(10_000) }),
+      run: (params, context) => deskOf(context).moves.unknown(params.mode, params.network, params.txHashes),
+    }),
+  ],
+  [
     'approveDestination',
     method({
       params: z.strictObject({ destination, approver: text, secret: text }),

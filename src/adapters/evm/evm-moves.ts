@@ -1,9 +1,11 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, isCoin, toTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../ports/moves.ts';
+import type { AccountBalances, MoveChain, MoveCheck, MoveOrder, SeenOutflow } from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { outflowsAt } from './evm-outflows.ts';
+import { mustReadHeader } from './evm-rpc.ts';
 import { nativeFateAt } from './evm-native-fate.ts';
 import type { EvmPayouts } from './evm-payouts.ts';
 import { TOKEN, view } from './evm-payouts.ts';
@@ -109,6 +111,14 @@ export class EvmMoves implements MoveChain {
     if (order.kind !== 'gas_top_up') return this.#payouts.fate(transferOf(order), order.fromAddress, sent);
     const opinions = await this.#payouts.ask((provider) => nativeFateAt(provider, sent, order.fromAddress));
     return this.#payouts.conclude(opinions.map(({ value }) => value));
+  }
+
+  finalBlock(): Promise<number> {
+    return this.#payouts.on(async (provider) => (await mustReadHeader(provider, 'finalized')).block.number);
+  }
+
+  outflows(address: string, fromBlock: number, toBlock: number): Promise<readonly SeenOutflow[]> {
+    return this.#payouts.on((provider) => outflowsAt(provider, this.settings, address, fromBlock, toBlock));
   }
 
   async #checkTopUp(order: MoveOrder, promised: Promised): Promise<MoveCheck> {

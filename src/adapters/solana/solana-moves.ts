@@ -5,7 +5,7 @@ import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../por
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
-import { ask } from './solana-rpc.ts';
+import { ask, slotOf } from './solana-rpc.ts';
 
 /**
  * Sweeps and transfers out of the treasury on Solana. The treasury pays every fee, so a collection address needs none of
@@ -62,6 +62,15 @@ export class SolanaMoves implements MoveChain {
 
   broadcast(sent: SentPayout): Promise<void> {
     return this.#payouts.broadcast(sent);
+  }
+
+  finalBlock(): Promise<number> {
+    return this.#payouts.on((provider) => slotOf(provider, 'finalized'));
+  }
+
+  /** Balances show what is missing; transfers are not listed. */
+  outflows(): Promise<[]> {
+    return Promise.resolve([]);
   }
 
   fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {

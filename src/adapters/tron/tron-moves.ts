@@ -87,6 +87,15 @@ export class TronMoves implements MoveChain {
     return { kind: 'pending', inBlock: [first!, ...others].some(({ kind }) => kind === 'landed') };
   }
 
+  finalBlock(): Promise<number> {
+    return this.#payouts.on(async (provider) => (await newestBlock(provider, 'walletsolidity')).number);
+  }
+
+  /** The node's own API lists no transfers by address; balances show what is missing. */
+  outflows(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
   async #checkTopUp(order: MoveOrder, promised: Promised): Promise<MoveCheck> {
     return this.#payouts.on(async (provider): Promise<MoveCheck> => {
       const needed = amountOf(order.amount) + BigInt(ACTIVATION_SUN + TRANSFER_SUN * (promised.payouts + 1)) * SUN;

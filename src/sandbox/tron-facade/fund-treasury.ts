@@ -6,7 +6,7 @@ import { encodeRaw, transactionId } from './tron-transaction.ts';
 
 const TREASURY_SUN = 100_000_000_000n;
 /** Base units of each coin: above what any refund of a test can take. */
-const TREASURY_TOKEN_UNITS = 10n ** 18n;
+const TREASURY_TOKEN_UNITS = 10n ** 13n;
 const LIFETIME_MS = 60_000;
 
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
