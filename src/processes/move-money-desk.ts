@@ -16,6 +16,7 @@ import { initialTreasuryContext, type TreasuryContext } from '../../state-machin
 import { isApproved, isFromTreasury, movesInFlight, type Move, type MoveReservation } from '../../state-machines/treasury-moves.ts';
 import { MoveNotes, type WaitingMove } from './move-money-notes.ts';
 import { isTransient } from './pay-refunds-desk.ts';
+import { WAIT_REASONS } from './pay-refunds-notes.ts';
 import { addedTo, promisedOf } from './promised.ts';
 
 export interface MoveDeskDeps {
@@ -257,12 +258,6 @@ export class MoveDesk {
 }
 
 const NOTHING: Promised = { coins: {}, payouts: 0 };
-
-const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
-  approval: 'waiting_for_approval',
-  kill_switch: 'payouts_stopped',
-  chain_unavailable: 'chain_unavailable',
-};
 
 export const orderOf = ({ kind, terms }: Move): MoveOrder => {
   const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId } = terms;

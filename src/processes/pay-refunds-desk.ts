@@ -15,7 +15,7 @@ import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { movesInFlight } from '../../state-machines/treasury-moves.ts';
 import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
-import { DeskNotes, type Waiting } from './pay-refunds-notes.ts';
+import { DeskNotes, WAIT_REASONS, type Waiting } from './pay-refunds-notes.ts';
 import { promisedOf } from './promised.ts';
 import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
 
@@ -102,15 +102,10 @@ export class TreasuryDesk {
     if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
   }
 
-  /** What all refunds of this treasury that are not done still take. */
-  async owed(): Promise<Promised> {
-    return promisedOf(await this.#legs(this.#deps.work.open(this.chain.mode, this.chain.network)));
-  }
-
-  /** What refunds that are signed may have taken already, whether or not that is written down yet. */
-  async sent(): Promise<Promised> {
+  /** What refunds that are not done still take; with `sent`, those alone that are signed and may have taken it already. */
+  async owed(which: 'all' | 'sent'): Promise<Promised> {
     const legs = await this.#legs(this.#deps.work.open(this.chain.mode, this.chain.network));
-    return promisedOf(legs.filter(({ leg }) => leg.status === 'PROCESSING'));
+    return promisedOf(legs.filter(({ leg }) => which === 'all' || leg.status === 'PROCESSING'));
   }
 
   /** Gives up a leg of this treasury between two rounds, so that it cannot be signed at the same moment. */
@@ -326,15 +321,7 @@ export class TreasuryDesk {
       this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, code: refusal.code }, 'the signer denied a refund payout');
       return this.#fail(ref, 'rejected_by_policy', null);
     }
-    const reason =
-      refusal.code === 'approval'
-        ? 'waiting_for_approval'
-        : refusal.code === 'kill_switch'
-          ? 'payouts_stopped'
-          : refusal.code === 'chain_unavailable'
-            ? 'chain_unavailable'
-            : 'policy_limit';
-    this.#notes.wait(ref, reason, refusal.message);
+    this.#notes.wait(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
   }
 
   /**

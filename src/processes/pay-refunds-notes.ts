@@ -11,6 +11,13 @@ export interface Waiting {
   readonly sinceMs: number;
 }
 
+/** What a refusal that passes is called in the API. */
+export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
+  approval: 'waiting_for_approval',
+  kill_switch: 'payouts_stopped',
+  chain_unavailable: 'chain_unavailable',
+};
+
 type Leg = Pick<LegRef, 'legId'>;
 
 /** What a treasury desk remembers between two rounds. All of it is about pace and people; a crash may lose it. */

@@ -86,13 +86,13 @@ export class PayRefunds {
   /** What refunds of a treasury still take, signed or not. */
   async owed(mode: Mode, network: Network): Promise<Promised> {
     const desk = this.#desks.find(({ chain }) => chain.mode === mode && chain.network === network);
-    return desk ? desk.owed() : { coins: {}, payouts: 0 };
+    return desk ? desk.owed('all') : { coins: {}, payouts: 0 };
   }
 
   /** What refunds that are signed may have taken already. */
   async sent(mode: Mode, network: Network): Promise<Promised> {
     const desk = this.#desks.find(({ chain }) => chain.mode === mode && chain.network === network);
-    return desk ? desk.sent() : { coins: {}, payouts: 0 };
+    return desk ? desk.owed('sent') : { coins: {}, payouts: 0 };
   }
 
   status(): readonly TreasuryStatus[] {
