@@ -74,7 +74,7 @@ describe('a refund', () => {
     const { id } = await refund(sessionId, '5.00');
     const { id: other } = await refund(sessionId, '6.00');
     await waitsFor(id, 'payouts_stopped');
-    await callAdmin(dataDir, 'treasury.reject', { refund_id: other });
+    await callAdmin(dataDir, 'treasury.reject', { id: other });
     expect(await service.client.refunds.get(other)).toMatchObject({
       status: 'FAILED',
       failure_reason: 'rejected_by_operator',
@@ -82,7 +82,7 @@ describe('a refund', () => {
     });
     await callAdmin(dataDir, 'treasury.resume', { mode: 'test' });
     await completed(id);
-    await expect(callAdmin(dataDir, 'treasury.reject', { refund_id: id })).rejects.toThrow(/signed already/);
+    await expect(callAdmin(dataDir, 'treasury.reject', { id })).rejects.toThrow(/signed already/);
   });
 
   it('requested a hundred times in parallel with one key is one refund and one transfer', async () => {
