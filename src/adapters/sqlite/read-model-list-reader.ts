@@ -75,6 +75,7 @@ export class ListReader {
 
   /** How many members have a lower order. */
   #rank(list: Head, order: number): number {
+    if (order === 0) return 0;
     const block = blockOf(order);
     if (block >= list.blocks.length) return list.total;
     const below = sumBelow(list.blocks, block);

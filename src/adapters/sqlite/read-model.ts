@@ -77,9 +77,11 @@ class SqliteReadModel implements ReadModel {
   }
 
   async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
-    return this.#read(() => {
-      const queries = keys.length === 0 ? null : this.#table(table);
+    if (keys.length === 0) return [];
+    return this.#retrying(() => {
+      const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
+      // Either way one statement, which sees one commit without a transaction around it.
       return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
     });
   }
@@ -112,14 +114,19 @@ class SqliteReadModel implements ReadModel {
     await this.#writer.close();
   }
 
-  /** Everything read inside is of one commit. A table known here may just have been cleared: then it is looked up anew. */
+  /** Everything read inside is of one commit. */
   #read<Value>(work: () => Value): Value {
+    return this.#retrying(() => this.#readOnce(work));
+  }
+
+  /** A table known here may just have been cleared: then it is looked up anew. */
+  #retrying<Value>(work: () => Value): Value {
     try {
-      return this.#readOnce(work);
+      return work();
     } catch (error) {
       if (this.#tables.size === 0 || !this.#db.isOpen) throw error;
       this.#tables.clear();
-      return this.#readOnce(work);
+      return work();
     }
   }
 
