@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { until } from '../crash/running-service.ts';
+import { drillRules } from '../drills/drill-rules.ts';
 import { MNEMONIC, RunningProduction } from '../support/paying-production.ts';
+import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 
 /* `quittance serve` on a chain whose blocks and reorganisations are in the test's own hand: finality lags 64 blocks. */
@@ -18,6 +20,7 @@ let directory: string;
 let chain: TokenChain;
 let service: RunningProduction;
 let payer: Awaited<ReturnType<TokenChain['account']>>;
+let prometheus: RunningPrometheus | null = null;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'refund-production-'));
   chain = await startTokenChain({ slotsInAnEpoch: 32 });
@@ -29,8 +32,10 @@ beforeAll(async () => {
   const list = join(directory, 'exchanges.json');
   writeFileSync(list, JSON.stringify({ ethereum: { [payer.address]: 'Example Exchange' } }));
   service = await RunningProduction.start(directory, chain, { EXCHANGE_WALLETS_FILE: list, PAYOUT_BUMP_AFTER_SECONDS: '3600' });
+  if (PROMETHEUS !== undefined) prometheus = await startPrometheus(service.opsUrl, drillRules(0));
 });
 afterAll(async () => {
+  await prometheus?.stop();
   await service?.kill();
   await chain?.close();
   rmSync(directory, { recursive: true, force: true });
@@ -45,6 +50,8 @@ const transfersToPayer = async (): Promise<string[]> => {
 };
 const pooled = async (): Promise<number> => Number((await chain.rpc<{ pending: string }>('txpool_status', [])).pending);
 const receiptsRead = (): Promise<number> => service.metric(/^quittance_rpc_requests_total\{.*method="eth_getTransactionReceipt"/);
+/** The alert as shipped, but that a minute lasts a second (see `drillRules`). */
+const isFiring = async (): Promise<boolean> => (await prometheus!.rules()).find(({ name }) => name === 'RefundReverted')?.state === 'firing';
 const refundOf = (id: string) => service.client.refunds.get(id);
 
 describe('a refund in production', () => {
@@ -91,6 +98,7 @@ describe('a refund in production', () => {
     await chain.mine(2);
     expect(await transfersToPayer()).toEqual([]);
     await until('the alarm', WAIT_MS, async () => (await service.metric(/^quittance_refunds_total\{.*mode="test".*outcome="reverted"/)) === 1);
+    if (prometheus) await until('the alert', WAIT_MS, isFiring);
     await until('the same bytes are out again', WAIT_MS, async () => (await pooled()) === 1);
     await chain.mine(DEPTH);
     const explained = () => callAdmin(service.dataDir, 'session.explain', { session_id: sessionId });
@@ -102,6 +110,10 @@ describe('a refund in production', () => {
     const { data } = await service.client.events.after(undefined, { page_size: 100 });
     expect(data.filter((event) => JSON.stringify(event).includes(refundId)).map(({ type }) => type)).toEqual(['refund.succeeded']);
     expect(service.log).toContain('a completed refund payout left the chain');
+  });
+
+  it.skipIf(PROMETHEUS === undefined)('that came back for good lets the alert clear', async () => {
+    await until('the alert clears', WAIT_MS, async () => !(await isFiring()));
   });
 
   it('that no block takes at its fee is sent at a higher one on the same nonce, of which one lands', async () => {
