@@ -1,20 +1,32 @@
 import type { JournalPlace, MoveDraft } from '../domain/events/treasury-events.ts';
 import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
-import type { Coin } from '../domain/money.ts';
+import { isCoin, type Coin } from '../domain/money.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
-import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Promised, SentPayout, WaitReason } from './payouts.ts';
+import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Promised, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
 
 /** A move of money that is not a refund, as the treasury's own stream has it. */
 export interface MoveOrder extends MoveTerms {
   readonly kind: MoveKind;
 }
 
+/** The transfer of a token that the move is. Throws for a move of the native coin, which is a bug. */
+export function tokenTransferOf({ coin, amount, toAddress }: MoveOrder): TokenTransfer {
+  if (!isCoin(coin)) throw new Error(`${coin} is no token`);
+  return { coin, amount, toAddress };
+}
+
+/** Why a move can never be made. */
+export type MoveFailure = 'recipient_frozen' | 'sender_frozen' | 'token_paused';
+
+/** The same fault in a move's words: its sender is not always the treasury. */
+export const moveFailureOf = (reason: string): MoveFailure => (reason === 'recipient_frozen' || reason === 'token_paused' ? reason : 'sender_frozen');
+
 /** Whether a move may be signed now. */
 export type MoveCheck =
   | { readonly kind: 'ready' }
   | { readonly kind: 'wait'; readonly reason: WaitReason; readonly detail: string }
-  | { readonly kind: 'fail'; readonly reason: 'recipient_frozen' | 'sender_frozen' | 'token_paused' }
+  | { readonly kind: 'fail'; readonly reason: MoveFailure }
   /** The sending address must be given this much of the native coin first, in 10^-18 units. */
   | { readonly kind: 'needs_gas'; readonly amount: bigint };
 

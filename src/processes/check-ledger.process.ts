@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Mode } from '../domain/ids.ts';
 import { formatAmount, signedAmountOf } from '../domain/money.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import { Recurring } from '../runtime/recurring.ts';
 import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '../../projections/ledger-rows.ts';
 
 export interface LedgerCheckDeps {
@@ -28,29 +29,22 @@ const PAGE = 500;
  */
 export class CheckLedger {
   readonly #deps: LedgerCheckDeps;
+  readonly #checks: Recurring;
   #found: readonly Imbalance[] = [];
   #known = new Set<string>();
   #balances = new Map<string, bigint>();
-  #timer: NodeJS.Timeout | null = null;
-  #checking: Promise<void> = Promise.resolve();
-  #isClosed = false;
 
   constructor(deps: LedgerCheckDeps) {
     this.#deps = deps;
+    this.#checks = new Recurring(() => this.check(), deps.everyMs ?? EVERY_MS, deps.onError);
   }
 
   start(): void {
-    this.#checking = this.check()
-      .catch((error: unknown) => this.#deps.onError(error))
-      .then(() => {
-        if (!this.#isClosed) this.#timer = setTimeout(() => this.start(), this.#deps.everyMs ?? EVERY_MS);
-      });
+    this.#checks.start();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    await this.#checking;
+  close(): Promise<void> {
+    return this.#checks.close();
   }
 
   /** By mode and coin, zero included, so that a figure that was not zero is seen to be so again. */

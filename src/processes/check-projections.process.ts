@@ -3,6 +3,7 @@ import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
 import type { Change, ReadModel, Row } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import { projectBatch, projectionId, type ReadEvent } from '../runtime/projection-batch.ts';
+import { Recurring } from '../runtime/recurring.ts';
 import { RowCache } from '../runtime/row-cache.ts';
 import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
 import { SESSIONS_TABLE } from '../../projections/session-row.ts';
@@ -36,28 +37,21 @@ const MAX_LOOKS = 3;
  */
 export class CheckProjections {
   readonly #deps: CheckProjectionsDeps;
+  readonly #rounds: Recurring;
   readonly #drifting = new Map<string, number>();
   #after: string | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  #checking: Promise<void> = Promise.resolve();
-  #isClosed = false;
 
   constructor(deps: CheckProjectionsDeps) {
     this.#deps = deps;
+    this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, deps.onError);
   }
 
   start(): void {
-    this.#checking = this.round()
-      .catch((error: unknown) => this.#deps.onError(error))
-      .then(() => {
-        if (!this.#isClosed) this.#timer = setTimeout(() => this.start(), this.#deps.everyMs ?? EVERY_MS);
-      });
+    this.#rounds.start();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    await this.#checking;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 
   /** Rows known to differ, zero included. */
@@ -72,7 +66,7 @@ export class CheckProjections {
     this.#after = page.length < limit ? null : page.at(-1)!.position;
     const created = page.filter(({ type }) => type === 'SessionCreated').map(({ stream }) => stream);
     for (const stream of new Set([...this.#drifting.keys(), ...created])) {
-      if (this.#isClosed) return;
+      if (this.#rounds.isClosed) return;
       this.#note(stream, await this.#differing(stream));
       await breathe();
     }

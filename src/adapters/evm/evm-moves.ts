@@ -1,7 +1,15 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
-import { amountOf, formatAmount, fromTokenUnits, isCoin, toTokenUnits, type Coin } from '../../domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AccountBalances, MoveChain, MoveCheck, MoveOrder, SeenOutflow } from '../../ports/moves.ts';
+import {
+  moveFailureOf,
+  tokenTransferOf,
+  type AccountBalances,
+  type MoveChain,
+  type MoveCheck,
+  type MoveOrder,
+  type SeenOutflow,
+} from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { outflowsAt } from './evm-outflows.ts';
@@ -52,9 +60,9 @@ export class EvmMoves implements MoveChain {
 
   async check(order: MoveOrder, _treasury: string, promised: Promised): Promise<MoveCheck> {
     if (order.kind === 'gas_top_up') return this.#checkTopUp(order, promised);
-    const transfer = transferOf(order);
+    const transfer = tokenTransferOf(order);
     const check = await this.#payouts.check(transfer, order.fromAddress, promised);
-    if (check.kind === 'fail') return { kind: 'fail', reason: failureOf(check.reason) };
+    if (check.kind === 'fail') return { kind: 'fail', reason: moveFailureOf(check.reason) };
     if (order.kind !== 'sweep' || check.kind === 'ready' || check.reason !== 'insufficient_gas') return check;
     // The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs.
     return this.#payouts.on(async (provider): Promise<MoveCheck> => {
@@ -77,7 +85,7 @@ export class EvmMoves implements MoveChain {
       const shared = { chainId: this.settings.chainId, nonce: nonce ?? 0, ...fees };
       if (order.kind === 'gas_top_up')
         return { kind: 'evm-native', ...shared, value: amountOf(order.amount).toString(), gasLimit: NATIVE_GAS.toString() };
-      const transfer = transferOf(order);
+      const transfer = tokenTransferOf(order);
       const token = this.#payouts.token(transfer);
       const gasLimit = await this.#gasLimit(provider, transfer, order.fromAddress);
       const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
@@ -108,7 +116,7 @@ export class EvmMoves implements MoveChain {
   }
 
   async fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
-    if (order.kind !== 'gas_top_up') return this.#payouts.fate(transferOf(order), order.fromAddress, sent);
+    if (order.kind !== 'gas_top_up') return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent);
     const opinions = await this.#payouts.ask((provider) => nativeFateAt(provider, sent, order.fromAddress));
     return this.#payouts.conclude(opinions.map(({ value }) => value));
   }
@@ -139,14 +147,6 @@ export class EvmMoves implements MoveChain {
     return (estimate * GAS_MARGIN) / HUNDRED;
   }
 }
-
-function transferOf({ coin, amount, toAddress }: MoveOrder): TokenTransfer {
-  if (!isCoin(coin)) throw new Error(`${coin} is no token`);
-  return { coin, amount, toAddress };
-}
-
-const failureOf = (reason: string): 'recipient_frozen' | 'sender_frozen' | 'token_paused' =>
-  reason === 'recipient_frozen' || reason === 'token_paused' ? reason : 'sender_frozen';
 
 const nativeOf = async (provider: RpcProvider, address: string): Promise<bigint> =>
   BigInt(String(await provider.call('eth_getBalance', [address, 'latest'])));

@@ -1,8 +1,8 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
-import { fromTokenUnits, isCoin, type Coin } from '../../domain/money.ts';
+import { fromTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../ports/moves.ts';
-import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import { moveFailureOf, tokenTransferOf, type AccountBalances, type MoveChain, type MoveCheck, type MoveOrder } from '../../ports/moves.ts';
+import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
 import { ask, slotOf } from './solana-rpc.ts';
@@ -42,9 +42,9 @@ export class SolanaMoves implements MoveChain {
   }
 
   async check(order: MoveOrder, treasury: string, promised: Promised): Promise<MoveCheck> {
-    const check = await this.#payouts.check(transferOf(order), order.fromAddress, promised, treasury);
+    const check = await this.#payouts.check(tokenTransferOf(order), order.fromAddress, promised, treasury);
     if (check.kind !== 'fail') return check;
-    return { kind: 'fail', reason: check.reason === 'recipient_frozen' || check.reason === 'token_paused' ? check.reason : 'sender_frozen' };
+    return { kind: 'fail', reason: moveFailureOf(check.reason) };
   }
 
   /** Solana numbers no sequence; the blockhash alone keeps two transactions of one move apart. */
@@ -53,7 +53,7 @@ export class SolanaMoves implements MoveChain {
   }
 
   draft(order: MoveOrder): Promise<MoveDraft> {
-    return this.#payouts.draft(transferOf(order));
+    return this.#payouts.draft(tokenTransferOf(order));
   }
 
   bump(): Promise<null> {
@@ -74,11 +74,6 @@ export class SolanaMoves implements MoveChain {
   }
 
   fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
-    return this.#payouts.fate(transferOf(order), order.fromAddress, sent);
+    return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent);
   }
-}
-
-function transferOf({ coin, amount, toAddress }: MoveOrder): TokenTransfer {
-  if (!isCoin(coin)) throw new Error(`${coin} is no token`);
-  return { coin, amount, toAddress };
 }

@@ -1,8 +1,8 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
-import { amountOf, formatAmount, fromTokenUnits, isCoin, toTokenUnits, type Coin } from '../../domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AccountBalances, MoveChain, MoveCheck, MoveOrder } from '../../ports/moves.ts';
-import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import { moveFailureOf, tokenTransferOf, type AccountBalances, type MoveChain, type MoveCheck, type MoveOrder } from '../../ports/moves.ts';
+import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { BALANCER_LAG_MS, BANDWIDTH_SUN, hexOf, SUN, view, word, type TronPayouts } from './tron-payouts.ts';
 import { ask, blockAt, newestBlock, transactionInfo } from './tron-rpc.ts';
@@ -48,10 +48,9 @@ export class TronMoves implements MoveChain {
 
   async check(order: MoveOrder, _treasury: string, promised: Promised): Promise<MoveCheck> {
     if (order.kind === 'gas_top_up') return this.#checkTopUp(order, promised);
-    const transfer = transferOf(order);
+    const transfer = tokenTransferOf(order);
     const check = await this.#payouts.check(transfer, order.fromAddress, promised);
-    if (check.kind === 'fail')
-      return { kind: 'fail', reason: check.reason === 'recipient_frozen' || check.reason === 'token_paused' ? check.reason : 'sender_frozen' };
+    if (check.kind === 'fail') return { kind: 'fail', reason: moveFailureOf(check.reason) };
     if (order.kind !== 'sweep' || check.kind === 'ready' || check.reason !== 'insufficient_gas') return check;
     return this.#payouts.on(async (provider): Promise<MoveCheck> => {
       const { burntSun } = await this.#payouts.cost(provider, transfer, order.fromAddress);
@@ -67,7 +66,7 @@ export class TronMoves implements MoveChain {
   }
 
   async draft(order: MoveOrder): Promise<MoveDraft> {
-    if (order.kind !== 'gas_top_up') return this.#payouts.draft(transferOf(order), order.fromAddress);
+    if (order.kind !== 'gas_top_up') return this.#payouts.draft(tokenTransferOf(order), order.fromAddress);
     const sun = toTokenUnits(amountOf(order.amount), SUN_DECIMALS).toString();
     return { kind: 'tron-native', sun, ...(await this.#payouts.on((provider) => this.#payouts.validity(provider))) };
   }
@@ -81,7 +80,7 @@ export class TronMoves implements MoveChain {
   }
 
   async fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
-    if (order.kind !== 'gas_top_up') return this.#payouts.fate(transferOf(order), order.fromAddress, sent);
+    if (order.kind !== 'gas_top_up') return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent);
     const [first, ...others] = await this.#payouts.ask((provider) => nativeFateAt(provider, sent));
     if (others.every((other) => JSON.stringify(other) === JSON.stringify(first))) return first!;
     return { kind: 'pending', inBlock: [first!, ...others].some(({ kind }) => kind === 'landed') };
@@ -128,11 +127,6 @@ async function nativeFateAt(provider: RpcProvider, sent: readonly SentPayout[]):
   if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS) return { kind: 'never' };
   const head = await newestBlock(provider, 'wallet');
   return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
-}
-
-function transferOf({ coin, amount, toAddress }: MoveOrder): TokenTransfer {
-  if (!isCoin(coin)) throw new Error(`${coin} is no token`);
-  return { coin, amount, toAddress };
 }
 
 const sunOf = async (provider: RpcProvider, address: string): Promise<number> =>
