@@ -52,7 +52,7 @@ export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers
     const emptyMeans = (await store.head()) === null ? 'new' : 'lost';
     const nonces = keep(await openRedisNonces({ ...redis, emptyMeans }));
     const readModel = keep(await openRedisReadModel(redis));
-    // A checkpoint that is read moves what the next apply expects: whoever writes has a connection of its own.
+    // Whoever writes has an instance of its own: it knows what it wrote last.
     const projectedModel = keep(await openRedisReadModel(redis));
     const writtenModel = keep(await openRedisReadModel(redis));
     const answers = keep(await openRedisDeliveryAnswers(redis));

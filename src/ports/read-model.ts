@@ -28,7 +28,15 @@ export interface ListRange {
 /** Rebuildable look-ups. Rows and the checkpoint of one projection move in one atomic step. */
 export interface ReadModel {
   checkpoint(projection: string): Promise<Position | null>;
-  /** Rejects with `ReadModelMoved` where others may write, too, when they did or when the rows were lost; nothing is changed then. */
+  /**
+   * The checkpoint, as the place from which this instance writes on. Where others may write, too, it comes before the first row that is read
+   * for an apply: whoever changes or loses anything afterwards makes the applies of this instance fail until it begins again.
+   */
+  begin(projection: string): Promise<Position | null>;
+  /**
+   * Rejects with `ReadModelMoved` where others may write, too, when they did since `begin` or when the rows were lost; nothing is changed
+   * then. An apply without answer may be given again, with at least the same changes.
+   */
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void>;
   get(table: string, key: string): Promise<Row | null>;
   /** In the order of the keys; null where there is no row. */
@@ -44,7 +52,7 @@ export interface ReadModel {
   close(): Promise<void>;
 }
 
-/** The stored checkpoint is not the one this process left: the rows are gone or somebody else writes. Begin again at `checkpoint()`. */
+/** The rows are not as this instance left them: they are gone or somebody else writes. Forget what was read of them and `begin` again. */
 export class ReadModelMoved extends Error {
   override readonly name = 'ReadModelMoved';
 }

@@ -55,7 +55,8 @@ export class Backlog {
 
   /** Where the log was left; null for the beginning. */
   async open(): Promise<Position | null> {
-    const [checkpoint, state] = await Promise.all([this.#readModel.checkpoint(DELIVERIES_CHECKPOINT), this.#readModel.get(STATE, 'state')]);
+    const checkpoint = await this.#readModel.begin(DELIVERIES_CHECKPOINT);
+    const state = await this.#readModel.get(STATE, 'state');
     this.#seq = Number(state?.['seq'] ?? 0);
     this.#flushed = checkpoint;
     return checkpoint;

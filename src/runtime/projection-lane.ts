@@ -163,10 +163,10 @@ export class Lane {
     failed.forEach((projection) => this.#leave(projection));
   }
 
-  /** A projection whose last apply was committed after all is ahead of the lane and must not see the batch again. */
+  /** A projection that is not where the lane is must not see the batch: its last apply was committed after all, or its rows were lost. */
   async #resolveDoubt(): Promise<void> {
     for (const projection of this.projections) {
-      const checkpoint = await this.#context.readModel.checkpoint(projectionId(projection));
+      const checkpoint = await this.#context.readModel.begin(projectionId(projection));
       if (checkpoint !== this.#position) this.#leave(projection);
     }
     this.#isDoubtful = false;

@@ -84,7 +84,7 @@ export class ProjectionRunner {
   async start(): Promise<void> {
     const byCheckpoint = new Map<Position | null, Projection[]>();
     for (const projection of this.#options.projections) {
-      const checkpoint = await this.#options.readModel.checkpoint(projectionId(projection));
+      const checkpoint = await this.#options.readModel.begin(projectionId(projection));
       byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), projection]);
     }
     for (const [checkpoint, projections] of byCheckpoint) await this.#open(projections, checkpoint);
@@ -175,7 +175,7 @@ export class ProjectionRunner {
     await this.#release(projection);
     await this.#options.readModel.clear(projectionId(projection), [...projection.tables, parkedTable(projection)], projection.lists);
     this.#caches.get(projection)!.clear();
-    await this.#open([projection], null);
+    await this.#open([projection], await this.#options.readModel.begin(projectionId(projection)));
   }
 
   async #release(projection: Projection): Promise<void> {
@@ -189,7 +189,10 @@ export class ProjectionRunner {
   async #restart(projection: Projection): Promise<void> {
     while (!this.#isStopped) {
       try {
-        return await this.#open([projection], await this.#options.readModel.checkpoint(projectionId(projection)));
+        const checkpoint = await this.#options.readModel.begin(projectionId(projection));
+        // Its rows are of another history now.
+        this.#caches.get(projection)!.clear();
+        return await this.#open([projection], checkpoint);
       } catch (error) {
         this.#options.hooks?.onError?.(error);
         await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));

@@ -16,13 +16,18 @@ afterAll(() => server.stop());
 readModelContract('Redis (a real redis-server)', async () => {
   const options = { url: server.url, prefix: randomUUID() };
   let model = await openRedisReadModel(options);
+  const others: ReadModel[] = [];
   return {
     model,
     reopen: async () => {
       await model.close();
       return (model = await openRedisReadModel(options));
     },
-    dispose: () => model.close(),
+    another: async () => {
+      others.push(await openRedisReadModel(options));
+      return others.at(-1)!;
+    },
+    dispose: async () => void (await Promise.all([model, ...others].map((one) => one.close()))),
   };
 });
 
@@ -50,7 +55,7 @@ describe('the read model in Redis', () => {
     await control.flushall();
     await expect(model.apply('records', [put(2)], '2')).rejects.toThrow(ReadModelMoved);
     expect(await model.get('rows@1', 'a')).toBeNull();
-    expect(await model.checkpoint('records')).toBeNull();
+    expect(await model.begin('records')).toBeNull();
     await model.apply('records', [put(1)], '1');
     await model.apply('records', [put(2)], '2');
     expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['2', { n: 2 }]);
@@ -60,7 +65,7 @@ describe('the read model in Redis', () => {
     const other = await openRedisReadModel({ url: own.url });
     try {
       await model.apply('records', [put(1)], '1');
-      expect(await other.checkpoint('records')).toBe('1');
+      expect(await other.begin('records')).toBe('1');
       await other.apply('records', [put(2)], '2');
       await expect(model.apply('records', [put(7)], '3')).rejects.toThrow(ReadModelMoved);
       expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });

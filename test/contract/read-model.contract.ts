@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import { type Change, type ReadModel, ReadModelMoved } from '../../src/ports/read-model.ts';
 
 /** A read model of its own for one test: `reopen` closes it and opens what is stored again. */
 export interface OpenedReadModel {
   readonly model: ReadModel;
   reopen(): Promise<ReadModel>;
+  /** Another process over the same rows, where there may be one. Closed by `dispose`. */
+  another?(): Promise<ReadModel>;
   /** Closes whatever is open and removes what was stored. */
   dispose(): Promise<void>;
 }
@@ -62,6 +64,20 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       it('keeps a checkpoint for each projection', async () => {
         await Promise.all([model.apply('one', [], '5'), model.apply('other', [], '7')]);
         expect([await model.checkpoint('one'), await model.checkpoint('other')]).toEqual(['5', '7']);
+      });
+
+      it('begins where it was left, and from nothing after a clear', async () => {
+        expect(await model.begin('records')).toBeNull();
+        await apply(put('rows@1', 'a', { n: 1 }));
+        expect([await model.checkpoint('records'), await model.begin('records')]).toEqual(['1', '1']);
+        model = await opened.reopen();
+        expect(await model.begin('records')).toBe('1');
+        await apply(put('rows@1', 'a', { n: 2 }));
+        await model.clear('records', ['rows@1'], []);
+        expect([await model.checkpoint('records'), await model.begin('records')]).toEqual([null, null]);
+        expect(await model.checkpoint('records')).toBeNull();
+        await apply(put('rows@1', 'b', { n: 3 }));
+        expect(await model.getMany('rows@1', ['a', 'b'])).toEqual([null, { n: 3 }]);
       });
 
       it('replaces a row by the last put and forgets it after a delete', async () => {
@@ -251,6 +267,50 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.getMany('one@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(3), order: 3 }], total: 1 });
         expect((await model.page('one@1/x', { offset: 0, limit: 10, fromSec: SECOND, toSec: SECOND })).total).toBe(0);
+      });
+    });
+
+    describe('beside another process', () => {
+      let other: ReadModel | undefined;
+      beforeEach(async () => void (other = await opened.another?.()));
+      const refused = (applying: Promise<void>): Promise<void> => expect(applying).rejects.toThrow(ReadModelMoved);
+
+      it('refuses what was computed from rows that the other one changed, also when that leads to the very same checkpoint', async ({ skip }) => {
+        if (!other) return skip();
+        await model.apply('records', [put('rows@1', 'count', { n: 1 })], '1');
+        expect([await model.begin('records'), await other.begin('records')]).toEqual(['1', '1']);
+        await other.apply('records', [put('rows@1', 'count', { n: 2 })], '2');
+        // This one reads only now, and counts the second event once more.
+        const seen = (await model.get('rows@1', 'count'))!['n'] as number;
+        await refused(model.apply('records', [put('rows@1', 'count', { n: seen + 1 })], '2'));
+        await refused(model.apply('records', [put('rows@1', 'count', { n: seen + 1 })], '3'));
+        expect([await model.begin('records'), await model.get('rows@1', 'count')]).toEqual(['2', { n: 2 }]);
+        await model.apply('records', [put('rows@1', 'count', { n: 3 })], '3');
+        await refused(other.apply('records', [put('rows@1', 'count', { n: 3 })], '3'));
+        expect(await model.get('rows@1', 'count')).toEqual({ n: 3 });
+      });
+
+      it('refuses what was computed before the rows were lost and filled again to the same checkpoint', async ({ skip }) => {
+        if (!other) return skip();
+        await model.begin('records');
+        await model.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
+        await other.clear('records', ['rows@1'], []);
+        expect(await other.begin('records')).toBeNull();
+        await other.apply('records', [put('rows@1', 'b', { n: 1 })], '1');
+        await refused(model.apply('records', [put('rows@1', 'a', { n: 2 })], '2'));
+        expect([await model.checkpoint('records'), await model.getMany('rows@1', ['a', 'b'])]).toEqual(['1', [null, { n: 1 }]]);
+      });
+
+      it('refuses what was computed from nothing when there was something in between', async ({ skip }) => {
+        if (!other) return skip();
+        expect(await model.begin('records')).toBeNull();
+        await other.begin('records');
+        await other.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
+        const seen = await model.get('rows@1', 'a');
+        await other.clear('records', ['rows@1'], []);
+        expect(await other.begin('records')).toBeNull();
+        await refused(model.apply('records', [put('rows@1', 'a', { n: (seen!['n'] as number) + 1 })], '1'));
+        expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual([null, null]);
       });
     });
 

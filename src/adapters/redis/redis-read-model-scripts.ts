@@ -3,14 +3,33 @@
  */
 
 /**
+ * KEYS[1] checkpoints, each as "position mark", with an empty position before the first apply. ARGV: projection, the mark for one that has none.
+ * Answers what is stored then: also the absence of rows has a mark, so that it is told from the absence after another loss.
+ */
+export const BEGIN = `
+local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+if not string.find(stored, ' ', 1, true) then
+  stored = stored .. ' ' .. ARGV[2]
+  redis.call('HSET', KEYS[1], ARGV[1], stored)
+end
+return stored
+`;
+
+/**
  * KEYS[1] checkpoints, KEYS[2] names of the lists, then the tables and lists that the changes name by their index.
- * ARGV: projection, the checkpoint it must have ("" for none, "*" for any), the new checkpoint, then the changes.
- * Answers 1, or 0 when the stored checkpoint is another one: then nothing was changed.
+ * ARGV: projection, the new checkpoint with its mark, how many marks follow, the marks of which one must be stored (none: any), then the changes.
+ * Answers 1, or 0 when another mark is stored: then nothing was changed.
  */
 export const APPLY = `
-local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
-if stored ~= ARGV[3] and ARGV[2] ~= '*' and stored ~= ARGV[2] then return 0 end
-local at = 4
+local marks = tonumber(ARGV[3])
+local at = 4 + marks
+if marks > 0 then
+  local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+  local mark = string.match(stored, ' (.*)$')
+  local isExpected = false
+  for index = 4, 3 + marks do isExpected = isExpected or ARGV[index] == mark end
+  if not isExpected then return 0 end
+end
 while at <= #ARGV do
   local op = ARGV[at]
   local key = KEYS[tonumber(ARGV[at + 1])]
@@ -37,7 +56,7 @@ while at <= #ARGV do
     end
   end
 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1
 `;
 

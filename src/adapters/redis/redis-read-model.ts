@@ -1,24 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import { type Change, type ListMember, type ListRange, type ReadModel, ReadModelMoved, type Row } from '../../ports/read-model.ts';
 import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
-import { APPLY, PAGE } from './redis-read-model-scripts.ts';
+import { APPLY, BEGIN, PAGE } from './redis-read-model-scripts.ts';
+import { WriteMarks } from './redis-write-marks.ts';
 
 /** Opens the look-ups in Redis. Nothing in it is authoritative: after a loss the projections fill it again from the ledger. */
 export async function openRedisReadModel(options: RedisConnectionOptions): Promise<ReadModel> {
   return new RedisReadModel(await connectRedis(options), options.prefix ?? 'quittance');
 }
 
-/** The checkpoint that a projection must have where this process has not looked yet. */
-const ANY = '*';
-const NONE = '';
-
 class RedisReadModel implements ReadModel {
   readonly #redis: Redis;
   readonly #tag: string;
-  /** Last answered and last sent checkpoint of each projection; applies that follow each other need not wait. */
-  readonly #answered = new Map<string, string>();
-  readonly #sent = new Map<string, string>();
+  readonly #marks = new Map<string, WriteMarks>();
   readonly #applying = new Set<Promise<void>>();
   #closed = false;
 
@@ -28,13 +24,15 @@ class RedisReadModel implements ReadModel {
   }
 
   async checkpoint(projection: string): Promise<Position | null> {
-    const stored = await answered(this.#redis.hget(this.#key('checkpoints'), projection));
-    this.#answered.set(projection, stored ?? NONE);
-    this.#sent.set(projection, stored ?? NONE);
-    return stored;
+    return positionIn((await answered(this.#redis.hget(this.#key('checkpoints'), projection))) ?? '');
   }
 
-  /** Rejects with `ReadModelMoved` when the stored checkpoint is not the one left behind, and changes nothing then. */
+  async begin(projection: string): Promise<Position | null> {
+    const stored = (await answered(this.#redis.eval(BEGIN, 1, this.#key('checkpoints'), projection, randomUUID()))) as string;
+    this.#marksOf(projection).begin(stored.slice(stored.indexOf(' ') + 1));
+    return positionIn(stored);
+  }
+
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the read model is closed'));
     const applying = this.#apply(projection, changes, checkpoint);
@@ -81,8 +79,7 @@ class RedisReadModel implements ReadModel {
     for (const table of tables) step.unlink(this.#table(table));
     for (const list of gone) step.unlink(this.#list(list), this.#times(list)).srem(this.#key('lists'), list);
     for (const [error] of (await answered(step.exec())) ?? []) if (error) throw new StoreUnavailable(`Redis refused: ${error.message}`);
-    this.#answered.set(projection, NONE);
-    this.#sent.set(projection, NONE);
+    this.#marks.delete(projection);
   }
 
   async close(): Promise<void> {
@@ -94,25 +91,25 @@ class RedisReadModel implements ReadModel {
 
   async #apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
     const { keys, words } = this.#written(changes);
-    const expected = this.#sent.get(projection) ?? ANY;
-    this.#sent.set(projection, checkpoint);
+    const marks = this.#marksOf(projection);
+    const { expected, mark } = marks.next();
     let done: unknown;
     try {
-      done = await answered(this.#redis.eval(APPLY, keys.length, ...keys, projection, expected, checkpoint, ...words));
+      const guards = [String(expected?.length ?? 0), ...(expected ?? [])];
+      done = await answered(this.#redis.eval(APPLY, keys.length, ...keys, projection, `${checkpoint} ${mark}`, ...guards, ...words));
     } catch (error) {
-      // Whether it happened is unknown: the same apply may come again, and finds either checkpoint.
-      this.#forgetSent(projection);
+      marks.unanswered();
       throw error;
     }
-    if (done === 1) return void this.#answered.set(projection, checkpoint);
-    this.#forgetSent(projection);
-    throw new ReadModelMoved(`the checkpoint of projection ${projection} is not ${expected === NONE ? 'absent' : expected} any more`);
+    if (done === 1) return marks.done(mark);
+    marks.refused(mark);
+    throw new ReadModelMoved(`the rows of projection ${projection} are not as they were left`);
   }
 
-  #forgetSent(projection: string): void {
-    const answeredLast = this.#answered.get(projection);
-    if (answeredLast === undefined) this.#sent.delete(projection);
-    else this.#sent.set(projection, answeredLast);
+  #marksOf(projection: string): WriteMarks {
+    const marks = this.#marks.get(projection) ?? new WriteMarks();
+    this.#marks.set(projection, marks);
+    return marks;
   }
 
   /** Checks everything before anything is sent: a script is not undone half way. */
@@ -170,3 +167,6 @@ class RedisReadModel implements ReadModel {
 }
 
 const rowOf = (text: string | null | undefined): Row | null => (text === null || text === undefined ? null : (JSON.parse(text) as Row));
+
+/** "position mark". */
+const positionIn = (stored: string): Position | null => stored.split(' ')[0] || null;

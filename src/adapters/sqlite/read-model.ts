@@ -68,6 +68,11 @@ class SqliteReadModel implements ReadModel {
     return row?.position ?? null;
   }
 
+  /** A file has one writer. */
+  begin(projection: string): Promise<Position | null> {
+    return this.checkpoint(projection);
+  }
+
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
     return this.#writer.apply({ projection, checkpoint, changes: flatten(changes) });
   }
