@@ -49,7 +49,17 @@ export class TrackedDeposits {
     return count;
   }
 
-  /** The oldest block with a transfer that no session has accepted yet; the durable cursor must stay below it. */
+  /**
+   * The oldest block with a transfer that the ledger does not hold as final yet; infinity when there is none. The durable cursor stays below
+   * it: what was read is read again after a restart, until nothing needs to be remembered of it.
+   */
+  get oldestUndecided(): number {
+    let oldest = this.oldestParked?.number ?? Infinity;
+    for (const { status, facts } of this.#tracked.values()) if (status === 'detected') oldest = Math.min(oldest, facts.blockNumber);
+    return oldest;
+  }
+
+  /** The oldest block with a transfer that no session has accepted yet. */
   get oldestParked(): Transfer['block'] | null {
     return [...this.#parked.values()].map(({ block }) => block).sort((a, b) => a.number - b.number)[0] ?? null;
   }

@@ -19,7 +19,7 @@ const GAP_BLOCKS = 64;
  * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments show
  * at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider where
  * there is one. Only `covered` is durable (`RangeScanned`), so a restart reads again whatever may still change and leaves
- * no gap. Both move only after every transfer they passed was accepted by its session. A gap longer than finality is
+ * no gap. Both move only after every transfer they passed was accepted by its session, and `covered` only after it was confirmed. A gap longer than finality is
  * read once, oldest first.
  */
 export class ChainWatcher {
@@ -151,7 +151,11 @@ export class ChainWatcher {
     if (this.#isFarBehind(head)) await this.#readFinal();
     await this.#readRecent(head);
     if (secondReadingDue) await this.#readFinal();
-    await this.#deposits.settle({ headNumber: head.number, finalizedNumber: this.#finalized?.number ?? -1 });
+    await this.#settle();
+  }
+
+  #settle(): Promise<void> {
+    return this.#deposits.settle({ headNumber: this.#head!.number, finalizedNumber: this.#finalized?.number ?? -1 });
   }
 
   #isFarBehind(head: Block): boolean {
@@ -258,13 +262,15 @@ export class ChainWatcher {
   async #readFinal(): Promise<void> {
     while (this.#covered!.number < (this.#finalized?.number ?? -1) && !this.#stopping.signal.aborted) {
       const from = this.#covered!.number + 1;
-      const limit = Math.min(this.#finalized!.number, (this.#deposits.oldestParked?.number ?? Infinity) - 1);
+      const limit = Math.min(this.#finalized!.number, this.#deposits.oldestUndecided - 1);
       if (limit < from) return;
       const isSecond = from <= this.#scanned!.number;
       const result = await this.#scan(from, Math.min(limit, from + this.#options.maxScanBlocks - 1), isSecond ? this.#recentProviders : []);
       if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return;
       const fresh = await this.#deposits.observe(result.transfers);
       if (isSecond) for (const depositKey of fresh) this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
+      await this.#settle();
+      if (this.#deposits.oldestUndecided <= result.lastBlock.number) return;
       await this.#cover(from, result);
     }
     this.#coveredAtMs = performance.now();

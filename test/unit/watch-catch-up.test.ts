@@ -3,6 +3,7 @@ import type { RangeScanned } from '../../src/domain/events/operations-events.ts'
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { Block, Chain, Transfer } from '../../src/ports/chain.ts';
 import { WrongChain } from '../../src/ports/chain.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
 import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../src/processes/watch-chain-types.ts';
 import { AddressIndex } from '../../src/runtime/address-index.ts';
@@ -135,6 +136,26 @@ describe('ten thousand blocks behind', () => {
     const { confirmed } = watch(new StraightChain(3_050, 100, 300), coveredAt(1_000));
     await watcher.start();
     expect(confirmed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 19 }, (_, index) => 1_100 + index * 100));
+  });
+
+  test('no block is written down as read before its payments are confirmed, so a restart without any memory finds them', async () => {
+    const chain = new StraightChain(2_000, 100, 300);
+    let isDown = true;
+    const deposits = {
+      record: async () => undefined,
+      revert: async () => expect.unreachable(),
+      confirm: async (_id: unknown, data: { blockNumber: number }) => {
+        if (isDown && data.blockNumber >= 1_500) throw new StoreUnavailable('no answer');
+      },
+    };
+    const { ranges } = watch(chain, coveredAt(1_000), { deposits }, { coverageIntervalMs: 0 });
+    await watcher.start();
+    await watcher.stop();
+    expect(ranges.at(-1)!.toBlock).toBeLessThan(1_500);
+    isDown = false;
+    const again = watch(chain, coveredAt(ranges.at(-1)!.toBlock));
+    await watcher.start();
+    expect(again.confirmed).toContain(1_500);
   });
 
   test('the coverage is written in few events that join without a gap', async () => {
