@@ -9,10 +9,17 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
+import { seedFrom } from '../runtime/whole-rows.ts';
 import { ChainWatcher } from '../processes/watch-chain.process.ts';
 import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../processes/watch-chain-types.ts';
 import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
-import { DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, depositPlace, type DepositRow } from '../../projections/deposits-by-block.projection.ts';
+import {
+  DEPOSITS_BY_BLOCK_TABLE,
+  OPEN_DEPOSITS_TABLE,
+  depositPlace,
+  depositsByBlock,
+  type DepositRow,
+} from '../../projections/deposits-by-block.projection.ts';
 import type { Core } from './core.ts';
 import { indexKey } from './core.ts';
 import { LedgerCoverage } from './ledger-coverage.ts';
@@ -57,10 +64,13 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
   };
   const pendingDeposits = async (finalFrom?: number): Promise<PendingDeposit[]> => {
     const from = finalFrom ?? Math.max(0, ((await coverage.lastCovered())?.block ?? 0) - DEEP_BLOCKS);
-    const settled = (await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''))).filter(
-      (row) => row.status === 'final',
-    );
-    const rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
+    let rows: readonly DepositRow[] = [];
+    // Rows that are being filled again lack some; the durable cursor waits below every deposit that is not final, so those are read again.
+    await seedFrom(deps.readModel, depositsByBlock, async () => {
+      const found = await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''));
+      const settled = found.filter(({ status }) => status === 'final');
+      rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
+    });
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
     return Promise.all(
       ours.map(async (row) => ({

@@ -18,6 +18,7 @@ import { DueSessions } from '../runtime/due-sessions.ts';
 import { NotificationIds } from '../runtime/notification-ids.ts';
 import type { PersonalSealer, Sealer } from '../runtime/sealing.ts';
 import { SessionChanges } from '../runtime/session-changes.ts';
+import { seedFrom } from '../runtime/whole-rows.ts';
 import { Deposits } from '../use-cases/deposits.ts';
 import { Idempotency } from '../use-cases/idempotency.ts';
 import { MerchantDirectory } from '../use-cases/merchants-directory.ts';
@@ -160,24 +161,22 @@ interface Followers {
 
 /** Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in between. */
 async function followLedger({ store, readModel }: CorePorts, { due, changes, addressIndexes, notificationIds }: Followers): Promise<Subscription[]> {
-  // Checkpoints first: rows that are newer than their checkpoint are met again, which is harmless.
-  const addressesSeededAt = await readModel.checkpoint(projectionName(addressProjection));
-  const dueSeededAt = await readModel.checkpoint(projectionName(sessionProjection));
-  await scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
-    const [mode, family] = key.split('/') as [Mode, AddressFamily];
-    addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
-  });
-  await scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
-    due.add({
-      sessionId: row.sessionId as SessionId,
-      mode: row.mode as Mode,
-      networks: row.networks as Network[],
-      expiresAtSec: row.expiresAtSec as number,
+  const addressesAfter = await seedFrom(readModel, addressProjection, () =>
+    scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
+      const [mode, family] = key.split('/') as [Mode, AddressFamily];
+      addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
     }),
   );
-  // Rows that were lost meanwhile are missing from the seed: then the whole log is followed.
-  const addressesAfter = (await readModel.checkpoint(projectionName(addressProjection))) === null ? null : addressesSeededAt;
-  const dueAfter = (await readModel.checkpoint(projectionName(sessionProjection))) === null ? null : dueSeededAt;
+  const dueAfter = await seedFrom(readModel, sessionProjection, () =>
+    scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
+      due.add({
+        sessionId: row.sessionId as SessionId,
+        mode: row.mode as Mode,
+        networks: row.networks as Network[],
+        expiresAtSec: row.expiresAtSec as number,
+      }),
+    ),
+  );
   const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
     if (stored.event.type !== 'SessionCreated') return;
     const { mode, sessionId, paymentOptions } = stored.event.data;
@@ -201,8 +200,6 @@ async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subs
   const head = await store.head();
   if (head !== null) await subscription.reached(head);
 }
-
-const projectionName = ({ name, version }: { name: string; version: number }): string => `${name}@${version}`;
 
 async function scanAll(readModel: ReadModel, table: string, take: (key: string, row: Record<string, unknown>) => void): Promise<void> {
   for (let afterKey: string | undefined; ;) {

@@ -12,6 +12,8 @@ import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { CheckLedger } from '../processes/check-ledger.process.ts';
 import type { RunningProjections } from '../runtime/projection-runner.ts';
+import { ledger } from '../../projections/ledger.projection.ts';
+import { createWholeRows } from '../runtime/whole-rows.ts';
 import { LedgerBalances } from '../use-cases/ledger-balances.ts';
 import { LedgerJournal } from '../use-cases/ledger-journal.ts';
 import { LedgerPeriods } from '../use-cases/ledger-periods.ts';
@@ -23,7 +25,7 @@ export interface LedgerDeps {
   readonly core: Pick<Core, 'directory' | 'cursorKey'>;
   readonly store: EventStore;
   readonly readModel: ReadModel;
-  readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
+  readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -46,7 +48,8 @@ export function openLedger({ core, store, readModel, projections, clock, random 
     if (head !== null) await projections.caughtUpTo(head);
   };
   const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
-  const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo });
+  const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);
+  const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });
   const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
   const parts = { balances, journal, periods, modeOfMerchant, caughtUp };
   return {

@@ -18,6 +18,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { PayRefunds } from '../processes/pay-refunds.process.ts';
+import type { WholeRows } from '../runtime/whole-rows.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { indexKey, type Core } from './core.ts';
 
@@ -35,6 +36,7 @@ export interface PayoutDeps {
   readonly core: Core;
   readonly store: EventStore;
   readonly readModel: ReadModel;
+  readonly wholeBooks: WholeRows;
   readonly rates: Rates;
   readonly clock: Clock;
   readonly random: Random;

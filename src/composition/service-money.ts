@@ -7,6 +7,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import { ExpireSessions } from '../processes/expire-sessions.process.ts';
 import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
+import { createWholeRows } from '../runtime/whole-rows.ts';
 import { withLease, type RunningLease } from '../runtime/with-lease.ts';
 import type { RunningAudit } from './audit.ts';
 import { watch, type WatchDeps, type WatchedNetwork } from './chains.ts';
@@ -17,6 +18,7 @@ import type { PayoutDeps } from './payouts.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { ledger } from '../../projections/ledger.projection.ts';
 import { watchSolana } from './solana.ts';
 import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
 
@@ -63,8 +65,9 @@ function payoutDeps(
   { core, store, rates }: Foundation,
   { mayPay }: Pick<RunningAudit, 'mayPay'>,
 ): PayoutDeps {
-  const { readModel, soleWriter } = storage;
-  return { config, core, store, readModel, rates, clock, random, log, mayPay, soleWriter };
+  const { readModel, soleWriter, projections } = storage;
+  const wholeBooks = createWholeRows({ store, readModel, projections }, ledger);
+  return { config, core, store, readModel, wholeBooks, rates, clock, random, log, mayPay, soleWriter };
 }
 
 function leasedExpiry({ config, storage, clock, random, log }: ServiceParts, core: Core, watched: readonly WatchedNetwork[]): RunningLease {

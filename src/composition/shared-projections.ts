@@ -27,6 +27,8 @@ const LEASE = 'projections';
 const MAX_BATCH = 512;
 const LOOK_MS = 10;
 const WAIT_MS = 2_000;
+/** Lists may show lost rows for so long before anybody looks. */
+const TRUSTED_MS = 1_000;
 /** How often the stored checkpoints are compared with where the runner is. */
 const CHECK_MS = 1_000;
 
@@ -39,8 +41,9 @@ export class SharedProjections implements ServiceProjections {
   #lease: RunningLease | null = null;
   /** The last thing this process wrote that a projection will show. */
   #lastWritten: Position | null = null;
-  /** How far the look-ups were when somebody last asked. */
+  /** How far the look-ups were when somebody last asked, and when that was (`performance.now()`). */
   #reached: Position | null = null;
+  #lookedAtMs = -Infinity;
 
   constructor(deps: SharedProjectionsDeps) {
     this.#deps = deps;
@@ -76,15 +79,17 @@ export class SharedProjections implements ServiceProjections {
 
   /** Resolves once everything this process wrote is listed, or after a bounded wait. */
   async caughtUp(): Promise<void> {
-    if (this.#lastWritten !== null) await this.caughtUpTo(this.#lastWritten);
+    const written = this.#lastWritten;
+    if (written === null || (performance.now() - this.#lookedAtMs < TRUSTED_MS && isReached(written, this.#reached))) return;
+    await this.caughtUpTo(written);
   }
 
+  /** Asks Redis each time: rows that were reached a moment ago may be lost by now. */
   async caughtUpTo(position: Position, timeoutMs = WAIT_MS): Promise<boolean> {
     for (const untilMs = performance.now() + timeoutMs; ;) {
-      if (this.#reached !== null && !isAfter(parsePosition(position), parsePosition(this.#reached))) return true;
-      const checkpoints = await this.#checkpoints();
-      this.#reached = [...checkpoints.values()].reduce(earlier);
-      if (this.#reached !== null && !isAfter(parsePosition(position), parsePosition(this.#reached))) return true;
+      this.#lookedAtMs = performance.now();
+      this.#reached = [...(await this.#checkpoints()).values()].reduce(earlier);
+      if (isReached(position, this.#reached)) return true;
       if (performance.now() > untilMs) return false;
       await sleep(LOOK_MS);
     }
@@ -163,6 +168,9 @@ export class SharedProjections implements ServiceProjections {
 
 const positionsOf = (runner: ProjectionRunner): Map<string, Position | null> =>
   new Map(runner.status().map(({ projection, position }) => [projection, position]));
+
+const isReached = (position: Position, reached: Position | null): boolean =>
+  reached !== null && !isAfter(parsePosition(position), parsePosition(reached));
 
 /** Nothing was projected where one projection has not begun. */
 const earlier = (one: Position | null, other: Position | null): Position | null =>

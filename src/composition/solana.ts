@@ -2,11 +2,12 @@ import type { Mode } from '../domain/ids.ts';
 import { coverageStream } from '../domain/streams.ts';
 import type { ChainReplaced } from '../domain/events/operations-events.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
-import type { Position, Subscription } from '../ports/event-store.ts';
+import type { Subscription } from '../ports/event-store.ts';
 import { SolanaWatcher } from '../processes/watch-solana.process.ts';
 import { WatchedOwners } from '../processes/watch-solana-owners.ts';
 import { seedWatchedOwners } from '../processes/watch-solana-seed.ts';
 import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
+import { seedFrom } from '../runtime/whole-rows.ts';
 import { sessionView } from '../../projections/session-view.projection.ts';
 import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps, type WatchedNetwork } from './chains.ts';
 
@@ -54,13 +55,8 @@ export async function watchSolana(
   };
 }
 
-/** Checkpoint first: rows that are newer than it are met again, which is harmless. */
 async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners): Promise<Subscription> {
-  const checkpoint = (): Promise<Position | null> => readModel.checkpoint(`${sessionView.name}@${sessionView.version}`);
-  const seededAt = await checkpoint();
-  await seedWatchedOwners(owners, mode, readModel);
-  // Rows that were lost meanwhile are missing from the seed: then the whole log is followed.
-  const after = (await checkpoint()) === null ? null : seededAt;
+  const after = await seedFrom(readModel, sessionView, () => seedWatchedOwners(owners, mode, readModel));
   return new Promise((resolve) => {
     const subscription = store.subscribe({
       name: `solana-owners-${mode}`,

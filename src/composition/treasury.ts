@@ -39,7 +39,7 @@ export function startTreasury(
   parts: PayoutParts,
   chains: readonly PayoutChain[],
   payouts: PayRefunds,
-  { config, core, readModel, clock, random, log, treasuries, mayPay }: PayoutDeps & { readonly treasuries: TreasuryHandler },
+  { config, core, readModel, wholeBooks, clock, random, log, treasuries, mayPay }: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Treasury {
   const pace = parts.sandbox ? 'sandbox' : 'production';
   const moving = chains.flatMap((chain) => moveChain(chain) ?? []);
@@ -73,6 +73,7 @@ export function startTreasury(
   const reconcile = (desk: MoveDesk): ReturnType<typeof reconcileTreasury> =>
     reconcileTreasury(desk, {
       readModel,
+      wholeBooks,
       signer: parts.signer,
       sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
       clock,

@@ -8,7 +8,7 @@ import { sessionOfStream } from '../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
-import { projectionId } from '../runtime/projection-batch.ts';
+import { seedFrom } from '../runtime/whole-rows.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
@@ -74,11 +74,11 @@ export class MoneyFollower implements MoneyUnderWay {
   /** Resolves once what was under way at the start is known; events are followed from then on. */
   async start(): Promise<void> {
     const { store, readModel } = this.#deps;
-    // Checkpoint first: rows that are newer than it are met again as events, which is harmless.
-    const after = await readModel.checkpoint(projectionId(sessionView));
-    await this.#restoreSessions();
-    await this.#restoreRefunds();
-    for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
+    const after = await seedFrom(readModel, sessionView, async () => {
+      await this.#restoreSessions();
+      await this.#restoreRefunds();
+      for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
+    });
     if (this.#closed) return;
     this.#subscription = store.subscribe({
       name: 'money-figures',

@@ -29,6 +29,11 @@ export interface ListRange {
 export interface ReadModel {
   checkpoint(projection: string): Promise<Position | null>;
   /**
+   * Names the history of a projection's rows: another one once they were lost or cleared by others, null while nobody has begun. Whoever reads
+   * many rows compares it before and after.
+   */
+  generation(projection: string): Promise<string | null>;
+  /**
    * The checkpoint, as the place from which this instance writes on. Where others may write, too, it comes before the first row that is read
    * for an apply: whoever changes or loses anything afterwards makes the applies of this instance fail until it begins again.
    */

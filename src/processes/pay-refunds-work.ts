@@ -4,6 +4,7 @@ import { sessionOfStream, sessionStream } from '../domain/streams.ts';
 import type { EventStore, Subscription } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
+import { seedFrom } from '../runtime/whole-rows.ts';
 import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { LANDED_PAYOUTS_TABLE, landedKey, OPEN_REFUNDS_TABLE, openPayouts } from '../../projections/open-payouts.projection.ts';
 
@@ -42,11 +43,12 @@ export class PayoutWork {
   /** Resolves once every refund that was open at the start is known. */
   async start(): Promise<void> {
     const { store, readModel, nowSec } = this.#deps;
-    const after = await readModel.checkpoint(`${openPayouts.name}@${openPayouts.version}`);
-    await this.#scan(OPEN_REFUNDS_TABLE, undefined, (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
-    await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
-      this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
-    );
+    const after = await seedFrom(readModel, openPayouts, async () => {
+      await this.#scan(OPEN_REFUNDS_TABLE, undefined, (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
+      await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
+        this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
+      );
+    });
     this.#subscription = store.subscribe({
       name: 'pay-refunds',
       after,

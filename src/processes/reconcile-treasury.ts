@@ -8,11 +8,14 @@ import type { Promised } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../projections/ledger-rows.ts';
 import { movesInFlight } from '../../state-machines/treasury-moves.ts';
+import type { WholeRows } from '../runtime/whole-rows.ts';
 import type { MoveDesk } from './move-money-desk.ts';
 import { addedTo, promisedOf } from './promised.ts';
 
 export interface ReconcileDeps {
   readonly readModel: ReadModel;
+  /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
+  readonly wholeBooks: WholeRows;
   readonly signer: Pick<MoveSigner, 'unknownTransactions'>;
   /** What refunds that are signed and not recorded as landed may have taken already. */
   readonly sent: (desk: MoveDesk) => Promise<Promised>;
@@ -42,10 +45,11 @@ export async function reconcileTreasury(
   desk: MoveDesk,
   deps: ReconcileDeps,
 ): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
-  let look = await lookAt(desk, deps);
+  const lookNow = (): Promise<Look> => deps.wholeBooks(() => lookAt(desk, deps));
+  let look = await lookNow();
   for (let looks = 1; looks < LOOKS && hasDifference(look); looks++) {
     await deps.pause();
-    look = await lookAt(desk, deps);
+    look = await lookNow();
   }
   const { mode, network } = desk.chain;
   const foundAtSec = toSec(deps.clock.nowMs());

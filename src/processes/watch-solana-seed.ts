@@ -7,8 +7,8 @@ import type { WatchedOwners } from './watch-solana-owners.ts';
 const PAGE = 1_000;
 
 /**
- * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint, read
- * before this call, so that nothing is missed in between; meeting a session twice is harmless.
+ * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint (`seedFrom`), so that
+ * nothing is missed in between; meeting a session twice is harmless.
  */
 export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readModel: Pick<ReadModel, 'scan'>): Promise<void> {
   for (let afterKey: string | undefined; ;) {

@@ -30,7 +30,7 @@ export interface BatchResult {
 }
 
 /** `name@version`: the owner of a checkpoint. */
-export const projectionId = ({ name, version }: Projection): string => `${name}@${version}`;
+export const projectionId = ({ name, version }: Pick<Projection, 'name' | 'version'>): string => `${name}@${version}`;
 
 /** Of one projection, so that a rebuild forgets its own only. */
 export const parkedTable = (projection: Projection): string => `parked_events:${projectionId(projection)}`;

@@ -4,9 +4,10 @@ import type { Mode } from '../domain/ids.ts';
 import { ledgerPeriodsStream } from '../domain/streams.ts';
 import { sealOf, type PeriodRow } from '../../projections/ledger-rows.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import type { EventStore, Position } from '../ports/event-store.ts';
+import { type EventStore, type Position, StoreUnavailable } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { encodeEvent } from '../runtime/codec.ts';
+import type { WholeRows } from '../runtime/whole-rows.ts';
 import type { LedgerBalances } from './ledger-balances.ts';
 import type { Outcome } from './merchant-api.ts';
 
@@ -17,6 +18,7 @@ export interface LedgerPeriodsDeps {
   readonly random: Random;
   /** Resolves once the books hold everything up to the position; false when that takes too long. */
   readonly caughtUpTo: (position: Position) => Promise<boolean>;
+  readonly wholeBooks: WholeRows;
 }
 
 const MAX_ATTEMPTS = 5;
@@ -31,18 +33,17 @@ export class LedgerPeriods {
 
   /** Refuses a month that is not over or already closed. Months before it are closed with it. */
   async close(mode: Mode, period: string, actor: string): Promise<Outcome<PeriodRow>> {
-    const { balances, clock, store, caughtUpTo } = this.#deps;
+    const { balances, clock, caughtUpTo, wholeBooks } = this.#deps;
     if (period >= monthOf(dayOf(toSec(clock.nowMs())))) return refused(`${period} is not over yet (in UTC)`);
-    const head = await store.head();
-    if (head !== null && !(await caughtUpTo(head))) return behind();
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const before = await balances.modeRow(mode);
+      const read = await wholeBooks(() => this.#read(mode, period)).catch(behindOnly);
+      if (read === null) return behind();
+      const { before, after, figures } = read;
       if (before.closedThrough !== null && period <= before.closedThrough)
         return refused(`${before.closedThrough} and everything before it is closed`);
       const throughPosition = sealOf(before, period);
-      const figures = await balances.figures(mode, period);
       // A late fact that came while the figures were read: they may be of two moments.
-      if (sealOf(await balances.modeRow(mode), period) !== throughPosition) continue;
+      if (sealOf(after, period) !== throughPosition) continue;
       const position = await this.#append({ mode, period, throughPosition, balances: figures, actor });
       if (position === null) continue;
       if (!(await caughtUpTo(position))) return behind();
@@ -50,6 +51,13 @@ export class LedgerPeriods {
       if (sealed) return { ok: true, value: sealed };
     }
     return { ok: false, refusal: { code: 'conflict', message: 'facts of the month kept coming in; close it again' } };
+  }
+
+  async #read(mode: Mode, period: string) {
+    const { balances } = this.#deps;
+    const before = await balances.modeRow(mode);
+    const figures = await balances.figures(mode, period);
+    return { before, figures, after: await balances.modeRow(mode) };
   }
 
   /** The event's position; null when somebody else wrote to the stream meanwhile. */
@@ -66,4 +74,9 @@ export class LedgerPeriods {
 }
 
 const refused = (message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param: 'period' } });
+function behindOnly(error: unknown): null {
+  if (error instanceof StoreUnavailable) return null;
+  throw error;
+}
+
 const behind = (): Outcome<never> => ({ ok: false, refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' } });

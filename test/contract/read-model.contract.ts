@@ -80,6 +80,22 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.getMany('rows@1', ['a', 'b'])).toEqual([null, { n: 3 }]);
       });
 
+      it('names the history of its rows: the same one over applies and restarts, another one after a clear by somebody else', async () => {
+        expect(await model.generation('records')).toBeNull();
+        await model.begin('records');
+        await apply(put('rows@1', 'a', { n: 1 }));
+        const generation = await model.generation('records');
+        expect(generation).toEqual(expect.any(String));
+        await apply(put('rows@1', 'a', { n: 2 }));
+        model = await opened.reopen();
+        expect(await model.generation('records')).toBe(generation);
+        const other = await opened.another?.();
+        await other?.clear('records', ['rows@1'], []);
+        await other?.begin('records');
+        await other?.apply('records', [], '2');
+        if (other) expect(await model.generation('records')).not.toBe(generation);
+      });
+
       it('replaces a row by the last put and forgets it after a delete', async () => {
         await apply(put('rows@1', 'a', { n: 1 }), put('rows@1', 'a', { n: 2 }), put('rows@1', 'b', { n: 3 }));
         expect(await model.getMany('rows@1', ['b', 'a', 'c'])).toEqual([{ n: 3 }, { n: 2 }, null]);

@@ -10,9 +10,14 @@ export class MemoryReadModel implements ReadModel {
   readonly tables = new Map<string, Map<string, Row>>();
   /** Newest first. */
   readonly lists = new Map<string, Entry[]>();
+  #cleared = 0;
 
   async checkpoint(projection: string): Promise<string | null> {
     return this.checkpoints.get(projection) ?? null;
+  }
+
+  async generation(projection: string): Promise<string | null> {
+    return this.checkpoints.has(projection) ? String(this.#cleared) : null;
   }
 
   begin(projection: string): Promise<string | null> {
@@ -55,6 +60,7 @@ export class MemoryReadModel implements ReadModel {
   }
 
   async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
+    this.#cleared += 1;
     this.checkpoints.delete(projection);
     for (const table of tables) this.tables.delete(table);
     for (const name of [...this.lists.keys()]) if (lists.some((prefix) => name.startsWith(prefix))) this.lists.delete(name);

@@ -9,6 +9,7 @@ import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { LedgerBalances } from '../../src/use-cases/ledger-balances.ts';
 import { EXPORT_COLUMNS, csvCell, exportJournal } from '../../src/use-cases/ledger-export.ts';
 import { LedgerJournal } from '../../src/use-cases/ledger-journal.ts';
+import { createWholeRows } from '../../src/runtime/whole-rows.ts';
 import { LedgerPeriods } from '../../src/use-cases/ledger-periods.ts';
 import { MerchantLedger } from '../../src/use-cases/merchant-ledger.ts';
 import { CheckLedger } from '../../src/processes/check-ledger.process.ts';
@@ -92,6 +93,7 @@ class Office {
       clock: { nowMs: () => nowMs },
       random: { uuid: () => `close-${(uuids += 1)}`, bytes: (length) => new Uint8Array(length) },
       caughtUpTo: (position) => this.runner.caughtUpTo(position),
+      wholeBooks: createWholeRows({ store: this.store, readModel: this.model, projections: this.runner }, ledger),
     });
   }
 }

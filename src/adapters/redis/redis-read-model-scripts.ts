@@ -3,13 +3,14 @@
  */
 
 /**
- * KEYS[1] checkpoints, each as "position mark", with an empty position before the first apply. ARGV: projection, the mark for one that has none.
- * Answers what is stored then: also the absence of rows has a mark, so that it is told from the absence after another loss.
+ * KEYS[1] checkpoints, each as "position mark generation", with an empty position before the first apply. ARGV: projection, what to take as mark
+ * and generation where there are none. Answers what is stored then: also the absence of rows has a mark, so that it is told from the absence
+ * after another loss.
  */
 export const BEGIN = `
 local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if not string.find(stored, ' ', 1, true) then
-  stored = stored .. ' ' .. ARGV[2]
+  stored = stored .. ' ' .. ARGV[2] .. ' ' .. ARGV[2]
   redis.call('HSET', KEYS[1], ARGV[1], stored)
 end
 return stored
@@ -21,11 +22,11 @@ return stored
  * Answers 1, or 0 when another mark is stored: then nothing was changed.
  */
 export const APPLY = `
+local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
+local mark, generation = string.match(stored, ' (%S+) (%S+)$')
 local marks = tonumber(ARGV[3])
 local at = 4 + marks
 if marks > 0 then
-  local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
-  local mark = string.match(stored, ' (.*)$')
   local isExpected = false
   for index = 4, 3 + marks do isExpected = isExpected or ARGV[index] == mark end
   if not isExpected then return 0 end
@@ -56,7 +57,7 @@ while at <= #ARGV do
     end
   end
 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. (generation or string.match(ARGV[2], '%S+$')))
 return 1
 `;
 

@@ -24,13 +24,18 @@ class RedisReadModel implements ReadModel {
   }
 
   async checkpoint(projection: string): Promise<Position | null> {
-    return positionIn((await answered(this.#redis.hget(this.#key('checkpoints'), projection))) ?? '');
+    return partsOf(await this.#stored(projection)).position;
+  }
+
+  async generation(projection: string): Promise<string | null> {
+    return partsOf(await this.#stored(projection)).generation;
   }
 
   async begin(projection: string): Promise<Position | null> {
     const stored = (await answered(this.#redis.eval(BEGIN, 1, this.#key('checkpoints'), projection, randomUUID()))) as string;
-    this.#marksOf(projection).begin(stored.slice(stored.indexOf(' ') + 1));
-    return positionIn(stored);
+    const { position, mark } = partsOf(stored);
+    this.#marksOf(projection).begin(mark!);
+    return position;
   }
 
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
@@ -106,6 +111,10 @@ class RedisReadModel implements ReadModel {
     throw new ReadModelMoved(`the rows of projection ${projection} are not as they were left`);
   }
 
+  async #stored(projection: string): Promise<string> {
+    return (await answered(this.#redis.hget(this.#key('checkpoints'), projection))) ?? '';
+  }
+
   #marksOf(projection: string): WriteMarks {
     const marks = this.#marks.get(projection) ?? new WriteMarks();
     this.#marks.set(projection, marks);
@@ -168,5 +177,8 @@ class RedisReadModel implements ReadModel {
 
 const rowOf = (text: string | null | undefined): Row | null => (text === null || text === undefined ? null : (JSON.parse(text) as Row));
 
-/** "position mark". */
-const positionIn = (stored: string): Position | null => stored.split(' ')[0] || null;
+/** "position mark generation". */
+function partsOf(stored: string): { position: Position | null; mark: string | null; generation: string | null } {
+  const [position, mark, generation] = stored.split(' ');
+  return { position: position || null, mark: mark ?? null, generation: generation ?? null };
+}

@@ -68,6 +68,11 @@ class SqliteReadModel implements ReadModel {
     return row?.position ?? null;
   }
 
+  /** A file has one writer, and nobody else to lose it. */
+  async generation(projection: string): Promise<string | null> {
+    return (await this.checkpoint(projection)) === null ? null : 'file';
+  }
+
   /** A file has one writer. */
   begin(projection: string): Promise<Position | null> {
     return this.checkpoint(projection);
