@@ -1,9 +1,12 @@
+import { ECDH } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { HDNodeWallet } from 'ethers';
 import { evmAddress, isSolanaPublicKey, tronAddress } from '../../src/adapters/wallet/address-format.ts';
-import { HARDENED_OFFSET, nativeChildPublicKey, portableChildPublicKey } from '../../src/adapters/wallet/child-public-key.ts';
+import { AddressesDisagree, checkedAddresses } from '../../src/adapters/wallet/checked-addresses.ts';
+import { HARDENED_OFFSET, nativeChildDerivation, portableChildDerivation, type ChildDerivation } from '../../src/adapters/wallet/child-public-key.ts';
 import { InvalidExtendedPublicKey, readExtendedPublicKey } from '../../src/adapters/wallet/extended-public-key.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { InvalidSolanaPool, signerSolanaDeriver, solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
@@ -14,6 +17,30 @@ const root = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC));
 const xpubOf = (path: string): string => root.derive(path).publicExtendedKey;
 const EVM_XPUB = xpubOf("m/44'/60'/0'/0");
 const TRON_XPUB = xpubOf("m/44'/195'/0'/0");
+/** Non-hardened steps of test vectors 1 and 2 (BIP-32, "Test Vectors"). */
+const BIP32_PUBLIC_CHILDREN = [
+  {
+    parent: 'xpub68Gmy5EdvgibQVfPdqkBBCHxA5htiqg55crXYuXoQRKfDBFA1WEjWgP6LHhwBZeNK1VTsfTFUHCdrfp1bgwQ9xv5ski8PX9rL2dZXvgGDnw',
+    index: 1,
+    child: 'xpub6ASuArnXKPbfEwhqN6e3mwBcDTgzisQN1wXN9BJcM47sSikHjJf3UFHKkNAWbWMiGj7Wf5uMash7SyYq527Hqck2AxYysAA7xmALppuCkwQ',
+  },
+  {
+    parent: 'xpub6D4BDPcP2GT577Vvch3R8wDkScZWzQzMMUm3PWbmWvVJrZwQY4VUNgqFJPMM3No2dFDFGTsxxpG5uJh7n7epu4trkrX7x7DogT5Uv6fcLW5',
+    index: 2,
+    child: 'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
+  },
+  {
+    parent: 'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
+    index: 1_000_000_000,
+    child: 'xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy',
+  },
+  {
+    parent: 'xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB',
+    index: 0,
+    child: 'xpub69H7F5d8KSRgmmdJg2KhpAK8SR3DjMwAdkxj3ZuxV27CprR9LgpeyGmXUbC6wb7ERfvrnKZjXoUmmDznezpbZb7ap6r1D3tgFxHmwMkQTPH',
+  },
+] as const;
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const SOLANA_KEY = 'oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96';
 
 describe('addresses of an extended public key', () => {
@@ -42,12 +69,55 @@ describe('addresses of an extended public key', () => {
   });
 
   it('are the same with the native curve and in plain JavaScript', () => {
-    const native = nativeChildPublicKey();
-    expect(native).not.toBeNull();
-    const key = readExtendedPublicKey(TRON_XPUB);
-    for (const index of [0, 1, 2, 255, 65_536, HARDENED_OFFSET - 1]) {
-      expect(Buffer.from(native!(key, index)).toString('hex')).toBe(Buffer.from(portableChildPublicKey(key, index)).toString('hex'));
+    const native = nativeChildDerivation()!(readExtendedPublicKey(TRON_XPUB));
+    const portable = portableChildDerivation(readExtendedPublicKey(TRON_XPUB));
+    for (const index of [0, 1, 2, 255, 65_536, HARDENED_OFFSET - 1]) expect(hexOf(native(index))).toBe(hexOf(portable(index)));
+  });
+
+  it('are the ones of an independent implementation for any seed and index', () => {
+    const native = nativeChildDerivation()!;
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat({ max: HARDENED_OFFSET - 1 }), (seed, index) => {
+        const branch = HDNodeWallet.fromSeed(seed).derivePath("44'/60'/0'/0");
+        const key = readExtendedPublicKey(branch.neuter().extendedKey);
+        const { address, publicKey } = branch.deriveChild(index);
+        for (const derivation of [native, portableChildDerivation]) {
+          expect(`0x${ECDH.convertKey(derivation(key)(index), 'secp256k1', undefined, 'hex', 'compressed') as string}`).toBe(publicKey);
+          expect(evmAddress(derivation(key)(index))).toBe(address);
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('follow the public derivations of the test vectors of BIP-32', () => {
+    for (const { parent, index, child } of BIP32_PUBLIC_CHILDREN) {
+      const { publicKey, chainCode } = HDKey.fromExtendedKey(parent);
+      const expected = hexOf(HDKey.fromExtendedKey(child).publicKey!);
+      for (const derivation of [nativeChildDerivation()!, portableChildDerivation]) {
+        const derived = derivation({ publicKey: publicKey!, chainCode: chainCode! })(index);
+        expect(ECDH.convertKey(derived, 'secp256k1', undefined, 'hex', 'compressed')).toBe(expected);
+      }
     }
+  });
+
+  it('do not change when the next ones are derived', () => {
+    const childOf = nativeChildDerivation()!(readExtendedPublicKey(EVM_XPUB));
+    const first = childOf(0);
+    const before = hexOf(first);
+    childOf(1);
+    expect(hexOf(first)).toBe(before);
+  });
+
+  it('are not given out when a second derivation disagrees with the first', () => {
+    const key = readExtendedPublicKey(EVM_XPUB);
+    const broken: ChildDerivation = (parent) => {
+      const childOf = nativeChildDerivation()!(parent);
+      return (index) => childOf(index + 1);
+    };
+    expect(() => checkedAddresses(broken, { key, format: 'evm', fromIndex: 0, count: 256 })).toThrow(AddressesDisagree);
+    expect(() => checkedAddresses(broken, { key, format: 'tron', fromIndex: 7, count: 1 })).toThrow(AddressesDisagree);
+    expect(checkedAddresses(nativeChildDerivation()!, { key, format: 'evm', fromIndex: 3, count: 0 })).toEqual([]);
   });
 
   it('are the same from the account key as from its external branch', async () => {
@@ -93,7 +163,7 @@ describe('address forms', () => {
   });
 
   it('checksum an EVM address as EIP-55 does', () => {
-    const key = portableChildPublicKey(readExtendedPublicKey(EVM_XPUB), 9);
+    const key = portableChildDerivation(readExtendedPublicKey(EVM_XPUB))(9);
     expect(evmAddress(key)).toBe('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720');
     expect(tronAddress(key)).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/);
   });

@@ -1,17 +1,25 @@
-import { createHmac, ECDH } from 'node:crypto';
+import { createHmac, createSecretKey, ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { HDKey } from '@scure/bip32';
 import type { ExtendedPublicKey } from './extended-public-key.ts';
 
-/** Public child derivation (BIP-32 CKDpub): the child's public key, 65 bytes uncompressed. */
-export type ChildPublicKey = (parent: ExtendedPublicKey, index: number) => Uint8Array;
+/** Public child derivation (BIP-32 CKDpub) of one parent: the child's public key, 65 bytes uncompressed. */
+export type ChildPublicKeys = (index: number) => Uint8Array;
+
+/** Prepares the derivation of a parent's children. */
+export type ChildDerivation = (parent: ExtendedPublicKey) => ChildPublicKeys;
 
 /** Indexes from here on are hardened: no public derivation exists for them. */
 export const HARDENED_OFFSET = 0x8000_0000;
 
-/** The one function of libsecp256k1 that public derivation needs. */
+const COMPRESSED_BYTES = 33;
+const UNCOMPRESSED_BYTES = 65;
+const TWEAK_BYTES = 32;
+
+/** The two functions of libsecp256k1 that public derivation needs. */
 interface NativeCurve {
-  publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed: boolean): Uint8Array;
+  publicKeyConvert(publicKey: Uint8Array, compressed: boolean): Uint8Array;
+  publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed: boolean, output: Uint8Array): Uint8Array;
 }
 
 /** libsecp256k1 through its addon, about ten times the speed; null where the addon has no binary for this machine. */
@@ -24,20 +32,25 @@ function loadNativeCurve(): NativeCurve | null {
 }
 
 /** CKDpub with libsecp256k1; null when the addon cannot be loaded. */
-export function nativeChildPublicKey(): ChildPublicKey | null {
+export function nativeChildDerivation(): ChildDerivation | null {
   const curve = loadNativeCurve();
   if (!curve) return null;
-  return ({ publicKey, chainCode }, index) => {
-    const data = Buffer.allocUnsafe(publicKey.length + 4);
+  return ({ publicKey, chainCode }) => {
+    // A key object spares each HMAC the set-up of its key, the uncompressed form each addition a square root.
+    const hmacKey = createSecretKey(chainCode);
+    const parent = curve.publicKeyConvert(publicKey, false);
+    const data = Buffer.alloc(COMPRESSED_BYTES + 4);
     data.set(publicKey);
-    data.writeUInt32BE(index, publicKey.length);
-    const tweak = createHmac('sha512', chainCode).update(data).digest().subarray(0, 32);
-    return curve.publicKeyTweakAdd(publicKey, tweak, false);
+    return (index) => {
+      data.writeUInt32BE(index, COMPRESSED_BYTES);
+      const tweak = createHmac('sha512', hmacKey).update(data).digest().subarray(0, TWEAK_BYTES);
+      return curve.publicKeyTweakAdd(parent, tweak, false, Buffer.allocUnsafe(UNCOMPRESSED_BYTES));
+    };
   };
 }
 
-/** CKDpub in plain JavaScript, for machines without the addon. */
-export const portableChildPublicKey: ChildPublicKey = ({ publicKey, chainCode }, index) => {
-  const compressed = new HDKey({ publicKey, chainCode }).deriveChild(index).publicKey!;
-  return ECDH.convertKey(compressed, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
+/** CKDpub in plain JavaScript: for machines without the addon, and to check what the addon says. */
+export const portableChildDerivation: ChildDerivation = (parent) => {
+  const node = new HDKey(parent);
+  return (index) => ECDH.convertKey(node.deriveChild(index).publicKey!, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
 };

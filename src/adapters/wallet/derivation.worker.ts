@@ -1,12 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import { evmAddress, tronAddress } from './address-format.ts';
-import { nativeChildPublicKey, portableChildPublicKey } from './child-public-key.ts';
+import { checkedAddresses } from './checked-addresses.ts';
+import { nativeChildDerivation, portableChildDerivation } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
 
-const childPublicKey = nativeChildPublicKey() ?? portableChildPublicKey;
+const derivation = nativeChildDerivation() ?? portableChildDerivation;
 
-parentPort?.on('message', ({ id, key, format, fromIndex, count }: DerivationJob) => {
-  const address = format === 'evm' ? evmAddress : tronAddress;
-  const answer: DerivationAnswer = { id, addresses: Array.from({ length: count }, (_, i) => address(childPublicKey(key, fromIndex + i))) };
-  parentPort!.postMessage(answer);
+parentPort?.on('message', (job: DerivationJob) => {
+  parentPort!.postMessage({ id: job.id, addresses: checkedAddresses(derivation, job) } satisfies DerivationAnswer);
 });
