@@ -9,7 +9,10 @@ export const isCoin = (text: string): text is Coin => text === 'USDT' || text ==
  * decimals), so amounts of one coin on different networks add up without rounding.
  */
 export const SCALE = 18;
-const ONE = 10n ** BigInt(SCALE);
+/** Powers of ten by exponent: computing them anew costs more than the sums they are for. */
+const POWERS: readonly bigint[] = Array.from({ length: 2 * SCALE + 1 }, (_, exponent) => 10n ** BigInt(exponent));
+const ONE = POWERS[SCALE]!;
+const ZEROS = '0'.repeat(SCALE);
 
 /** Amounts at or above this many whole units are refused (design, "normal form of amounts"). */
 export const MAX_WHOLE_UNITS = 10n ** 12n;
@@ -28,7 +31,8 @@ export function parseAmount(text: string): bigint | null {
   if (text.length > MAX_TEXT_LENGTH) return null;
   const match = NORMAL_FORM.exec(text);
   if (!match) return null;
-  return BigInt(match[1]!) * ONE + BigInt((match[2] ?? '').padEnd(SCALE, '0'));
+  const fraction = match[2] ?? '';
+  return BigInt(match[1]! + fraction) * POWERS[SCALE - fraction.length]!;
 }
 
 /** Like `parseAmount` for text the service wrote itself, such as event data: anything unreadable is a bug. */
@@ -42,15 +46,22 @@ export function amountOf(text: string): bigint {
 export function signedAmountOf(text: string): bigint {
   const point = text.indexOf('.');
   if (point < 0) return BigInt(text) * ONE;
-  return BigInt(text.slice(0, point) + text.slice(point + 1)) * 10n ** BigInt(SCALE - (text.length - point - 1));
+  return BigInt(text.slice(0, point) + text.slice(point + 1)) * POWERS[SCALE - (text.length - point - 1)]!;
 }
+
+const DIGIT_ZERO = 0x30;
 
 /** Writes 10^-18 units as a decimal string with at least `minDecimals` decimals and no further trailing zeros. */
 export function formatAmount(units: bigint, minDecimals = 2): string {
   if (units < 0n) return `-${formatAmount(-units, minDecimals)}`;
-  const whole = units / ONE;
-  const fraction = (units % ONE).toString().padStart(SCALE, '0').replace(/0+$/, '').padEnd(minDecimals, '0');
-  return fraction === '' ? whole.toString() : `${whole}.${fraction}`;
+  if (units === 0n && minDecimals === 2) return '0.00';
+  const digits = units.toString();
+  const point = digits.length - SCALE;
+  const whole = point > 0 ? digits.slice(0, point) : '0';
+  const fraction = point > 0 ? digits.slice(point) : ZEROS.slice(digits.length) + digits;
+  let end = SCALE;
+  while (end > minDecimals && fraction.charCodeAt(end - 1) === DIGIT_ZERO) end -= 1;
+  return end === 0 ? whole : `${whole}.${fraction.slice(0, end)}`;
 }
 
 /** Decimals written in a decimal string. */
@@ -61,12 +72,12 @@ export function decimalsOf(text: string): number {
 
 /** Token base units (6 or 18 decimals) to 10^-18 units. */
 export function fromTokenUnits(units: bigint, decimals: number): bigint {
-  return units * 10n ** BigInt(SCALE - decimals);
+  return units * POWERS[SCALE - decimals]!;
 }
 
 /** 10^-18 units to token base units. Throws when the token cannot express the amount exactly. */
 export function toTokenUnits(units: bigint, decimals: number): bigint {
-  const factor = 10n ** BigInt(SCALE - decimals);
+  const factor = POWERS[SCALE - decimals]!;
   if (units % factor !== 0n) throw new RangeError(`${formatAmount(units)} has more than ${decimals} decimals`);
   return units / factor;
 }
@@ -82,7 +93,7 @@ export function convertRoundingDown(units: bigint, rate: string, decimals: numbe
 }
 
 function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
-  const step = 10n ** BigInt(2 * SCALE - decimals);
+  const step = POWERS[2 * SCALE - decimals]!;
   const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);
-  return steps * 10n ** BigInt(SCALE - decimals);
+  return steps * POWERS[SCALE - decimals]!;
 }

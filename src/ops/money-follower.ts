@@ -85,7 +85,10 @@ export class MoneyFollower implements MoneyUnderWay {
       after,
       streamPrefixes: ['session-', 'delivery-'],
       onEvents: async (events) => {
-        for (const event of events) await this.#take(event);
+        for (const event of events) {
+          const underWay = this.#take(event);
+          if (underWay !== null) await underWay;
+        }
       },
     });
   }
@@ -159,16 +162,21 @@ export class MoneyFollower implements MoneyUnderWay {
     }
   }
 
-  /** A figure that cannot be kept must not hold up the others. */
-  async #take(recorded: RecordedEvent): Promise<void> {
+  /** A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly every event. */
+  #take(recorded: RecordedEvent): Promise<void> | null {
     try {
       const isNew = recorded.atMs >= this.#deps.sinceMs;
       if (recorded.stream.startsWith('delivery-')) this.#takeDelivery(recorded, isNew);
-      else await this.#takeSession(decodeEvent(recorded), isNew);
+      else return this.#takeSession(decodeEvent(recorded), isNew)?.catch((error: unknown) => this.#failed(error)) ?? null;
     } catch (error) {
-      this.#deps.money.followFailures.inc();
-      this.#deps.onError(error);
+      this.#failed(error);
     }
+    return null;
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.money.followFailures.inc();
+    this.#deps.onError(error);
   }
 
   #takeDelivery({ stream, type, atMs }: RecordedEvent, isNew: boolean): void {
@@ -179,16 +187,21 @@ export class MoneyFollower implements MoneyUnderWay {
     if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
   }
 
-  async #takeSession(stored: StoredEvent<DomainEvent>, isNew: boolean): Promise<void> {
+  #takeSession(stored: StoredEvent<DomainEvent>, isNew: boolean): Promise<void> | null {
     const id = sessionOfStream(stored.stream);
-    if (id === null) return;
+    if (id === null) return null;
     const event = stored.event as SessionEvent;
-    if (event.type === 'SessionCreated') return this.#created(event.data, isNew);
-    const mode = this.#sessions.get(id)?.mode ?? this.#ended.get(id) ?? (await this.#modeOf(id));
-    if (mode === null) return;
+    const known = this.#sessions.get(id)?.mode ?? this.#ended.get(id);
+    if (event.type === 'SessionCreated') this.#created(event.data, isNew);
+    else if (known !== undefined) this.#takeFact(id, known, event, stored.atMs, isNew);
+    else return this.#modeOf(id).then((mode) => (mode === null ? undefined : this.#takeFact(id, mode, event, stored.atMs, isNew)));
+    return null;
+  }
+
+  #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, atMs: number, isNew: boolean): void {
     if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
-    else if ('refundId' in event.data) this.#tookRefund(mode, event, stored.atMs, isNew);
-    else this.#sessionEnded(id, mode, event, stored.atMs, isNew);
+    else if ('refundId' in event.data) this.#tookRefund(mode, event, atMs, isNew);
+    else this.#sessionEnded(id, mode, event, atMs, isNew);
   }
 
   #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
@@ -197,9 +210,14 @@ export class MoneyFollower implements MoneyUnderWay {
     if (!isNew) return;
     const { money } = this.#deps;
     money.sessions.inc({ mode, outcome: 'created' });
-    const used = (rateLock?.quotes ?? []).flatMap((quote) => (quote.used && quote.rate !== null ? [Number(quote.rate)] : []));
-    const lowest = Math.min(...used);
-    if (used.length > 0 && lowest > 0) money.rateSpread.set({ currency, coin: dueCoin }, Math.max(...used) / lowest - 1);
+    let lowest = Infinity;
+    let highest = 0;
+    for (const { used, rate } of rateLock?.quotes ?? []) {
+      if (!used || rate === null) continue;
+      lowest = Math.min(lowest, Number(rate));
+      highest = Math.max(highest, Number(rate));
+    }
+    if (lowest > 0 && lowest < Infinity) money.rateSpread.set({ currency, coin: dueCoin }, highest / lowest - 1);
   }
 
   #tookDeposit(id: SessionId, mode: Mode, event: SessionEvent, isNew: boolean): void {

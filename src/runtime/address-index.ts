@@ -13,6 +13,7 @@ export class AddressIndex {
   readonly family: AddressFamily;
   readonly #keyWords: number;
   readonly #wanted: Uint32Array;
+  readonly #session = new Uint8Array(SESSION_BYTES);
   /** For chain adapters. */
   readonly isOurs: IsOurs;
   readonly #chunks: Chunk[] = [];
@@ -48,17 +49,17 @@ export class AddressIndex {
    */
   add(address: string, sessionId: SessionId): void {
     if (!writeAddressKey(this.family, address, this.#wanted)) throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
-    const session = packSessionId(sessionId);
+    packSessionId(sessionId, this.#session);
     const slot = this.#findSlot();
     const entry = this.#slots[slot]!;
     if (entry !== 0) {
-      if (this.#sessionAt(entry - 1) !== sessionId) throw new Error(`the address ${address} was given out twice`);
+      if (!this.#holdsSession(entry - 1)) throw new Error(`the address ${address} was given out twice`);
       return;
     }
     const chunk = (this.#chunks[this.#size >>> CHUNK_BITS] ??= createChunk(this.#keyWords));
     const at = this.#size & CHUNK_MASK;
     chunk.keys.set(this.#wanted, at * this.#keyWords);
-    chunk.sessions.set(session, at * SESSION_BYTES);
+    chunk.sessions.set(this.#session, at * SESSION_BYTES);
     this.#size += 1;
     this.#slots[slot] = this.#size;
     this.#mark(hashOf(this.#wanted));
@@ -93,6 +94,14 @@ export class AddressIndex {
     const { keys } = this.#chunks[entry >>> CHUNK_BITS]!;
     const base = (entry & CHUNK_MASK) * this.#keyWords;
     for (let word = 0; word < this.#keyWords; word += 1) if (keys[base + word] !== this.#wanted[word]) return false;
+    return true;
+  }
+
+  /** Whether the entry belongs to the session that was packed last. */
+  #holdsSession(entry: number): boolean {
+    const { sessions } = this.#chunks[entry >>> CHUNK_BITS]!;
+    const base = (entry & CHUNK_MASK) * SESSION_BYTES;
+    for (let at = 0; at < SESSION_BYTES; at += 1) if (sessions[base + at] !== this.#session[at]) return false;
     return true;
   }
 
@@ -172,8 +181,7 @@ const BASE32_VALUES = new Int8Array(128).fill(-1);
 for (let value = 0; value < 32; value += 1) BASE32_VALUES['abcdefghijklmnopqrstuvwxyz234567'.charCodeAt(value)] = value;
 
 /** `cs_` and 32 base32 characters are 160 bits. */
-function packSessionId(sessionId: SessionId): Uint8Array {
-  const bytes = new Uint8Array(SESSION_BYTES);
+function packSessionId(sessionId: SessionId, bytes: Uint8Array): void {
   let buffer = 0;
   let bits = 0;
   let at = 0;
@@ -188,7 +196,6 @@ function packSessionId(sessionId: SessionId): Uint8Array {
     bytes[at] = buffer >> bits;
     at += 1;
   }
-  return bytes;
 }
 
 const unpackSessionId = (bytes: Uint8Array): SessionId => `cs_${base32(bytes)}` as SessionId;

@@ -22,8 +22,10 @@ export class Mailboxes<Value> {
     const entry = this.#touch(key);
     const previous = entry.waiting > 0 ? entry.tail : null;
     entry.waiting++;
-    const result = previous === null ? task(entry) : previous.then(() => task(entry));
-    entry.tail = result.catch(() => undefined);
+    const next = (): Promise<Result> => task(entry);
+    // Whether the one before succeeded is between it and its own caller.
+    const result = previous === null ? next() : previous.then(next, next);
+    entry.tail = result;
     try {
       return await result;
     } finally {

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { randomBytesPooled } from './pooled-random.ts';
 
 /*
  * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random 96-bit
@@ -88,8 +89,7 @@ export function createSealer(masterKeys: MasterKeys): Sealer {
 
 export function createPersonalSealer(masterKeys: MasterKeys): PersonalSealer {
   return {
-    seal: (salt, subject, plain) =>
-      encrypt(masterKeys[0].id, personalDataKey(masterKeys[0], salt, subject), Buffer.from(plain, 'utf8'), `personal|${subject}`),
+    seal: (salt, subject, plain) => encrypt(masterKeys[0].id, personalDataKey(masterKeys[0], salt, subject), plain, `personal|${subject}`),
     open: (salt, subject, sealed) =>
       decrypt(sealed, (id) => personalDataKey(keyOf(masterKeys, id), salt, subject), `personal|${subject}`).toString('utf8'),
   };
@@ -112,14 +112,18 @@ function keyOf(masterKeys: MasterKeys, id: string): MasterKey {
   return key;
 }
 
+const base64url = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
+
 const additionalData = (keyId: string, context: string): Buffer => Buffer.from(`${VERSION}|${keyId}|${context}`, 'utf8');
 
-function encrypt(keyId: string, key: KeyObject, plain: Uint8Array, context: string): string {
-  const nonce = randomBytes(NONCE_BYTES);
+/** Text is sealed as its UTF-8. */
+function encrypt(keyId: string, key: KeyObject, plain: Uint8Array | string, context: string): string {
+  const nonce = randomBytesPooled(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(additionalData(keyId, context));
-  const body = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-  return `${VERSION}.${keyId}.${nonce.toString('base64url')}.${body.toString('base64url')}`;
+  const text = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
+  const body = Buffer.concat([text, cipher.final(), cipher.getAuthTag()]);
+  return `${VERSION}.${keyId}.${base64url(nonce)}.${base64url(body)}`;
 }
 
 function decrypt(sealed: string, keyFor: (keyId: string) => KeyObject, context: string): Buffer {

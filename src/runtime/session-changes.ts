@@ -16,6 +16,7 @@ export class SessionChanges {
   }
 
   emit(id: SessionId): void {
-    for (const listener of this.#listeners.get(id) ?? []) listener();
+    const listeners = this.#listeners.get(id);
+    if (listeners) for (const listener of listeners) listener();
   }
 }

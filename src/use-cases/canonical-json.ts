@@ -1,8 +1,26 @@
 /** JSON text with object keys in order at every depth, so that equal requests give equal text. Undefined fields are left out. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  entries.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${entries.map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join(',')}}`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  const fields = value as Readonly<Record<string, unknown>>;
+  let text = '';
+  for (const key of inOrder(Object.keys(fields))) {
+    const field = fields[key];
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(field)}`;
+  }
+  return `{${text}}`;
+}
+
+const FEW = 16;
+
+/** By UTF-16 code units, in place. Few keys, as nearly all objects have, are in order sooner than a general sort is set up. */
+function inOrder(keys: string[]): string[] {
+  if (keys.length > FEW) return keys.sort();
+  for (let end = 1; end < keys.length; end += 1) {
+    const key = keys[end]!;
+    let at = end;
+    for (; at > 0 && keys[at - 1]! > key; at -= 1) keys[at] = keys[at - 1]!;
+    keys[at] = key;
+  }
+  return keys;
 }

@@ -2,7 +2,7 @@ import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPers
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
 import { amountOf, convertRoundingUp, formatAmount, isCoin, type Coin } from '../domain/money.ts';
-import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../ports/addresses.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -58,8 +58,9 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   if (coin !== input.currency && !rateLock)
     return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
   const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
-  const taken = takeAddresses(deps, merchant, coin);
-  const paymentOptions = optionsOf(deps, merchant, coin, due, taken);
+  const offers = offered(deps, merchant, coin);
+  const taken = takeAddresses(deps, merchant.mode, offers);
+  const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
   if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
   const sealed = await deps.personal.sealNew(id, personalOf(input));
   const data = sessionData(deps, {
@@ -126,51 +127,63 @@ function domainOf(
   return { ok: true, value: domain };
 }
 
+/** A network that can take the coin, with its token. */
+interface Offer {
+  readonly settings: NetworkSettings;
+  readonly token: Token;
+}
+
+/** In the order of the merchant's policy. */
+function offered(deps: CreateSessionDeps, { policy, mode }: MerchantSettings, coin: Coin): Offer[] {
+  const running = deps.networks(mode);
+  const offers: Offer[] = [];
+  for (const network of policy.networks) {
+    if (network === 'tron' && coin === 'USDC' && !policy.offerTronUsdc) continue;
+    const settings = running.find((candidate) => candidate.network === network);
+    const token = settings && tokenOf(settings, coin);
+    if (token) offers.push({ settings, token });
+  }
+  return offers;
+}
+
 /** One address per family that is offered and has one to give. */
-function takeAddresses(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin): Map<AddressFamily, CollectionAddress> {
+function takeAddresses(deps: CreateSessionDeps, mode: Mode, offers: readonly Offer[]): Map<AddressFamily, CollectionAddress> {
   const taken = new Map<AddressFamily, CollectionAddress>();
-  for (const settings of offered(deps, merchant, coin)) {
+  for (const { settings } of offers) {
     const family = addressFamilyOf(settings.network);
     if (taken.has(family)) continue;
-    const address = deps.addresses.take(merchant.mode, family);
+    const address = deps.addresses.take(mode, family);
     if (address) taken.set(family, address);
   }
   return taken;
 }
 
-function offered(deps: CreateSessionDeps, merchant: MerchantSettings, coin: Coin): NetworkSettings[] {
-  const { policy, mode } = merchant;
-  const allowed = deps.networks(mode).filter((settings) => policy.networks.includes(settings.network) && tokenOf(settings, coin) !== undefined);
-  const usable = allowed.filter((settings) => settings.network !== 'tron' || coin !== 'USDC' || policy.offerTronUsdc);
-  return usable.sort((one, other) => policy.networks.indexOf(one.network) - policy.networks.indexOf(other.network));
-}
-
 function optionsOf(
   deps: CreateSessionDeps,
-  merchant: MerchantSettings,
+  policy: MerchantPolicy,
   coin: Coin,
   due: bigint,
+  offers: readonly Offer[],
   taken: ReadonlyMap<AddressFamily, CollectionAddress>,
 ): PaymentOption[] {
-  return offered(deps, merchant, coin).flatMap((settings): PaymentOption[] => {
+  const options: PaymentOption[] = [];
+  for (const { settings, token } of offers) {
     const address = taken.get(addressFamilyOf(settings.network));
-    const token = tokenOf(settings, coin);
-    if (!address || !token) return [];
-    return [
-      {
-        network: settings.network,
-        coin,
-        tokenAddress: token.address,
-        decimals: token.decimals,
-        chainId: settings.chainId,
-        address: address.address,
-        derivationIndex: address.derivationIndex,
-        ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
-        ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
-        finality: finalityOf(settings, merchant.policy, due),
-      },
-    ];
-  });
+    if (!address) continue;
+    options.push({
+      network: settings.network,
+      coin,
+      tokenAddress: token.address,
+      decimals: token.decimals,
+      chainId: settings.chainId,
+      address: address.address,
+      derivationIndex: address.derivationIndex,
+      ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
+      ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
+      finality: finalityOf(settings, policy, due),
+    });
+  }
+  return options;
 }
 
 /** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */

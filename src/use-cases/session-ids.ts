@@ -27,15 +27,18 @@ export class SessionIds {
 
   /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
   requestHash(canonical: string): string {
-    return createHmac('sha256', this.#keys.at(-1)!).update('request|').update(canonical).digest('hex');
+    return createHmac('sha256', this.#keys.at(-1)!).update(`request|${canonical}`).digest('hex');
   }
 }
 
 const ID_BYTES = 20;
 
 function idUnder(key: KeyObject, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
-  const mac = createHmac('sha256', key);
-  // Length prefixes keep ("a", "bc") and ("ab", "c") apart.
-  for (const part of [mode, merchantId, orderId]) mac.update(`${Buffer.byteLength(part)}:${part}`);
-  return `cs_${base32(mac.digest().subarray(0, ID_BYTES))}` as SessionId;
+  const mac = createHmac('sha256', key)
+    .update(`${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}`)
+    .digest();
+  return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
 }
+
+/** Length prefixes keep ("a", "bc") and ("ab", "c") apart. */
+const withLength = (part: string): string => `${Buffer.byteLength(part)}:${part}`;

@@ -19,6 +19,32 @@ describe('amounts', () => {
     fc.assert(fc.property(units, fc.integer({ min: 0, max: 6 }), (value, shown) => void expect(parseAmount(formatAmount(value, shown))).toBe(value)));
   });
 
+  it('are written as whole units, a point and the fraction without zeros that say nothing', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.integer({ min: 0, max: 6 }), (value, shown) => {
+        const size = value < 0n ? -value : value;
+        const fraction = String(size % 10n ** 18n)
+          .padStart(18, '0')
+          .replace(/0+$/, '')
+          .padEnd(shown, '0');
+        const text = `${value < 0n ? '-' : ''}${size / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
+        expect(formatAmount(value, shown)).toBe(text);
+      }),
+      {
+        examples: [
+          [0n, 0],
+          [0n, 2],
+          [0n, 6],
+          [10n ** 18n, 0],
+          [10n ** 18n, 2],
+          [1n, 2],
+          [-1n, 2],
+          [5n * 10n ** 17n, 0],
+        ],
+      },
+    );
+  });
+
   it('convert to token units and back exactly, or not at all', () => {
     fc.assert(
       fc.property(units, decimals, (value, precision) => {

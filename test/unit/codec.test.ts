@@ -73,12 +73,39 @@ describe('the codec', () => {
     for (const change of changes) expect(hashRecorded({ ...recorded, ...change })).not.toBe(recorded.hash);
   });
 
-  test('what it encodes it decodes to the same event', () => {
+  test('what it encodes it decodes to the same event, from memory and from the text', () => {
     for (const type of EVENT_TYPES) {
-      const decoded = decodeEvent(encodeSample(type));
+      const recorded = encodeSample(type);
+      const decoded = decodeEvent(recorded);
       expect(decoded).toMatchObject({ stream: 'golden-stream', position: '1', atMs: 1_800_000_000_000, version: CURRENT_VERSION[type] });
       expect(decoded.event).toEqual({ type, data: SAMPLES[type] });
+      const read = decodeEvent({ ...recorded });
+      expect(read).toStrictEqual(decoded);
+      expect(read.event.data).not.toBe(decoded.event.data);
     }
+  });
+
+  test('a record under the hash of an event that was just written, but with another text, is read as it is', () => {
+    const forgeries = (recorded: RecordedEvent): Partial<RecordedEvent>[] => [
+      { data: recorded.data.replace('5.00', '6.00') },
+      { metadata: recorded.metadata.replace('"test"', '"mallory"') },
+    ];
+    for (const index of [0, 1]) {
+      const recorded = encodeSample('RefundRequested');
+      const forged = { ...recorded, ...forgeries(recorded)[index] };
+      const { event, metadata } = decodeEvent(forged);
+      expect(event.data).toEqual(JSON.parse(forged.data));
+      expect(metadata).toEqual(JSON.parse(forged.metadata));
+    }
+  });
+
+  test('an event that is met again after very many others is read from its text', () => {
+    const recorded = encodeSample('SessionPaid');
+    for (let other = 0; other < 2_000; other += 1) {
+      const event = { type: 'SessionPaid', data: SAMPLES.SessionPaid } as DomainEvent;
+      encodeEvent({ id: 'other', stream: 'golden-stream', revision: other, atMs: 1, event, metadata: METADATA });
+    }
+    expect(decodeEvent(recorded).event).toEqual({ type: 'SessionPaid', data: SAMPLES.SessionPaid });
   });
 
   test.each([

@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Random } from '../../ports/random.ts';
+import { randomBytesPooled } from '../../runtime/pooled-random.ts';
 
 /** Cryptographically secure randomness of the operating system. */
-export const nodeRandom: Random = { bytes: (length) => randomBytes(length), uuid: () => randomUUID() };
+export const nodeRandom: Random = { bytes: randomBytesPooled, uuid: () => randomUUID() };

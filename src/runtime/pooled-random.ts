@@ -1,0 +1,26 @@
+import { randomBytes, randomFillSync } from 'node:crypto';
+
+/** One call of the system's generator costs as much as a few hundred bytes of it. */
+const POOL_BYTES = 4_096;
+const LARGEST_SHARE = 64;
+const pool = Buffer.alloc(POOL_BYTES);
+let used = POOL_BYTES;
+
+/**
+ * Cryptographically secure random bytes, small amounts drawn ahead of use. Every byte is given out once, in memory of its
+ * own, and what was given is wiped from the pool.
+ */
+export function randomBytesPooled(length: number): Uint8Array {
+  if (length > LARGEST_SHARE) return randomBytes(length);
+  if (used + length > POOL_BYTES) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 1) {
+    bytes[at] = pool[used + at]!;
+    pool[used + at] = 0;
+  }
+  used += length;
+  return bytes;
+}
