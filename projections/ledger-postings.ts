@@ -15,6 +15,7 @@ import {
 import { amountOf, formatAmount } from '../src/domain/money.ts';
 import { NATIVE_COIN, NETWORKS, type Network } from '../src/domain/networks.ts';
 import { fiatValueOf } from './ledger-fiat-value.ts';
+import { credited, creditReversed, putBack, setAside } from './ledger-transfer-postings.ts';
 import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './ledger-session-books.ts';
 
 /** Where on a chain a fact can be looked up. */
@@ -60,6 +61,10 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   DepositDetected: seen,
   DepositConfirmed: confirmed,
   DepositReverted: reverted,
+  DepositSetAside: setAside,
+  DepositPutBack: putBack,
+  TransferCredited: credited,
+  TransferCreditReversed: creditReversed,
   SessionPaid: paid,
   SessionExpired: nothing,
   SessionFailed: nothing,
@@ -91,7 +96,9 @@ const evidenceOf = ({ network, txHash, logIndex }: BookedDeposit) => ({ network,
 
 function seen(books: SessionBooks, data: Data<'DepositDetected'>): Booking {
   const { depositKey, network, coin, amount, kind, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } = data;
-  const deposit: BookedDeposit = { network, coin, amount, kind, toAddress, txHash, logIndex, entry: null };
+  // A transfer that comes back after a reorganisation is still wherever an operator put it.
+  const aside = books.deposits[depositKey]?.aside;
+  const deposit: BookedDeposit = { network, coin, amount, kind, toAddress, txHash, logIndex, entry: null, ...(aside !== undefined && { aside }) };
   return {
     books: { ...books, deposits: { ...books.deposits, [depositKey]: deposit } },
     draft: {
@@ -112,7 +119,7 @@ function confirmed(books: SessionBooks, { depositKey, blockNumber, blockHash, bl
   const isLate = deposit.kind === 'on_time' && !books.cancelled && blockTimeSec > books.expiresAtSec;
   const kind = isLate ? 'late' : deposit.kind;
   const pocket = pocketOf(books, network, coin);
-  const onTime = kind === 'on_time' ? pocket.onTime + units : pocket.onTime;
+  const onTime = kind === 'on_time' && deposit.aside === undefined ? pocket.onTime + units : pocket.onTime;
   const post = on(network, coin);
   const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
   return {
@@ -151,7 +158,7 @@ function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>):
     books: withPocket({ ...books, deposits }, network, coin, {
       unapplied: left + takenBack,
       payable: pocket.payable - takenBack,
-      onTime: deposit.kind === 'on_time' ? pocket.onTime - units : pocket.onTime,
+      onTime: deposit.kind === 'on_time' && deposit.aside === undefined ? pocket.onTime - units : pocket.onTime,
     }),
     draft: {
       kind: 'deposit_reversed',

@@ -17,6 +17,8 @@ export interface BookedDeposit {
   readonly logIndex: number;
   /** The entry that booked it; null while it is only seen. */
   readonly entry: string | null;
+  /** The entry by which an operator set it aside, until it is put back. */
+  readonly aside?: string;
 }
 
 /** The session's money of one coin on one network. Text, since it is a row. */
@@ -54,7 +56,9 @@ export interface SessionBooks {
   readonly pockets: Readonly<Record<string, Pocket>>;
   /** By refund and leg. */
   readonly legs: Readonly<Record<string, BookedLeg>>;
-  /** Block time of the last final deposit that can pay the order. */
+  /** By deposit key: the entries by which operators attached money that came elsewhere. */
+  readonly credits?: Readonly<Record<string, string>>;
+  /** When the last money that can pay the order came. */
   readonly onTimeAtSec: number | null;
 }
 

@@ -10,6 +10,7 @@ import {
   payableTo,
   TREASURY,
   UNKNOWN_OUTFLOWS,
+  UNMATCHED,
   type EntryKind,
   type Posting,
 } from '../src/domain/ledger.ts';
@@ -58,6 +59,11 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   SettlementSigned: nothing,
   SettlementCompleted: completed('settlement'),
   SettlementFailed: failed,
+  ReturnRequested: nothing,
+  ReturnApproved: nothing,
+  ReturnSigned: nothing,
+  ReturnCompleted: completed('transfer_returned'),
+  ReturnFailed: failed,
   TreasuryFunded: funded,
   UnknownOutflowFound: nothing,
   UnknownOutflowAcknowledged: writtenOff,
@@ -103,6 +109,8 @@ function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddre
     case 'settlement':
       if (merchantId === null) throw new Error('a settlement without a merchant');
       return [line(payableTo(merchantId), units), line(TREASURY, -units, fromAddress)];
+    case 'transfer_returned':
+      return [line(UNMATCHED, units), line(TREASURY, -units, fromAddress)];
     default:
       throw new Error(`${kind} moves no money of the treasury`);
   }

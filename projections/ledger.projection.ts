@@ -5,7 +5,8 @@ import type { OutflowFacts } from '../src/domain/events/treasury-move-events.ts'
 import type { TreasuryEvent } from '../src/domain/events/treasury-events.ts';
 import type { Mode } from '../src/domain/ids.ts';
 import { DEPOSIT_WALLETS } from '../src/domain/ledger.ts';
-import { sessionOfStream } from '../src/domain/streams.ts';
+import type { TransferEvent } from '../src/domain/events/transfer-events.ts';
+import { sessionOfStream, TRANSFER_PREFIX } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
 import type { Change, Row } from '../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './ledger-accumulate.ts';
@@ -28,6 +29,7 @@ import {
   type PeriodRow,
 } from './ledger-rows.ts';
 import { bookTreasuryEvent } from './ledger-treasury-postings.ts';
+import { bookTransferEvent } from './ledger-transfer-postings.ts';
 import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './ledger-session-books.ts';
 
 const TREASURY_PREFIX = 'treasury-';
@@ -39,7 +41,7 @@ const TREASURY_PREFIX = 'treasury-';
 export const ledger: Projection = {
   name: 'ledger',
   version: 1,
-  streamPrefixes: ['session-', TREASURY_PREFIX, 'ledger-periods-'],
+  streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
     LEDGER_ENTRIES_TABLE,
@@ -100,6 +102,7 @@ let lastBooking: { readonly stored: StoredEvent<DomainEvent>; readonly read: Row
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   const id = sessionOfStream(stored.stream);
+  if (id === null && stored.stream.startsWith(TRANSFER_PREFIX)) return { owned: bookTransferEvent(stored.event as TransferEvent), memory: [] };
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
   const { books, draft } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);

@@ -40,14 +40,20 @@ type Find = (id: TransactionId) => TransactionRow | null;
 function transactionsOf(event: SessionEvent, session: SessionRow, refund: RefundRow | null, find: Find): TransactionFacts[] {
   const { sessionId } = session;
   switch (event.type) {
-    case 'DepositDetected':
-      return [detectedDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data)];
+    case 'DepositDetected': {
+      const id = depositTransactionId(sessionId, event.data.depositKey);
+      const aside = find(id)?.aside;
+      return [{ ...detectedDeposit(id, session, event.data), ...(aside !== undefined && { aside }) }];
+    }
     case 'DepositConfirmed':
       return [confirmedDeposit(known(find, depositTransactionId(sessionId, event.data.depositKey)), session, event.data)];
     case 'DepositReverted': {
       const status = event.data.reason === 'failed' ? 'failed' : 'reverted';
       return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), status }];
     }
+    case 'DepositSetAside':
+    case 'DepositPutBack':
+      return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), aside: event.type === 'DepositSetAside' }];
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
       return [signed(session, refund!, event.data)];

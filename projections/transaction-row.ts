@@ -39,6 +39,8 @@ export type TransactionRow = {
   readonly blockTimeSec: number | null;
   /** When the record was made, Unix seconds; never falls within the merchant's list. */
   readonly createdSec: number;
+  /** True while an operator has set the deposit aside: then it is no money of its session. */
+  readonly aside?: boolean;
   /** Place in the merchant's lists, and in the session's. */
   readonly order: number;
   readonly sessionOrder: number;

@@ -13,6 +13,7 @@ import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../src/domain/senders.ts';
 import { decidePayout, type PayoutCommand } from './checkout-session-payouts.decider.ts';
+import { decideTransferOfSession, type TransferCommandOfSession } from './checkout-session-transfers.decider.ts';
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
 import {
@@ -80,7 +81,15 @@ export interface RequestRefund {
 }
 
 export type SessionCommand =
-  CreateSession | CancelSession | RecordDeposit | ConfirmDeposit | RevertDeposit | ExpireSession | RequestRefund | PayoutCommand;
+  | CreateSession
+  | CancelSession
+  | RecordDeposit
+  | ConfirmDeposit
+  | RevertDeposit
+  | ExpireSession
+  | RequestRefund
+  | TransferCommandOfSession
+  | PayoutCommand;
 
 /** What may happen to a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
@@ -99,6 +108,11 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
       return expire(command, state);
     case 'RequestRefund':
       return requestRefund(command, state);
+    case 'SetDepositAside':
+    case 'PutDepositBack':
+    case 'CreditTransfer':
+    case 'ReverseTransferCredit':
+      return decideTransferOfSession(command, state.context);
     default:
       return decidePayout(command, state.context);
   }

@@ -3,6 +3,17 @@ import type { EventOf } from '../src/domain/events/domain-event.ts';
 import type { RefundPayoutSigned, SessionEvent } from '../src/domain/events/session-events.ts';
 import { amountOf } from '../src/domain/money.ts';
 import {
+  foldCredited,
+  foldCreditReversed,
+  foldPutBack,
+  foldSetAside,
+  isCreditable,
+  isNewOperation,
+  isSetAsideFor,
+  mayReverseCredit,
+  whyNotSetAside,
+} from './checkout-session-transfers.ts';
+import {
   foldConfirmed,
   hasPending,
   initialContext,
@@ -34,7 +45,12 @@ function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Par
 }
 
 function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data']): Partial<SessionContext> {
-  const deposit: DepositState = { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' };
+  const aside = context.deposits[data.depositKey]?.aside;
+  const deposit: DepositState = {
+    ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' },
+    // A transfer that comes back after a reorganisation is still wherever an operator put it.
+    ...(aside !== undefined && { aside }),
+  };
   const deposits = { ...context.deposits, [data.depositKey]: deposit };
   return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
 }
@@ -171,6 +187,13 @@ export const checkoutSessionMachine = setup({
       depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') &&
       hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
     isRevertible: ({ context, event }: Seen) => depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
+    maySetAside: ({ context, event }: Seen) => {
+      const { depositKey, operation } = as<'DepositSetAside'>(event);
+      return isNewOperation(context, depositKey, operation) && whyNotSetAside(context, depositKey) === null;
+    },
+    isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, as<'DepositPutBack'>(event)),
+    isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
+    mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
     isSufficient: ({ context, event }: Seen) =>
       isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
@@ -191,6 +214,10 @@ export const checkoutSessionMachine = setup({
     foldDetected: assign(foldOf<'DepositDetected'>(foldDetected)),
     foldConfirmed: assign(foldOf<'DepositConfirmed'>(foldConfirmed)),
     foldReverted: assign(foldOf<'DepositReverted'>(foldReverted)),
+    foldSetAside: assign(foldOf<'DepositSetAside'>(foldSetAside)),
+    foldPutBack: assign(foldOf<'DepositPutBack'>(foldPutBack)),
+    foldCredited: assign(foldOf<'TransferCredited'>(foldCredited)),
+    foldCreditReversed: assign(foldOf<'TransferCreditReversed'>(foldCreditReversed)),
     foldPaid: assign(foldOf<'SessionPaid'>((_, paid) => ({ paid }))),
     foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
     foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
@@ -261,6 +288,10 @@ export const checkoutSessionMachine = setup({
     DepositDetected: { guard: 'isNewDeposit', actions: 'foldDetected' },
     DepositConfirmed: { guard: 'isDetected', actions: 'foldConfirmed' },
     DepositReverted: { guard: 'isRevertible', actions: 'foldReverted' },
+    DepositSetAside: { guard: 'maySetAside', actions: 'foldSetAside' },
+    DepositPutBack: { guard: 'isSetAsideFor', actions: 'foldPutBack' },
+    TransferCredited: { guard: 'isCreditable', actions: 'foldCredited' },
+    TransferCreditReversed: { guard: 'mayReverseCredit', actions: 'foldCreditReversed' },
     RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },
     RefundPayoutSigned: { guard: 'isUnsignedLeg', actions: 'foldSigned' },
     RefundPayoutReplaced: { guard: 'isReplacement', actions: 'foldReplaced' },

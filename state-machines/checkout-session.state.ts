@@ -11,6 +11,7 @@ import type {
   SessionExpired,
   SessionFailed,
   SessionPaid,
+  TransferCredited,
 } from '../src/domain/events/session-events.ts';
 import { amountOf, type Coin } from '../src/domain/money.ts';
 import type { Sender } from '../src/domain/senders.ts';
@@ -25,6 +26,8 @@ export interface SessionContext {
   readonly expiresAtSec: number;
   readonly deposits: Readonly<Record<string, DepositState>>;
   readonly refunds: Readonly<Record<string, RefundState>>;
+  /** By deposit key: the newest decision of an operator that was carried out here. */
+  readonly operations: Readonly<Record<string, number>>;
   /** True once on-time money that would have sufficed was seen, final or not. */
   readonly sufficientSeen: boolean;
   readonly paid: SessionPaid['data'] | null;
@@ -40,6 +43,10 @@ export interface DepositState {
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
   /** Who paid; absent until it could be told. */
   readonly sender?: Sender;
+  /** The decision that set it aside: then it is no money of this session. */
+  readonly aside?: number;
+  /** Present when it came to another address and an operator attached it. */
+  readonly credit?: TransferCredited['data'];
 }
 
 export interface RefundState {
@@ -72,6 +79,7 @@ export const initialContext: SessionContext = {
   expiresAtSec: 0,
   deposits: {},
   refunds: {},
+  operations: {},
   sufficientSeen: false,
   paid: null,
   expired: null,
@@ -85,7 +93,8 @@ const sum = (amounts: Iterable<bigint>): bigint => {
   return total;
 };
 
-const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits);
+/** What was set aside is no money of the session. */
+export const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits).filter(({ aside }) => aside === undefined);
 
 /** Final on-time money of the due coin: what can make the session paid. */
 export function received(context: SessionContext): bigint {

@@ -1,6 +1,6 @@
 import type { RefundLeg } from '../src/domain/events/session-events.ts';
 import { formatAmount, type Coin } from '../src/domain/money.ts';
-import type { DepositState, SessionContext } from './checkout-session.state.ts';
+import { depositsOf, type DepositState, type SessionContext } from './checkout-session.state.ts';
 
 interface Payer {
   readonly network: RefundLeg['network'];
@@ -35,7 +35,7 @@ export function allocateRefund(context: SessionContext, refundId: string, coin: 
 
 function payersOf(context: SessionContext, coin: Coin): Payer[] {
   const payers = new Map<string, Payer>();
-  const deposits = Object.values(context.deposits).filter(
+  const deposits = depositsOf(context).filter(
     (deposit) => deposit.facts.coin === coin && deposit.status === 'final' && deposit.facts.fromAddress !== null,
   );
   deposits.sort((one, other) => other.facts.blockTimeSec - one.facts.blockTimeSec || (one.facts.depositKey < other.facts.depositKey ? 1 : -1));

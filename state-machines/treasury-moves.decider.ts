@@ -17,7 +17,16 @@ import {
 import { parseAmount } from '../src/domain/money.ts';
 import { NATIVE_COIN } from '../src/domain/networks.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
-import { isApproved, isLegalMoveReservation, isLegalRequest, isOpenMove, needsApproval, type Move, type MoveReservation } from './treasury-moves.ts';
+import {
+  isApproved,
+  isLegalMoveReservation,
+  isLegalRequest,
+  isOpenMove,
+  mayApproveOwn,
+  needsApproval,
+  type Move,
+  type MoveReservation,
+} from './treasury-moves.ts';
 import type { TreasuryContext } from './treasury.machine.ts';
 
 /* Commands: imperative, with every fact from outside as data. */
@@ -87,6 +96,8 @@ const named = (kind: MoveKind, suffix: 'Requested' | 'Approved' | 'Signed' | 'Co
 
 function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const known = context.moves[data.moveId];
+  // One that was done is not begun again: it pays once.
+  if (kind === 'return' && Object.hasOwn(context.returns, data.moveId)) return accept();
   if (known) return known.kind === kind && known.terms.amount === data.amount ? accept() : refuse('conflict', 'the id names another move');
   if ((parseAmount(data.amount) ?? 0n) <= 0n) return refuse('invalid_request', 'amount must be above zero', 'amount');
   if (Object.keys(context.moves).length >= MAX_OPEN_MOVES) return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
@@ -97,8 +108,8 @@ function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext):
 function approve({ moveId, approver, nowSec }: Of<'ApproveMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
-  if (!needsApproval(move.kind)) return refuse('conflict', 'this move needs no approval');
-  if (approver === move.terms.requestedBy) return refuse('conflict', 'who proposed it cannot approve it');
+  if (!needsApproval(move.kind) && !mayApproveOwn(move.kind)) return refuse('conflict', 'this move needs no approval');
+  if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) return refuse('conflict', 'who proposed it cannot approve it');
   if (move.approvers.includes(approver)) return accept();
   return accept(named(move.kind, 'Approved', { moveId, approver, approvedAtSec: nowSec }));
 }
@@ -161,6 +172,7 @@ function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutfl
 }
 
 function termsOf({ terms }: Move): MoveTerms {
-  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId } = terms;
-  return { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit } = terms;
+  const shared = { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  return deposit === undefined ? shared : { ...shared, deposit };
 }

@@ -1,5 +1,8 @@
 import type { TreasuryEvent, MoveDraft } from '../src/domain/events/treasury-events.ts';
 import type {
+  MoveCompleted,
+  MoveFailed,
+  MoveFailureReason,
   MoveKind,
   MoveRequested,
   MoveSequenceReserved,
@@ -28,6 +31,9 @@ export interface Move {
   readonly signed: readonly SignedMove[];
 }
 
+/** How a return ended. */
+export type ReturnOutcome = { readonly paid: true; readonly txHash: string } | { readonly paid: false; readonly reason: MoveFailureReason };
+
 export interface MovesContext {
   /** Moves that are not done, by id, oldest first. */
   readonly moves: Readonly<Record<string, Move>>;
@@ -35,11 +41,13 @@ export interface MovesContext {
   readonly unknownOutflows: Readonly<Record<string, OutflowFacts>>;
   /** Outflows that an operator explained, so that they are not reported again. */
   readonly knownOutflows: readonly string[];
+  /** Every return ever requested, by id: one that was done is never begun again. Null while it is not done. */
+  readonly returns: Readonly<Record<string, ReturnOutcome | null>>;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
   readonly reconciledThrough: number | null;
 }
 
-export const initialMovesContext: MovesContext = { moves: {}, unknownOutflows: {}, knownOutflows: [], reconciledThrough: null };
+export const initialMovesContext: MovesContext = { moves: {}, unknownOutflows: {}, knownOutflows: [], returns: {}, reconciledThrough: null };
 
 /** Leaves our own accounts, so two people must want it. */
 export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
@@ -47,14 +55,18 @@ export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' 
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
 
+/** Asked for without a secret, so who asked may be one of the two that the signer wants above its threshold. */
+export const mayApproveOwn = (kind: MoveKind): boolean => kind === 'return';
+
 export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length > 0;
 
 export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind === 'evm' || draft.kind === 'evm-native' ? draft.nonce : null);
 
 /** A collection address has one sweep at a time, because its transactions are numbered. */
-export function isLegalRequest({ moves }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
+export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
   const known = Object.values(moves);
   if (Object.hasOwn(moves, terms.moveId)) return false;
+  if (kind === 'return') return terms.deposit !== undefined && !Object.hasOwn(returns, terms.moveId);
   if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
   if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
   return true;
@@ -81,8 +93,9 @@ type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: T
 
 /* Fold: one function an event. */
 
-export const foldMoveRequested = ({ moves }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
+export const foldMoveRequested = ({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
   moves: { ...moves, [terms.moveId]: { kind, terms, approvers: [], signed: [] } },
+  ...(kind === 'return' && { returns: { ...returns, [terms.moveId]: null } }),
 });
 
 export function foldMoveApproved({ moves }: MovesContext, { moveId, approver }: Of<'Approved'>): Partial<MovesContext> {
@@ -103,8 +116,12 @@ export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Part
   };
 }
 
-export function foldMoveDone({ moves }: MovesContext, { moveId }: { moveId: string }): Partial<MovesContext> {
-  return { moves: Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId)) };
+export function foldMoveDone({ moves, returns }: MovesContext, data: MoveCompleted | MoveFailed): Partial<MovesContext> {
+  const { moveId } = data;
+  const rest = Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId));
+  if (!Object.hasOwn(returns, moveId)) return { moves: rest };
+  const outcome: ReturnOutcome = 'reason' in data ? { paid: false, reason: data.reason } : { paid: true, txHash: data.txHash };
+  return { moves: rest, returns: { ...returns, [moveId]: outcome } };
 }
 
 export function foldOutflowFound({ unknownOutflows }: MovesContext, data: Data<'UnknownOutflowFound'>): Partial<MovesContext> {

@@ -11,6 +11,7 @@ import {
   isLegalMoveReservation,
   isLegalRequest,
   isOpenMove,
+  mayApproveOwn,
   nonceOfDraft,
   type MoveReservation,
   type MovesContext,
@@ -94,7 +95,7 @@ const kindOf = ({ type }: TreasuryEvent): MoveKind => KINDS[type]!;
 
 function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'WithdrawalApproved'>): boolean {
   const move = moves[moveId];
-  return move !== undefined && move.terms.requestedBy !== approver && !move.approvers.includes(approver);
+  return move !== undefined && (mayApproveOwn(move.kind) || move.terms.requestedBy !== approver) && !move.approvers.includes(approver);
 }
 
 /* What is the same for every kind of move. */
@@ -164,6 +165,7 @@ export const treasuryMachine = setup({
         GasTopUpSigned: signed,
         WithdrawalSigned: signed,
         SettlementSigned: signed,
+        ReturnSigned: signed,
       },
     },
   },
@@ -172,16 +174,20 @@ export const treasuryMachine = setup({
     GasTopUpRequested: requested,
     WithdrawalRequested: requested,
     SettlementRequested: requested,
+    ReturnRequested: requested,
     WithdrawalApproved: approved,
     SettlementApproved: approved,
+    ReturnApproved: approved,
     SweepCompleted: completed,
     GasTopUpCompleted: completed,
     WithdrawalCompleted: completed,
     SettlementCompleted: completed,
+    ReturnCompleted: completed,
     SweepFailed: failed,
     GasTopUpFailed: failed,
     WithdrawalFailed: failed,
     SettlementFailed: failed,
+    ReturnFailed: failed,
     TreasuryFunded: { actions: 'foldNothing' },
     UnknownOutflowFound: { guard: 'isNewOutflow', actions: 'foldOutflowFound' },
     UnknownOutflowAcknowledged: { guard: 'isUnknownOutflow', actions: 'foldOutflowAcknowledged' },

@@ -25,6 +25,8 @@ export const COLD_STORAGE = 'assets:cold-storage';
 export const OPERATOR_FUNDING = 'equity:operator-funding';
 /** What left our addresses by a transaction that nobody here ordered, once an operator acknowledged it. */
 export const UNKNOWN_OUTFLOWS = 'expenses:unknown-outflows';
+/** Stray transfers that are in nobody's account: not in a session's, not yet attached, not yet paid back. */
+export const UNMATCHED = 'liabilities:unmatched';
 /** Fees that the networks took. */
 export const NETWORK_FEES = 'expenses:network-fees';
 
@@ -50,7 +52,7 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
   return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
 }
 
-const OPERATOR_ACCOUNTS: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES];
+const OPERATOR_ACCOUNTS: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED];
 
 /** Whether the chart of accounts has the account; it need not have been used. */
 export function isAccount(name: string): boolean {
@@ -103,6 +105,18 @@ export type EntryKind =
   | 'withdrawal'
   /** To the merchant. */
   | 'settlement'
+  /** Money that no session knows came to one of our addresses. */
+  | 'transfer_recorded'
+  /** Out of the session that it came to, by an operator. */
+  | 'transfer_set_aside'
+  /** Takes back a `transfer_set_aside`. */
+  | 'transfer_put_back'
+  /** To the session that an operator attached it to. */
+  | 'transfer_credited'
+  /** Takes back a `transfer_credited`. */
+  | 'transfer_credit_reversed'
+  /** Paid back to who sent it. */
+  | 'transfer_returned'
   /** A transaction without effect, which cost its fee. */
   | 'failed_move'
   | 'treasury_funded'

@@ -9,10 +9,13 @@ export const deliveryStream = (id: NotificationId): string => `delivery-${id}`;
 export const addressesStream = (mode: Mode, family: AddressFamily): string => `addresses-${mode}-${family}`;
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
 export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
+/** One transfer's own stream, once somebody decides about it. */
+export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const AUDIT_STREAM = 'audit';
+export const TRANSFER_PREFIX = 'transfer-';
 
 /** The session a stream belongs to, or null for any other stream. */
 export function sessionOfStream(stream: string): SessionId | null {

@@ -96,6 +96,8 @@ export interface MoveSigner {
   signMove(request: MoveRequestToSign): Promise<PayoutSignature>;
   /** `secret` is the approver's own; one approver counts once. */
   approveMove(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict>;
+  /** Gives the money of a return back to its deposit once the signer itself saw on chain that nothing was paid. */
+  releaseMove(order: MoveOrder): Promise<PayoutVerdict>;
   /** Those of the transactions that its journal does not hold. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
   /** Two approvers make an address the merchant's own. */

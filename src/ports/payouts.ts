@@ -1,18 +1,9 @@
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutValidity, RefundFailureReason } from '../domain/events/session-events.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
-
-/** A deposit that a payout gives back, with what the signer needs to find it on chain by itself. */
-export interface DepositProof {
-  readonly depositKey: string;
-  readonly txHash: string;
-  readonly logIndex: number;
-  /** Our collection address that received it, and its place in the wallet. */
-  readonly toAddress: string;
-  readonly derivationIndex: number;
-}
 
 /** One leg of a refund, as the session's own stream has it. */
 export interface PayoutOrder {

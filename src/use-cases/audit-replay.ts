@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
+import { TRANSFER_PREFIX } from '../domain/streams.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
 import type { MachineState, MachineTable } from '../runtime/machine-table.ts';
@@ -6,6 +7,7 @@ import { LedgerAgain } from './audit-ledger.ts';
 import { merchantTable } from './merchants-handler.ts';
 import { treasuryTable } from './payouts-handler.ts';
 import { sessionTable } from './session-handler.ts';
+import { transferTable } from './transfer-handler.ts';
 import { deliveryTable } from './webhook-delivery-handler.ts';
 
 type AnyTable = MachineTable<string, unknown, DomainEvent>;
@@ -17,6 +19,7 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   ['merchant-', merchantTable as unknown as AnyTable],
   ['delivery-', deliveryTable as unknown as AnyTable],
   ['treasury-', treasuryTable as unknown as AnyTable],
+  [TRANSFER_PREFIX, transferTable as unknown as AnyTable],
 ];
 
 /** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */

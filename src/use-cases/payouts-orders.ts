@@ -1,4 +1,5 @@
-import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
 import type { LegState, RefundState, SessionContext } from '../../state-machines/checkout-session.state.ts';
 
 /** A leg as the session's own stream has it, with the order that chain and signer understand. */
@@ -21,6 +22,11 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {
   const facts = deposits[depositKey]?.facts;
+  const credit = deposits[depositKey]?.credit;
+  if (credit) {
+    const { txHash, logIndex, toAddress, derivationIndex } = credit;
+    return { depositKey, txHash, logIndex, toAddress, derivationIndex };
+  }
   // EVM addresses serve several networks, and a payer may have used one that the session did not offer.
   const option = created?.paymentOptions.find(({ address }) => address.toLowerCase() === facts?.toAddress.toLowerCase());
   if (!facts || !option) return null;

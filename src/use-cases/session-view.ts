@@ -2,6 +2,7 @@ import type { SessionPersonalData } from '../domain/events/session-events.ts';
 import { formatAmount } from '../domain/money.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import {
+  depositsOf,
   isReversed,
   pending,
   received,
@@ -61,7 +62,7 @@ function excessOf(context: SessionContext): bigint {
 }
 
 function depositViews(context: SessionContext): DepositView[] {
-  return Object.values(context.deposits).map(({ facts, kind, status, sender }) => ({ ...facts, kind, status, sender: sender ?? null }));
+  return depositsOf(context).map(({ facts, kind, status, sender }) => ({ ...facts, kind, status, sender: sender ?? null }));
 }
 
 /** One refund of the session; `reason` is the merchant's own, opened. */

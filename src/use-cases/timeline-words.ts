@@ -11,7 +11,7 @@ interface Description {
 
 const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
   on_time: 'it counts towards the amount due once it is final',
-  late: 'it does not count: its block is later than the deadline, or the session was cancelled; it can be refunded',
+  late: 'it does not count: it came after the deadline, or the session had ended; it can be refunded',
   wrong_coin: 'it does not count: the session is due in another coin; it can be refunded',
   wrong_network: 'it does not count: the session does not offer this network; it can be refunded',
   dust: 'it does not count: it is below the dust limit; it can be refunded',
@@ -19,7 +19,7 @@ const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
 
 /** An event in one sentence for people, with the facts behind it. */
 export function describeEvent(event: DomainEvent): Description {
-  return describeSession(event) ?? describeRefund(event) ?? describeDelivery(event) ?? { message: event.type, facts: {} };
+  return describeSession(event) ?? describeTransfer(event) ?? describeRefund(event) ?? describeDelivery(event) ?? { message: event.type, facts: {} };
 }
 
 function describeSession(event: DomainEvent): Description | null {
@@ -78,6 +78,27 @@ function describeSession(event: DomainEvent): Description | null {
         message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
         facts: { in_flight: event.data.inFlight },
       };
+    default:
+      return null;
+  }
+}
+
+/** What an operator decided about money that pays no order. */
+function describeTransfer(event: DomainEvent): Description | null {
+  switch (event.type) {
+    case 'DepositSetAside':
+      return { message: 'An operator set the transfer aside: it is no money of this session now.', facts: { deposit: event.data.depositKey } };
+    case 'DepositPutBack':
+      return { message: 'The transfer is money of this session again.', facts: { deposit: event.data.depositKey } };
+    case 'TransferCredited': {
+      const { depositKey, amount, coin, network, kind } = event.data;
+      return {
+        message: `An operator attached a transfer of ${amount} ${coin} on ${network} that came to another address: ${KIND_WORDS[kind]}.`,
+        facts: { deposit: depositKey, amount, coin, network, judged: kind },
+      };
+    }
+    case 'TransferCreditReversed':
+      return { message: 'The attached transfer was detached.', facts: { deposit: event.data.depositKey, amount: event.data.amount } };
     default:
       return null;
   }

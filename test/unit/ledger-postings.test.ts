@@ -46,8 +46,12 @@ const BOOKED_BY = {
   ...{ WithdrawalRequested: 'treasury', WithdrawalApproved: 'treasury', WithdrawalSigned: 'treasury', WithdrawalCompleted: 'treasury' },
   ...{ WithdrawalFailed: 'treasury', SettlementRequested: 'treasury', SettlementApproved: 'treasury', SettlementSigned: 'treasury' },
   ...{ SettlementCompleted: 'treasury', SettlementFailed: 'treasury', TreasuryFunded: 'treasury', UnknownOutflowFound: 'treasury' },
-  ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury' },
-} as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'period' | 'nothing'>;
+  ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
+  ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury' },
+  ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
+  ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
+  ...{ TransferReturned: 'transfer', TransferUndoRequested: 'transfer', TransferUndoRefused: 'transfer', TransferReopened: 'transfer' },
+} as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'period' | 'nothing'>;
 
 const shown = (postings: readonly Posting[]): string[] =>
   postings.map(

@@ -162,6 +162,44 @@ export interface DepositReverted {
   };
 }
 
+/** An operator moves a final deposit that pays nothing here into the inbox, to be attached elsewhere or returned. */
+export interface DepositSetAside {
+  readonly type: 'DepositSetAside';
+  readonly data: {
+    readonly depositKey: string;
+    /** The decision in the transfer's own stream that it is carried out for. */
+    readonly operation: number;
+    readonly setAsideAtSec: number;
+  };
+}
+
+/** The decision was undone: the deposit is the session's again. */
+export interface DepositPutBack {
+  readonly type: 'DepositPutBack';
+  readonly data: { readonly depositKey: string; readonly operation: number; readonly putBackAtSec: number };
+}
+
+/** An operator attached a transfer that came to another address of ours. */
+export interface TransferCredited {
+  readonly type: 'TransferCredited';
+  readonly data: DepositFacts & {
+    readonly operation: number;
+    /** `on_time` while the session can be paid, `late` afterwards: then it is refundable and never pays. */
+    readonly kind: 'on_time' | 'late';
+    /** Place in the wallet of the address that received it; null for the treasury. */
+    readonly derivationIndex: number | null;
+    readonly sender: Sender | null;
+    readonly creditedAtSec: number;
+  };
+}
+
+export interface TransferCreditReversed {
+  readonly type: 'TransferCreditReversed';
+  readonly data: Pick<TransferCredited['data'], 'depositKey' | 'network' | 'coin' | 'amount' | 'kind' | 'operation'> & {
+    readonly reversedAtSec: number;
+  };
+}
+
 export interface SessionPaid {
   readonly type: 'SessionPaid';
   readonly data: {
@@ -326,6 +364,10 @@ export type SessionEvent =
   | DepositDetected
   | DepositConfirmed
   | DepositReverted
+  | DepositSetAside
+  | DepositPutBack
+  | TransferCredited
+  | TransferCreditReversed
   | SessionPaid
   | SessionExpired
   | SessionFailed

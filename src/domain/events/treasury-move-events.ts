@@ -1,3 +1,4 @@
+import type { DepositProof } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
@@ -10,8 +11,8 @@ import type { JournalPlace, MoveDraft } from './treasury-events.ts';
  * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
  */
 
-/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant. */
-export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement'] as const;
+/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a stray transfer to who paid it. */
+export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return'] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
 /** What the events of each kind are called. */
@@ -20,6 +21,7 @@ export const MOVE_NAMES = {
   gas_top_up: 'GasTopUp',
   withdrawal: 'Withdrawal',
   settlement: 'Settlement',
+  return: 'Return',
 } as const satisfies Record<MoveKind, string>;
 export type MoveName = (typeof MOVE_NAMES)[MoveKind];
 
@@ -38,6 +40,8 @@ export interface MoveTerms {
   readonly merchantId: MerchantId | null;
   /** The sweep that a top-up is for. */
   readonly forMoveId: string | null;
+  /** The transfer that a return pays back; absent for every other kind. */
+  readonly deposit?: DepositProof;
 }
 
 export interface MoveRequested extends MoveTerms {
@@ -91,7 +95,7 @@ type MoveEventOf<Name extends MoveName> =
   | { readonly type: `${Name}Failed`; readonly data: MoveFailed };
 
 /** Somebody other than who proposed it agreed; the signer counts its own approvals. */
-interface MoveApproved<Name extends 'Withdrawal' | 'Settlement'> {
+interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return'> {
   readonly type: `${Name}Approved`;
   readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };
 }
@@ -183,8 +187,10 @@ export type TreasuryMoveEvent =
   | MoveEventOf<'GasTopUp'>
   | MoveEventOf<'Withdrawal'>
   | MoveEventOf<'Settlement'>
+  | MoveEventOf<'Return'>
   | MoveApproved<'Withdrawal'>
   | MoveApproved<'Settlement'>
+  | MoveApproved<'Return'>
   | MoveSequenceReserved
   | MoveSequenceReleased
   | TreasuryFunded

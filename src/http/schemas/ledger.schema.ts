@@ -68,6 +68,10 @@ const KINDS = [
   'refund_released',
   'refund_valued',
   'settlement',
+  'transfer_set_aside',
+  'transfer_put_back',
+  'transfer_credited',
+  'transfer_credit_reversed',
 ] as const;
 
 const entryFields = {

@@ -1,0 +1,115 @@
+import type { SessionEvent, TransferCredited, Valuation } from '../src/domain/events/session-events.ts';
+import type { MerchantId, Mode } from '../src/domain/ids.ts';
+import { formatAmount } from '../src/domain/money.ts';
+import { accept, refuse, type Decision } from '../src/domain/result.ts';
+import { foldCredited, isNewOperation, isPaidBy, isPayable, whyNotReversible, whyNotSetAside } from './checkout-session-transfers.ts';
+import { received, type SessionContext } from './checkout-session.state.ts';
+
+/* Commands: what was decided in the transfer's own stream, carried out in the sessions it concerns. */
+
+export interface SetDepositAside {
+  readonly type: 'SetDepositAside';
+  readonly depositKey: string;
+  readonly operation: number;
+  readonly nowSec: number;
+}
+export interface PutDepositBack {
+  readonly type: 'PutDepositBack';
+  readonly depositKey: string;
+  readonly operation: number;
+  readonly nowSec: number;
+}
+export interface CreditTransfer {
+  readonly type: 'CreditTransfer';
+  readonly transfer: Omit<TransferCredited['data'], 'kind' | 'creditedAtSec'>;
+  readonly mode: Mode;
+  /** Whose money it was before; null when it was nobody's. */
+  readonly merchantId: MerchantId | null;
+  readonly nowSec: number;
+  readonly valuation: Valuation | null;
+}
+export interface ReverseTransferCredit {
+  readonly type: 'ReverseTransferCredit';
+  readonly depositKey: string;
+  readonly operation: number;
+  readonly nowSec: number;
+}
+
+export type TransferCommandOfSession = SetDepositAside | PutDepositBack | CreditTransfer | ReverseTransferCredit;
+
+/** What was carried out and undone since must not be carried out again by a step that comes late. */
+const OVERTAKEN = 'a newer decision has overtaken this one';
+
+/** Repeating a command adds no events. */
+export function decideTransferOfSession(command: TransferCommandOfSession, context: SessionContext): Decision<SessionEvent> {
+  switch (command.type) {
+    case 'SetDepositAside':
+      return setAside(command, context);
+    case 'PutDepositBack': {
+      const { depositKey, operation, nowSec } = command;
+      if (context.deposits[depositKey]?.aside !== operation) return accept();
+      return accept({ type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } });
+    }
+    case 'CreditTransfer':
+      return credit(command, context);
+    case 'ReverseTransferCredit':
+      return reverse(command, context);
+  }
+}
+
+function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: SessionContext): Decision<SessionEvent> {
+  if (context.deposits[depositKey]?.aside === operation) return accept();
+  if (!isNewOperation(context, depositKey, operation)) return refuse('conflict', OVERTAKEN);
+  const why = whyNotSetAside(context, depositKey);
+  return why === null ? accept({ type: 'DepositSetAside', data: { depositKey, operation, setAsideAtSec: nowSec } }) : refuse('conflict', why);
+}
+
+/** Why the session cannot take the transfer, in words; null when it can. */
+export function whyNotCreditable(
+  { transfer, mode, merchantId }: Pick<CreditTransfer, 'transfer' | 'mode' | 'merchantId'>,
+  { created, deposits }: SessionContext,
+): string | null {
+  if (!created) return 'there is no such session';
+  if (created.mode !== mode) return `the session is in ${created.mode} mode, the transfer in ${mode} mode`;
+  if (merchantId !== null && created.merchantId !== merchantId)
+    return `the money is owed to ${merchantId}, the session is one of ${created.merchantId}`;
+  if (deposits[transfer.depositKey] !== undefined) return 'the transfer came to this very session';
+  return transfer.coin === created.dueCoin ? null : `the session is due in ${created.dueCoin}, the transfer brought ${transfer.coin}`;
+}
+
+function credit(command: CreditTransfer, context: SessionContext): Decision<SessionEvent> {
+  const { transfer, nowSec, valuation } = command;
+  if (context.deposits[transfer.depositKey]?.credit?.operation === transfer.operation) return accept();
+  if (!isNewOperation(context, transfer.depositKey, transfer.operation)) return refuse('conflict', OVERTAKEN);
+  const why = whyNotCreditable(command, context);
+  if (why !== null) return refuse('conflict', why);
+  const payable = isPayable(context);
+  const credited: TransferCredited = {
+    type: 'TransferCredited',
+    data: { ...transfer, kind: payable ? 'on_time' : 'late', creditedAtSec: nowSec },
+  };
+  const after = { ...context, ...foldCredited(context, credited.data) };
+  const total = received(after);
+  if (!payable || !isPaidBy(after, total)) return accept<SessionEvent>(credited);
+  return accept<SessionEvent>(credited, {
+    type: 'SessionPaid',
+    data: {
+      coin: transfer.coin,
+      due: formatAmount(after.due),
+      received: formatAmount(total),
+      excess: formatAmount(total > after.due ? total - after.due : 0n),
+      paidAtSec: nowSec,
+      afterExpiry: false,
+      valuation,
+    },
+  });
+}
+
+function reverse({ depositKey, operation, nowSec }: ReverseTransferCredit, context: SessionContext): Decision<SessionEvent> {
+  const credited = context.deposits[depositKey]?.credit;
+  if (credited?.operation !== operation) return accept();
+  const why = whyNotReversible(context, depositKey);
+  if (why !== null) return refuse('conflict', why);
+  const { network, coin, amount, kind } = credited;
+  return accept({ type: 'TransferCreditReversed', data: { depositKey, network, coin, amount, kind, operation, reversedAtSec: nowSec } });
+}
