@@ -200,7 +200,7 @@ export class MoveDesk {
       case 'landed':
         return fate.final ? this.#complete(move, fate) : undefined;
       case 'ineffective':
-        return this.#fail(move, 'execution_reverted', fate);
+        return this.#ineffective(move, fate);
       case 'never':
         return this.#reserve(move, await this.chain.draft(orderOf(move), this.treasury, null), last.attempt + 1, {
           txHash: last.txHash,
@@ -216,6 +216,13 @@ export class MoveDesk {
         this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
       }
     }
+  }
+
+  /** What a return took of its deposit is there again, once the signer saw so itself. */
+  async #ineffective(move: Move, fate: Extract<PayoutFate, { kind: 'ineffective' }>): Promise<void> {
+    const released = move.kind === 'return' ? await this.#deps.signer.releaseMove(orderOf(move)) : ({ ok: true } as const);
+    if (!released.ok) return this.#wait(move.terms.moveId, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
+    return this.#fail(move, 'execution_reverted', fate);
   }
 
   async #complete(move: Move, { landed }: Extract<PayoutFate, { kind: 'landed' }>): Promise<void> {
@@ -260,6 +267,7 @@ export class MoveDesk {
 const NOTHING: Promised = { coins: {}, payouts: 0 };
 
 export const orderOf = ({ kind, terms }: Move): MoveOrder => {
-  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId } = terms;
-  return { kind, moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit } = terms;
+  const shared = { kind, moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  return deposit === undefined ? shared : { ...shared, deposit };
 };

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
 import type { Wallet } from './wallet.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { Coin } from '../domain/money.ts';

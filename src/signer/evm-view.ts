@@ -1,6 +1,7 @@
 import { fromTokenUnits, amountOf, toTokenUnits } from '../domain/money.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { evmAddressOf } from './account-address.ts';
 import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';

@@ -5,7 +5,8 @@ import type { MoveOrder, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import type { JournalEntry, MovedEntry } from './payout-journal.ts';
-import { refusal } from './payout-rules.ts';
+import { limitsRefusal, refusal } from './payout-rules.ts';
+import { returnedDeposit } from './return-rules.ts';
 import type { Wallet } from './wallet.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,8 +17,10 @@ const MAX_TOP_UP: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '
 const MAX_UNUSED_TOP_UPS = 3;
 
 /** What an approval of a move is for: another amount or payee needs another approval. */
-export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId }: MoveOrder): string =>
-  hash('sha256', JSON.stringify(['move', mode, network, kind, moveId, coin, amount, toAddress, merchantId]), 'hex');
+export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId, deposit }: MoveOrder): string => {
+  const terms = ['move', mode, network, kind, moveId, coin, amount, toAddress, merchantId];
+  return hash('sha256', JSON.stringify(deposit ? [...terms, deposit.depositKey] : terms), 'hex');
+};
 
 export const destinationTerms = ({ mode, network, merchantId, address }: SettlementDestination): string =>
   hash('sha256', JSON.stringify(['destination', mode, network, merchantId, address]), 'hex');
@@ -46,6 +49,8 @@ export function moveRefusal(
     case 'withdrawal':
     case 'settlement':
       return outwardRefusal(order, parts);
+    case 'return':
+      return returnRefusal(order, parts);
   }
 }
 
@@ -75,6 +80,16 @@ function topUpRefusal(order: MoveOrder, wallet: Wallet, entries: readonly Journa
   return unused.length < MAX_UNUSED_TOP_UPS
     ? null
     : refusal('later', 'velocity', `${order.toAddress} was given gas ${unused.length} times without a sweep`);
+}
+
+/** The caps and the four eyes of refunds, which it counts among: the deposit itself is looked up on chain afterwards. */
+function returnRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Parameters<typeof moveRefusal>[1]): PayoutRefusal | null {
+  const { coin, amount } = order;
+  if (!isCoin(coin)) return refusal('denied', 'other_coin', 'a return pays stablecoins back');
+  if (entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
+    return refusal('denied', 'released', `${order.moveId} has ended`);
+  const deposit = returnedDeposit(order, wallet);
+  return 'ok' in deposit ? deposit : limitsRefusal({ coin, amount }, moveTerms(order), entries, rules, nowMs);
 }
 
 /** Allow-list, caps and four eyes. */

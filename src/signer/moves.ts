@@ -11,6 +11,11 @@ import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from '
 import { placeOf, type MovedEntry } from './payout-journal.ts';
 import { approverRefusal, bytesOf, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
 import type { SignerDesk } from './payouts.ts';
+import { depositFault, takeFrom, type Taken } from './return-rules.ts';
+
+/** Allowed, with the money of deposits that it takes, or why not. */
+type Judged = { readonly ok: true; readonly takenFrom: Taken } | PayoutRefusal;
+const NOTHING_TAKEN: Judged = { ok: true, takenFrom: [] };
 
 interface MovesParts {
   readonly rules: PayoutRules;
@@ -21,8 +26,8 @@ interface MovesParts {
 }
 
 /**
- * Decides what is signed beside refunds. Sweeps end in the treasury and gas goes to our own addresses, both derived here;
- * everything else leaves to an allow-listed address, within caps, once two operators agreed.
+ * Decides what is signed beside refunds. Sweeps end in the treasury and gas goes to our own addresses, both derived here; a
+ * return goes to who paid, as the chain shows it, by the limits of refunds; everything else leaves to an allow-listed address, within caps, once two operators agreed.
  */
 export class Moves {
   readonly #parts: MovesParts;
@@ -32,7 +37,10 @@ export class Moves {
   }
 
   check(order: MoveOrder): Promise<PayoutVerdict> {
-    return this.#parts.inTurn(order.mode, async (desk) => this.#judge(order, desk) ?? ({ ok: true } as const));
+    return this.#parts.inTurn(order.mode, async (desk) => {
+      const judged = await this.#judge(order, desk);
+      return judged.ok ? ({ ok: true } as const) : judged;
+    });
   }
 
   sign(request: MoveRequestToSign): Promise<PayoutSignature> {
@@ -58,6 +66,20 @@ export class Moves {
       if (!approversOf(journal.entries, terms).includes(approver))
         journal.append({ kind: 'approved', legId: destination.merchantId, terms, approver }, this.#parts.nowMs());
       return { ok: true, approvers: approversOf(journal.entries, terms) } as const;
+    });
+  }
+
+  /** Gives a return's money back to its deposit once the signer itself saw on chain that nothing was paid. */
+  release(order: MoveOrder): Promise<PayoutVerdict> {
+    return this.#parts.inTurn(order.mode, async ({ journal }) => {
+      const entries = movedOf(journal.entries).filter((entry) => entry.legId === order.moveId);
+      const known = journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId);
+      if (entries.length === 0 || known) return { ok: true } as const;
+      const view = this.#parts.views.get(`${order.mode}/${order.network}`);
+      if (!view || !(await view.hadNoEffect(entries)))
+        return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
+      journal.append({ kind: 'released', legId: order.moveId, reason: 'no_effect' }, this.#parts.nowMs());
+      return { ok: true } as const;
     });
   }
 
@@ -87,21 +109,22 @@ export class Moves {
     const fault = draft.kind === 'evm-native' || draft.kind === 'tron-native' ? nativeFault(draft, order) : view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
-    const refused = ofMove.length === 0 ? this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
-    if (refused) return refused;
+    const judged = ofMove.length === 0 ? await this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
+    if (!judged.ok) return judged;
     const signed = await signMove(draft, order, wallet);
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
       return refusal('later', 'equal_bytes', 'another transfer is this very transaction');
     crashPoint('signer-before-journal');
     const { network, moveId: legId, coin, fromAddress, toAddress, kind: move } = order;
     const units = amountOf(order.amount).toString();
-    const fact = { kind: 'moved', move, network, legId, attempt, coin, units, fromAddress, toAddress, draft, ...signed } as const;
+    const taken = judged.takenFrom.length > 0 && { takenFrom: judged.takenFrom };
+    const fact = { kind: 'moved', move, network, legId, attempt, coin, units, fromAddress, toAddress, draft, ...taken, ...signed } as const;
     const entry = journal.append(fact, this.#parts.nowMs());
     crashPoint('signer-after-journal');
     return signatureOf(entry as MovedEntry);
   }
 
-  #first({ draft, attempt, order }: MoveRequestToSign, desk: SignerDesk): PayoutRefusal | null {
+  async #first({ draft, attempt, order }: MoveRequestToSign, desk: SignerDesk): Promise<Judged> {
     const { wallet, journal } = desk;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.moveId}`);
     const ofNetwork = bytesOf(journal.entries).filter(({ network }) => network === order.network);
@@ -124,7 +147,7 @@ export class Moves {
     ofMove: readonly MovedEntry[],
     view: ChainView,
     { journal }: SignerDesk,
-  ): Promise<PayoutRefusal | null> {
+  ): Promise<Judged> {
     const last = ofMove.at(-1)!;
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const same =
@@ -135,13 +158,24 @@ export class Moves {
       last.units === amountOf(order.amount).toString() &&
       last.coin === order.coin;
     if (!same) return refusal('stopped', 'second_payload', `${order.moveId} was signed with other terms`);
-    return (await view.mayFollow(last, draft)) ? null : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
+    return (await view.mayFollow(last, draft))
+      ? NOTHING_TAKEN
+      : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
   }
 
-  #judge(order: MoveOrder, { wallet, journal }: SignerDesk): PayoutRefusal | null {
+  /** Everything that must hold before the first transaction; what a return pays back is found on chain, never believed. */
+  async #judge(order: MoveOrder, { wallet, journal }: SignerDesk): Promise<Judged> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const nowMs = Math.max(this.#parts.nowMs(), journal.highWaterMs);
-    return moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
+    const refused = moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
+    if (refused || order.kind !== 'return') return refused ?? NOTHING_TAKEN;
+    const view = this.#parts.views.get(`${order.mode}/${order.network}`);
+    if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    const found = await view.findDeposit(order.deposit!);
+    const fault = depositFault(found, order);
+    if (fault) return fault;
+    const taken = takeFrom(found!, order, journal.entries);
+    return 'ok' in taken ? taken : { ok: true, ...taken };
   }
 }
 

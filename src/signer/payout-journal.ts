@@ -36,6 +36,8 @@ export type JournalFact =
       readonly fromAddress: string;
       readonly toAddress: string;
       readonly draft: MoveDraft;
+      /** Which deposit's money a return is, with its first transaction; absent for every other kind. */
+      readonly takenFrom?: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
     }

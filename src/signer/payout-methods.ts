@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
@@ -14,6 +15,11 @@ const text = z.string().min(1).max(256);
 const whole = z.string().regex(/^(0|[1-9]\d{0,77})$/);
 const amount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
 
+const proof: z.ZodType<DepositProof> = z.strictObject({
+  ...{ depositKey: text, txHash: text, logIndex: z.int().min(0), toAddress: text },
+  derivationIndex: z.int().min(0).max(0x7fff_ffff).nullable(),
+});
+
 const order: z.ZodType<PayoutOrder> = z.strictObject({
   mode,
   network: z.enum(NETWORKS),
@@ -23,11 +29,7 @@ const order: z.ZodType<PayoutOrder> = z.strictObject({
   coin: z.enum(COINS),
   amount,
   toAddress: text,
-  deposits: z
-    .array(
-      z.strictObject({ depositKey: text, txHash: text, logIndex: z.int().min(0), toAddress: text, derivationIndex: z.int().min(0).max(0x7fff_ffff) }),
-    )
-    .max(1_000),
+  deposits: z.array(proof).max(1_000),
 });
 
 const tokenDrafts = [
@@ -89,6 +91,7 @@ const moveOrder: z.ZodType<MoveOrder> = z.strictObject({
   derivationIndex: z.int().min(0).max(0x7fff_ffff).nullable(),
   merchantId: (text as unknown as z.ZodType<MerchantId>).nullable(),
   forMoveId: text.nullable(),
+  deposit: proof.optional() as z.ZodType<DepositProof>,
 });
 const destination = z.strictObject({ mode, network: z.enum(NETWORKS), merchantId: text, address: text });
 
@@ -118,6 +121,7 @@ export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>]
       run: ({ order: of, approver, secret }, context) => deskOf(context).moves.approve(of, approver, secret),
     }),
   ],
+  ['releaseMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => deskOf(context).moves.release(params.order) })],
   [
     'unknownTransactions',
     method({

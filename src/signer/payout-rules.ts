@@ -27,41 +27,53 @@ export const termsOf = (order: PayoutOrder): string =>
  * Caps, velocity and four eyes, from the journal alone. `nowMs` must be the journal's own time, which never falls, so
  * that a clock set back frees nothing. Null when nothing stands in the way.
  */
-export function limitsRefusal(order: PayoutOrder, entries: readonly JournalEntry[], rules: PayoutRules, nowMs: number): PayoutRefusal | null {
+export function limitsRefusal(
+  order: { readonly coin: Coin; readonly amount: string },
+  /** What an approval of it is for. */
+  terms: string,
+  entries: readonly JournalEntry[],
+  rules: PayoutRules,
+  nowMs: number,
+): PayoutRefusal | null {
   const limits = rules.limits[order.coin];
   if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it is paid out`);
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
-  const firsts = signedOf(entries).filter((entry) => entry.takenFrom.length > 0);
-  const since = (ms: number): SignedEntry[] => firsts.filter((entry) => entry.atMs > nowMs - ms);
+  const firsts = bytesOf(entries).filter((entry) => (entry.takenFrom?.length ?? 0) > 0);
+  const since = (ms: number): (SignedEntry | MovedEntry)[] => firsts.filter((entry) => entry.atMs > nowMs - ms);
   if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
   return (
     windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
     windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ??
-    approvalRefusal(order, units, limits, entries)
+    approvalRefusal(order, units, limits, terms, entries)
   );
 }
 
-function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): PayoutRefusal | null {
+function windowRefusal(coin: Coin, units: bigint, signed: readonly (SignedEntry | MovedEntry)[], cap: string, code: string): PayoutRefusal | null {
   const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
   return used + units <= amountOf(cap) ? null : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
 }
 
-function approvalRefusal(order: PayoutOrder, units: bigint, limits: PayoutLimits, entries: readonly JournalEntry[]): PayoutRefusal | null {
+function approvalRefusal(
+  order: { readonly coin: Coin; readonly amount: string },
+  units: bigint,
+  limits: PayoutLimits,
+  terms: string,
+  entries: readonly JournalEntry[],
+): PayoutRefusal | null {
   if (units < amountOf(limits.approvalFrom)) return null;
-  const terms = termsOf(order);
   const approvers = new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.approver] : [])));
   return approvers.size >= 2 ? null : refusal('later', 'approval', `${approvers.size} of 2 approvals for ${order.amount} ${order.coin}`);
 }
 
-/** Money of each deposit that payouts have taken and not given back, in 10^-18 units. */
+/** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */
 export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bigint> {
   const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.legId] : [])));
   const taken = new Map<string, bigint>();
-  for (const entry of signedOf(entries)) {
+  for (const entry of bytesOf(entries)) {
     if (released.has(entry.legId)) continue;
-    for (const { depositKey, units } of entry.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
+    for (const { depositKey, units } of entry.takenFrom ?? []) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
   }
   return taken;
 }

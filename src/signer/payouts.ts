@@ -6,7 +6,7 @@ import { addressFamilyOf } from '../domain/networks.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
-import { ViewUnavailable, type ChainView, type FoundDeposit } from './chain-view.ts';
+import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { EvmView } from './evm-view.ts';
 import { Moves } from './moves.ts';
 import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntry } from './payout-journal.ts';
@@ -22,6 +22,7 @@ import {
   takenByDeposit,
   termsOf,
 } from './payout-rules.ts';
+import { depositFault, isOurs } from './return-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 import type { Wallet } from './wallet.ts';
@@ -179,7 +180,7 @@ export class Payouts {
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
       return refusal('denied', 'released', `${order.legId} has ended`);
-    const limited = limitsRefusal(order, journal.entries, this.#rules, Math.max(this.#nowMs(), journal.highWaterMs));
+    const limited = limitsRefusal(order, termsOf(order), journal.entries, this.#rules, Math.max(this.#nowMs(), journal.highWaterMs));
     if (limited) return limited;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
     return this.#allocate(order, view, wallet, journal);
@@ -193,7 +194,7 @@ export class Payouts {
     if (rest <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
     for (const proof of order.deposits) {
       if (rest === 0n) break;
-      if (wallet.collectionAddress(addressFamilyOf(order.network), proof.derivationIndex) !== proof.toAddress)
+      if (!isOurs(wallet, order.network, proof))
         return refusal('denied', 'not_our_address', `${proof.depositKey} is said to have come to an address that is not ours`);
       if (proof.toAddress === order.toAddress) return refusal('denied', 'own_address', 'the payer is one of our own addresses');
       const found = await view.findDeposit(proof);
@@ -225,13 +226,6 @@ function asRefusal(error: unknown): PayoutRefusal {
   if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);
   if (error instanceof JournalBroken) return refusal('stopped', 'journal_broken', error.message);
   throw error;
-}
-
-function depositFault(found: FoundDeposit | null, order: PayoutOrder): PayoutRefusal | null {
-  if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
-  if (found.coin !== order.coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
-  if (found.payer === null || found.payer !== order.toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
-  return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
 }
 
 function viewOf(network: PayoutNetwork): ChainView {

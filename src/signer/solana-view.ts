@@ -1,7 +1,8 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
 import { agreed, rpc, ViewUnavailable, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import { solanaPayoutBytes, type SolanaDraft } from './solana-payout-bytes.ts';
 import type { Wallet } from './wallet.ts';

@@ -1,7 +1,8 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, PayoutOrder } from '../ports/payouts.ts';
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
 import { tronAddressOf } from './account-address.ts';
 import { agreed, postJson, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import { tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';

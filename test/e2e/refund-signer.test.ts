@@ -196,7 +196,7 @@ describe('the signer, whatever it is told', () => {
       [{ toAddress: desk.treasury }, 'own_address'],
       [{ amount: '10.01' }, 'exceeds_deposit'],
       [{ deposits: [proof!, proof!], amount: '20.00' }, 'named_twice'],
-      [{ deposits: [{ ...proof!, derivationIndex: proof!.derivationIndex + 1 }] }, 'not_our_address'],
+      [{ deposits: [{ ...proof!, derivationIndex: proof!.derivationIndex! + 1 }] }, 'not_our_address'],
       [{ deposits: [] }, 'exceeds_deposit'],
     ];
     for (const [change, code] of cases) {

@@ -13,6 +13,7 @@ export function payoutCalls(connection: SignerConnection): PayoutSigner & MoveSi
     checkMove: async (order) => (await connection.call('checkMove', { order })) as PayoutVerdict,
     signMove: async (request) => (await connection.call('signMove', request)) as PayoutSignature,
     approveMove: async (order, approver, secret) => (await connection.call('approveMove', { order, approver, secret })) as PayoutVerdict,
+    releaseMove: async (order) => (await connection.call('releaseMove', { order })) as PayoutVerdict,
     unknownTransactions: async (mode, network, txHashes) =>
       (await connection.call('unknownTransactions', { mode, network, txHashes })) as readonly string[],
     approveDestination: async (destination, approver, secret) =>
