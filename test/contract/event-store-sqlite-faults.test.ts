@@ -245,8 +245,11 @@ describe('a disk that fails', () => {
 
   test('that lets no thread open its files ends the store: the appends of a crowd are rejected, not forgotten', async () => {
     const failures: string[] = [];
+    const before = await openSqliteEventStore({ dataDir });
+    await grow(before, 's-1', 2);
+    await before.close();
+    // A slow commit would start the thread while its files are still there, so nothing is appended in between.
     const store = await openSqliteEventStore({ dataDir, onFatal: (error) => failures.push(error.name) });
-    await grow(store, 's-1', 2);
     renameSync(join(dataDir, 'stream-names.db'), join(dataDir, 'moved'));
     mkdirSync(join(dataDir, 'stream-names.db'));
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) => store.append(appendOf(`c-${index}`, FIRST))));

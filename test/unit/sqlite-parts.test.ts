@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { packJobs, unpackJobs } from '../../src/adapters/sqlite/append-parcel.ts';
-import { Committer } from '../../src/adapters/sqlite/committer.ts';
+import { packCommit, packJobs, unpackCommit, unpackJobs } from '../../src/adapters/sqlite/append-parcel.ts';
+import { type AppendJob, Committer, type JobOutcome } from '../../src/adapters/sqlite/committer.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
 import { NonceMemory } from '../../src/adapters/sqlite/nonce-memory.ts';
 import { parsePosition, toPosition } from '../../src/adapters/sqlite/position.ts';
@@ -206,6 +206,24 @@ test('what a worker unpacks is what was packed, whatever the texts', () => {
       expect(unpackJobs(structuredClone(packJobs(jobs)))).toEqual(jobs);
     }),
   );
+});
+
+test('what came of a batch of every kind arrives whole from the thread that commits', () => {
+  const head = { number: 7, revision: 4, hash: 'ab' };
+  const job = (expected: number, hashes: readonly string[]): AppendJob => {
+    const events = hashes.map((hash) => ({ id: 'i', type: 'T', version: 1, atMs: 1, data: '{}', metadata: '{}', hash }));
+    return { stream: 's', expected, events, riders: undefined, head: undefined, number: undefined };
+  };
+  const jobs = [job(-1, ['a', 'b']), job(4, ['x']), job(2, ['y', 'z']), job(9, ['q']), job(4, ['c'])];
+  const outcomes: JobOutcome[] = [
+    { kind: 'appended', head: { number: 21, revision: 1, hash: 'b' }, position: 22 },
+    { kind: 'refused', head },
+    { kind: 'repeated', head, revision: 4, position: 9 },
+    { kind: 'faulty', message: 'no' },
+    { kind: 'appended', head: { number: 3, revision: 5, hash: 'c' }, position: 23 },
+  ];
+  const commit = { outcomes, tail: { position: 23, chain: 'cd' } };
+  expect(unpackCommit(structuredClone(packCommit(commit)), jobs, 20)).toEqual(commit);
 });
 
 test('positions are whole numbers as text, and the beginning has none', () => {

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type AppendParcel, unpackJobs } from './append-parcel.ts';
-import { type Commit, Committer, type Tail } from './committer.ts';
+import { type AppendParcel, type CommitParcel, packCommit, unpackJobs } from './append-parcel.ts';
+import { Committer, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 
 /* The thread that commits batches while the main thread goes on serving. */
 
 export type AppendOrder = { readonly parcel: AppendParcel; readonly tail: Tail | null } | 'close';
-export type AppendReply = { readonly commit: Commit } | { readonly fault: SqliteFault };
+export type AppendReply = { readonly parcel: CommitParcel } | { readonly fault: SqliteFault };
 
 const port = parentPort!;
 const committer = new Committer((workerData as { dataDir: string }).dataDir);
@@ -25,7 +25,7 @@ port.on('message', (order: AppendOrder) => {
 function answer(parcel: AppendParcel, tail: Tail | null): AppendReply {
   if (failed) return { fault: failed };
   try {
-    return { commit: committer.commit(unpackJobs(parcel), tail) };
+    return { parcel: packCommit(committer.commit(unpackJobs(parcel), tail)) };
   } catch (error) {
     const fault = faultOf(error);
     if (fault.kind === 'fatal') failed = fault;

@@ -132,8 +132,9 @@ export class Committer {
     if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
 
     const number = head?.number ?? this.#tail.position + 1;
-    job.events.forEach((event, index) => this.#insert(job.stream, number, job.expected + 1 + index, event));
-    const newHead = { number, revision: job.expected + job.events.length, hash: job.events.at(-1)!.hash };
+    let revision = job.expected;
+    for (const event of job.events) this.#insert(job.stream, number, (revision += 1), event);
+    const newHead = { number, revision, hash: job.events.at(-1)!.hash };
     this.#headsOfBatch.set(job.stream, newHead);
     this.#ride(job.riders, true);
     return { kind: 'appended', head: newHead, position: this.#tail.position };

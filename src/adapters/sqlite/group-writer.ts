@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../ports/event-store.ts';
-import { packJobs } from './append-parcel.ts';
+import { packJobs, unpackCommit } from './append-parcel.ts';
 import type { AppendOrder, AppendReply } from './append-worker.ts';
 import { type AppendJob, type Commit, type Committer, type JobOutcome, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
@@ -190,7 +190,7 @@ export class GroupWriter {
     return { stream, expected: expected === 'no-stream' ? -1 : expected, events, riders, head, number };
   }
 
-  #commitHere(batch: Batch): AppendReply {
+  #commitHere(batch: Batch): { readonly commit: Commit } | { readonly fault: SqliteFault } {
     try {
       return { commit: this.#options.committer.commit(batch.jobs, this.#tail) };
     } catch (error) {
@@ -219,14 +219,14 @@ export class GroupWriter {
     while (this.#inFlight.length > 0) this.#settle({ fault });
   }
 
-  #settle(reply: AppendReply): void {
+  #settle(reply: AppendReply | { readonly commit: Commit }): void {
     const batch = this.#inFlight.shift();
     if (batch === undefined) return;
     this.#commitMs += (performance.now() - batch.startedMs - this.#commitMs) / 8;
     if ('fault' in reply) {
       this.#fail(batch, reply.fault);
     } else {
-      this.#complete(batch, reply.commit);
+      this.#complete(batch, 'commit' in reply ? reply.commit : unpackCommit(reply.parcel, batch.jobs, this.#tail.position));
     }
     if (this.#inFlight.length === 0 && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }

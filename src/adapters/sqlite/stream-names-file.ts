@@ -30,7 +30,7 @@ export class StreamNamesFile {
   readonly #endReads: StatementSync;
 
   constructor(dataDir: string, { readOnly = false }: { readonly readOnly?: boolean } = {}) {
-    this.#database = openDatabase(streamNamesFile(dataDir), { synchronous: 'NORMAL', readOnly });
+    this.#database = openDatabase(streamNamesFile(dataDir), { synchronous: 'NORMAL', readOnly, cacheSize: 16_384 });
     if (!readOnly) this.#database.exec(SCHEMA);
     this.#find = this.#database.prepare('SELECT number FROM names WHERE name = ?');
     this.#find.setReturnArrays(true);

@@ -4,8 +4,9 @@ import type { Housekeeping } from './housekeeping.ts';
 import type { SqliteFault } from './sqlite-fault.ts';
 import type { StreamName, StreamNamesFile } from './stream-names-file.ts';
 
-const SEND_FROM_NAMES = 2_048;
-const SEND_AFTER_MS = 200;
+/** Each batch makes the other connections read the pages of the file anew, and touches most of them: fewer batches cost less. */
+const SEND_FROM_NAMES = 8_192;
+const SEND_AFTER_MS = 1_000;
 /** Appends are refused while so many names wait for the file. */
 const MAX_RECENT = 262_144;
 const CATCH_UP_NAMES = 16_384;
