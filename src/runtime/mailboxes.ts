@@ -4,7 +4,8 @@ export interface Box<Value> {
 }
 
 interface Entry<Value> extends Box<Value> {
-  tail: Promise<unknown>;
+  /** The last task of those that run or wait. */
+  tail: Promise<unknown> | null;
   waiting: number;
 }
 
@@ -20,7 +21,7 @@ export class Mailboxes<Value> {
   /** Runs the task when all earlier ones of the key have settled. */
   async run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
     const entry = this.#touch(key);
-    const previous = entry.waiting > 0 ? entry.tail : null;
+    const previous = entry.tail;
     entry.waiting++;
     const next = (): Promise<Result> => task(entry);
     // Whether the one before succeeded is between it and its own caller.
@@ -30,6 +31,8 @@ export class Mailboxes<Value> {
       return await result;
     } finally {
       entry.waiting--;
+      // Kept entries are many: nobody waits for this answer any more, so it need not be kept with them.
+      if (entry.waiting === 0) entry.tail = null;
       this.#evict();
     }
   }
@@ -41,7 +44,7 @@ export class Mailboxes<Value> {
   }
 
   #touch(key: string): Entry<Value> {
-    const entry = this.#entries.get(key) ?? { value: null, tail: Promise.resolve(), waiting: 0 };
+    const entry = this.#entries.get(key) ?? { value: null, tail: null, waiting: 0 };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { amountOf, formatAmount, parseAmount } from '../../src/domain/money.ts';
 import { paddedAmount } from '../../src/http/presenters/amount-text.ts';
-import { amountText, positiveAmountText, returnUrlFault } from '../../src/http/schemas/words.schema.ts';
+import { amountText, positiveAmountText, readReturnUrl } from '../../src/http/schemas/words.schema.ts';
 
 const digits = fc.stringMatching(/^[0-9.]{0,20}$/);
 const noise = fc.oneof(fc.string({ maxLength: 20 }), digits, fc.stringMatching(/^[0-9.eE+\-_x ]{0,12}$/));
@@ -60,8 +60,10 @@ describe('return URLs', () => {
           fc.string(),
         ),
         (text) => {
-          if (returnUrlFault(text) !== null) return;
+          const read = readReturnUrl(text);
+          if ('fault' in read) return;
           const url = new URL(text);
+          expect(read.href).toBe(url.href);
           expect(url.protocol === 'https:' || (url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname))).toBe(true);
           expect([url.username, url.password]).toEqual(['', '']);
           expect(text.toLowerCase().startsWith(`${url.protocol}//`)).toBe(true);

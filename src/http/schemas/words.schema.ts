@@ -65,9 +65,14 @@ export function plainText(max: number, options: { readonly min?: number; readonl
     .meta({ minLength: min, maxLength: max });
 }
 
+/** Reads as the normal form of what was sent. */
 export const httpsUrl = z
   .string('must be an https URL')
-  .refine((text) => returnUrlFault(text) === null, { error: (issue) => returnUrlFault(String(issue.input)) ?? 'must be an https URL' })
+  .check((context) => {
+    const read = readReturnUrl(context.value);
+    if ('fault' in read) context.issues.push({ code: 'custom', message: read.fault, input: context.value });
+    else context.value = read.href;
+  })
   .meta({
     description: 'https URL of at most 2048 characters without user name or password; http for localhost in test mode.',
     format: 'uri',
@@ -78,18 +83,23 @@ export const httpsUrl = z
 export const MAX_URL_LENGTH = 2048;
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+/** The normal form of a return URL, or what is wrong with it. */
+export type ReturnUrl = { readonly href: string } | { readonly fault: string };
+
 /**
- * What is wrong with a return URL, or null. Checked before and after parsing, since parsers repair what a browser then
- * follows: leading blanks, missing slashes, backslashes, line breaks inside the scheme.
+ * Checked before and after parsing, since parsers repair what a browser then follows: leading blanks, missing slashes,
+ * backslashes, line breaks inside the scheme.
  */
-export function returnUrlFault(text: string): string | null {
-  if (text.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
-  if (/[^\u0021-\u007e\u00a1-\uffff]/.test(text) || text.includes('\\')) return 'must not hold blanks, control characters or backslashes';
+export function readReturnUrl(text: string): ReturnUrl {
+  if (text.length > MAX_URL_LENGTH) return { fault: `must be at most ${MAX_URL_LENGTH} characters` };
+  if (/[^\u0021-\u007e\u00a1-\uffff]/.test(text) || text.includes('\\')) return { fault: 'must not hold blanks, control characters or backslashes' };
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];
-  if (authority === undefined) return 'must start with https://';
-  if (authority.includes('@')) return 'must not hold a user name or password';
+  if (authority === undefined) return { fault: 'must start with https://' };
+  if (authority.includes('@')) return { fault: 'must not hold a user name or password' };
   const url = URL.parse(text);
-  if (url === null || url.href.length > MAX_URL_LENGTH) return `must be a valid URL of at most ${MAX_URL_LENGTH} characters`;
-  if (url.protocol === 'http:' && !LOCAL_HOSTS.has(url.hostname)) return 'must start with https://';
-  return url.hostname === '' || url.username !== '' || url.password !== '' ? 'must name a host and no user' : null;
+  const href = url?.href;
+  if (url === null || href === undefined || href.length > MAX_URL_LENGTH)
+    return { fault: `must be a valid URL of at most ${MAX_URL_LENGTH} characters` };
+  if (url.protocol === 'http:' && !LOCAL_HOSTS.has(url.hostname)) return { fault: 'must start with https://' };
+  return url.hostname === '' || url.username !== '' || url.password !== '' ? { fault: 'must name a host and no user' } : { href };
 }
