@@ -63,13 +63,10 @@ function host(): CliHost {
     },
     admin,
     exportLedger: async (file) => {
-      const [{ openSqliteEventStoreReader }, { exportLedger }] = await Promise.all([
-        import('./adapters/sqlite/sqlite-event-store-reader.ts'),
-        import('./cli/audit.ts'),
-      ]);
-      const store = await openSqliteEventStoreReader({ dataDir: readConfig(process.env).DATA_DIR });
+      const [{ openLedgerReader }, { exportLedger }] = await Promise.all([import('./composition/ledger-reader.ts'), import('./cli/audit.ts')]);
+      const store = await openLedgerReader(readConfig(process.env));
       try {
-        return await exportLedger(store, file);
+        return await exportLedger(store, await store.expectedEvents(), file);
       } finally {
         await store.close();
       }

@@ -12,11 +12,13 @@ import { createProgress } from './progress.ts';
 
 const PAGE = 1_000;
 
-/** Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. */
-export async function exportLedger(store: Pick<EventStore, 'readAll' | 'head'>, file: string | undefined): Promise<number> {
+/**
+ * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events that there are at
+ * least, for the progress bar.
+ */
+export async function exportLedger(store: Pick<EventStore, 'readAll'>, total: number, file: string | undefined): Promise<number> {
   const out: Writable = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
   const progress = createProgress(process.stderr);
-  const total = Number((await store.head()) ?? 0);
   let after: string | null = null;
   let written = 0;
   for (;;) {

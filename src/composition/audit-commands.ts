@@ -7,26 +7,29 @@ import { AuditRecords } from '../use-cases/audit-records.ts';
 import { compareCommands } from './projection-compare.ts';
 import type { RunningAudit } from './audit.ts';
 
+const NOBODY_SIGNS = 'nobody signs here: ask the process of the signer, which needs a wallet and SIGNER_JOURNAL_DIR';
+
 /** `quittance audit checkpoint | key | prove` in the running service. */
-export function auditCommands({ tree, identity, sequencer, comparison, readOnly }: RunningAudit, store: EventStore): AdminCommands {
-  const records = new AuditRecords({ store, tree, identity });
+export function auditCommands({ tree, state, verifierKey, sequencer, comparison, readOnly }: RunningAudit, store: EventStore): AdminCommands {
+  const records = new AuditRecords({ store, tree, verifierKey });
   return {
     ...(comparison && compareCommands(comparison)),
     'audit.checkpoint': async (args) => {
-      if (!sequencer) throw new CommandRefused('nobody signs here: the signer needs a wallet and SIGNER_JOURNAL_DIR');
-      if (args.now === true) return { checkpoint: (await refusingly(() => sequencer.signNow())).checkpoint };
-      const last = sequencer.last ?? (await refusingly(() => sequencer.signNow()));
-      return { checkpoint: last.checkpoint };
+      const [newest] = args.now === true ? [] : (await records.checkpoints({ limit: 1 })).checkpoints;
+      if (newest) return { checkpoint: newest.checkpoint };
+      if (!sequencer) throw new CommandRefused(NOBODY_SIGNS);
+      return { checkpoint: (await refusingly(() => sequencer.signNow())).checkpoint };
     },
     'audit.key': async () => {
-      if (!identity) throw new CommandRefused('nobody signs here: the signer needs a wallet and SIGNER_JOURNAL_DIR');
-      return { verifier_key: identity.verifierKey };
+      const key = verifierKey();
+      if (key === null) throw new CommandRefused(NOBODY_SIGNS);
+      return { verifier_key: key };
     },
     'audit.status': async () => ({
-      ...(tree.state as unknown as { [key: string]: JsonValue }),
+      ...(state() as unknown as { [key: string]: JsonValue } | null),
       read_only: readOnly() !== null,
       reason: readOnly(),
-      checkpoint_size: sequencer?.last?.size ?? null,
+      checkpoint_size: (await records.checkpoints({ limit: 1 })).checkpoints[0]?.size ?? null,
     }),
     'audit.prove': async (args) => {
       const session = optionalText(args, 'session');
@@ -36,7 +39,7 @@ export function auditCommands({ tree, identity, sequencer, comparison, readOnly 
       }
       const id = parseSessionId(session);
       if (id === null) throw new CommandRefused('session is not a session id');
-      return presentProof(id, await refusingly(() => records.proofOf(id)), identity);
+      return presentProof(id, await refusingly(() => records.proofOf(id)), verifierKey());
     },
   };
 }

@@ -42,7 +42,7 @@ export class AuditThread implements AuditTree {
   }
 
   /** Positions of the embedded store are dense and begin at 1. */
-  leafOf(position: string): number {
+  async leafOf(position: string): Promise<number> {
     return Number(position) - 1;
   }
 

@@ -1,9 +1,8 @@
-import { createSingleProcessLeases } from '../adapters/leases/single-process-leases.ts';
-import { createHttpWitness } from '../adapters/witness/http-witness.ts';
-import { AUDIT_STREAM } from '../domain/streams.ts';
 import type { HealthFact } from '../ops/health.ts';
-import { AuditTreeBehind, type AuditIdentity, type AuditState, type AuditTree } from '../ports/audit.ts';
-import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import type { AuditIdentity, AuditState, AuditTree } from '../ports/audit.ts';
+import type { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import { createSequencer, RESTORE } from './audit-sequencer.ts';
+import { startSharedAudit } from './audit-shared.ts';
 import { AuditThread } from './audit-thread.ts';
 import { ProjectionComparison } from './projection-compare.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -11,7 +10,11 @@ import type { ServiceParts } from './service-parts.ts';
 /** The ledger under watch: whether it is what it was, and who signs that it is. */
 export interface RunningAudit {
   readonly tree: AuditTree;
-  /** Null when nobody signs. */
+  /** Null where no tree is kept. */
+  readonly state: () => AuditState | null;
+  /** The public key as auditors keep it; null where nobody signs, or nobody has said so yet. */
+  readonly verifierKey: () => string | null;
+  /** Null when nobody signs here. */
   readonly identity: AuditIdentity | null;
   readonly sequencer: SignAuditCheckpoints | null;
   /** Replays the ledger beside the look-ups; null where servers keep them. */
@@ -27,9 +30,10 @@ export interface RunningAudit {
  * Has the history read in the background and checkpoints signed. Whatever is found to differ makes the service read-only: the
  * store refuses appends from that moment on.
  */
-export async function startAudit({ config, storage, clock, random, log, checkpointSigner }: ServiceParts): Promise<RunningAudit> {
-  const { ownLog: store } = storage;
-  if (!store) return unaudited(log);
+export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
+  const { config, storage, log, checkpointSigner } = parts;
+  if (storage.sharedLog) return startSharedAudit(parts, storage.sharedLog);
+  const store = storage.ownLog!;
   const damaged = (message: string): void => {
     if (store.refusal === message) return;
     store.refuseAppends(message);
@@ -49,31 +53,14 @@ export async function startAudit({ config, storage, clock, random, log, checkpoi
       error: (error) => log.error({ err: error }, 'the ledger cannot be checked; payouts wait'),
     },
   );
-  const lastSigned = await store.lastOfStream(AUDIT_STREAM);
-  const leases = createSingleProcessLeases(clock);
-  const sequencer =
-    identity && checkpointSigner
-      ? new SignAuditCheckpoints({
-          store,
-          tree: thread,
-          signer: checkpointSigner,
-          identity,
-          lastAtMs: lastSigned?.atMs ?? null,
-          leases,
-          clock,
-          random,
-          log,
-          everyEvents: config.AUDIT_CHECKPOINT_EVENTS,
-          everyMs: config.AUDIT_CHECKPOINT_SECONDS * 1000,
-          witness: config.AUDIT_WITNESS_URL === undefined ? null : createHttpWitness(config.AUDIT_WITNESS_URL),
-          onRefused: (message) => damaged(`the signer refuses: ${message}. ${RESTORE} ${identity.anchorFile}.`),
-        })
-      : null;
+  const sequencer = await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged });
   if (!sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
   const comparison = new ProjectionComparison(config.DATA_DIR);
   return {
     tree: thread,
+    state: () => thread.state,
+    verifierKey: () => identity?.verifierKey ?? null,
     identity,
     sequencer,
     comparison,
@@ -83,38 +70,20 @@ export async function startAudit({ config, storage, clock, random, log, checkpoi
       await comparison.stop();
       await sequencer?.stop();
       await thread.stop();
-      await leases.close();
     },
   };
 }
-
-/** The tree is built from a file of this process: on shared servers nothing is signed, and every event's hash is still checked as it is read. */
-function unaudited(log: ServiceParts['log']): RunningAudit {
-  log.warn({}, 'no checkpoints of the ledger are signed: on shared servers the tree over the ledger is not built');
-  const behind = (): Promise<never> => Promise.reject(new AuditTreeBehind('the tree over the ledger is not built on shared servers'));
-  const tree: AuditTree = {
-    state: { size: 0, integrity: 'checking', fault: null },
-    head: behind,
-    inclusionProof: behind,
-    consistencyProof: behind,
-    leafOf: () => {
-      throw new AuditTreeBehind('the tree over the ledger is not built on shared servers');
-    },
-  };
-  return { tree, identity: null, sequencer: null, comparison: null, readOnly: () => null, mayPay: () => true, close: () => Promise.resolve() };
-}
-
-const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
 
 const lostEvents = (dataDir: string, size: number, signed: number, file: string): string =>
   `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;
 
 /** For `/readyz` and the status page: reads go on, so the node stays in traffic. */
-export function auditHealth({ tree, comparison, readOnly }: RunningAudit): HealthFact {
+export function auditHealth({ state, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
   if (reason !== null) return { name: 'ledger', state: 'degraded', detail: `read-only: ${reason}` };
-  if (!comparison) return { name: 'ledger', state: 'ok', detail: 'kept by servers' };
-  const { integrity, size } = tree.state;
+  const known = state();
+  if (!known) return { name: 'ledger', state: 'ok', detail: 'checked by other processes' };
+  const { integrity, size } = known;
   return {
     name: 'ledger',
     state: 'ok',

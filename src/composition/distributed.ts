@@ -1,11 +1,13 @@
 import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
 import { openEsdbPersonalKeys } from '../adapters/esdb/esdb-personal-keys.ts';
+import { isAfter, parsePosition } from '../adapters/esdb/esdb-position.ts';
 import { openRedisChainBoard } from '../adapters/redis/redis-chain-board.ts';
 import { openRedisDeliveryAnswers } from '../adapters/redis/redis-delivery-answers.ts';
 import { openRedisLeases } from '../adapters/redis/redis-leases.ts';
 import { openRedisNonces } from '../adapters/redis/redis-nonces.ts';
 import { openRedisRateLimiter } from '../adapters/redis/redis-rate-limiter.ts';
 import { openRedisReadModel } from '../adapters/redis/redis-read-model.ts';
+import { guardedStore } from './guarded-store.ts';
 import { SharedProjections } from './shared-projections.ts';
 import { StoreProbe } from './store-probe.ts';
 import type { Storage, StorageDeps } from './storage.ts';
@@ -60,8 +62,9 @@ export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers
     const chainBoard = keep(await openRedisChainBoard(redis));
     const projections = new SharedProjections({ projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
     const probe = keep(new StoreProbe({ store, readModel }));
+    const guarded = guardedStore(projections.observe(store));
     return {
-      store: projections.observe(store),
+      store: guarded.store,
       readModel,
       writtenModel,
       projections,
@@ -73,6 +76,7 @@ export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers
       chainBoard,
       soleWriter: false,
       ownLog: null,
+      sharedLog: { guard: guarded.guard, isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)) },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
       caughtUp: () => projections.caughtUp(),
       health: () => probe.facts(),

@@ -48,6 +48,7 @@ export async function openEmbedded(
     chainBoard,
     soleWriter: true,
     ownLog: store,
+    sharedLog: null,
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
     caughtUp: async () => {
       const head = await store.head();

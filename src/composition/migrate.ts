@@ -1,12 +1,11 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { DamagedEvent } from '../adapters/esdb/esdb-event-format.ts';
 import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
 import { OtherSalt } from '../adapters/esdb/esdb-personal-keys.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
-import { type EventStore, StoreUnavailable } from '../ports/event-store.ts';
+import { DamagedEvent, type EventStore, StoreUnavailable } from '../ports/event-store.ts';
 import { CopyRefused, copyRest, type LogReader, type Standing, standingOf } from '../runtime/log-copy.ts';
 import { differingStreams, digestOf, type LogDigest } from '../runtime/log-digest.ts';
 import { type ProjectionDigest, projectionDigests } from '../runtime/projections-digest.ts';

@@ -15,7 +15,7 @@ import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { createMetrics } from './observability.ts';
-import { payoutChain, sandboxPayoutRules, type PayoutNetworkAccess } from './payouts.ts';
+import { journalDirectory, payoutChain, sandboxPayoutRules, type PayoutNetworkAccess } from './payouts.ts';
 import { rolesOf } from './roles.ts';
 import { sandboxNamespace } from './secrets-files.ts';
 import { contractCheck } from './senders.ts';
@@ -78,6 +78,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
       addresses: new Map([['test', cluster.treasury]]),
       sandbox: true,
     },
+    checkpointSigner: signer,
     sandbox: true,
     testWallet: null,
   });
@@ -95,6 +96,7 @@ const startSigner = (config: Config, { networks, walletDirectory }: SandboxClust
     directory: config.DATA_DIR,
     wallets: { test: { kind: 'sandbox', directory: walletDirectory } },
     payouts: sandboxPayoutRules(config, networks),
+    auditDirectory: journalDirectory(config),
     log,
   });
 

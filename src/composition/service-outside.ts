@@ -69,7 +69,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     startedAtMs,
     readOnly: audit.readOnly,
   });
-  reportAudit(metrics.registry, { ...audit, state: () => (audit.comparison ? audit.tree.state : null) }, clock);
+  reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
@@ -131,7 +131,7 @@ function webApp(
     waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
     testWallet,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
-    audit: new AuditRecords({ store: storage.store, tree: audit.tree, identity: audit.identity }),
+    audit: new AuditRecords({ store: storage.store, tree: audit.tree, verifierKey: audit.verifierKey }),
     readOnly: audit.readOnly,
   });
   return tracing ? (tracing.requests(app) as Express) : app;

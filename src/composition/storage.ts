@@ -5,7 +5,7 @@ import type { Logger } from '../ops/logger.ts';
 import type { ChainBoard } from '../ports/chain-board.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import type { EventStore, Position } from '../ports/event-store.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { PersonalKeys } from '../ports/personal-keys.ts';
@@ -13,6 +13,7 @@ import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { ProjectionHooks, RunningProjections } from '../runtime/projection-runner.ts';
+import type { LedgerGuard } from './guarded-store.ts';
 import type { Roles } from './roles.ts';
 
 /** The read side at work, here or in another process. */
@@ -44,6 +45,8 @@ export interface Storage {
   caughtUp(): Promise<void>;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
+  /** The ledger on servers; null where it is a file of this process. */
+  readonly sharedLog: SharedLog | null;
   /** What is down outside of this process; a node without its stores can serve nobody. */
   health(): readonly HealthFact[];
   close(): Promise<void>;
@@ -53,6 +56,13 @@ export interface Storage {
 export interface OwnLog extends EventStore {
   readonly refusal: string | null;
   refuseAppends(reason: string): void;
+}
+
+/** A ledger that several processes write. */
+export interface SharedLog {
+  readonly guard: LedgerGuard;
+  /** Whether one position comes after another. */
+  readonly isAfter: (one: Position, other: Position) => boolean;
 }
 
 export interface StorageDeps {

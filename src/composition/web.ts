@@ -92,8 +92,8 @@ export function createWebApp(parts: WebParts): Express {
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
     ...(testWallet && { sandbox: testWallet.desk }),
     audit: {
-      identity: parts.audit.identity,
-      reached: () => parts.audit.reached,
+      verifierKey: () => parts.audit.verifierKey(),
+      reached: () => parts.audit.reached(),
       checkpoints: (options) => parts.audit.checkpoints(options),
       consistency: (from, to) => parts.audit.consistency(from, to),
       proofOf: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? parts.audit.proofOf(id) : null),
@@ -109,7 +109,7 @@ const PAYERS_EVENTS: ReadonlySet<string> = new Set(['DepositDetected', 'DepositC
 async function payersProof(audit: AuditRecords, id: SessionId): Promise<object | null> {
   try {
     const proof = await audit.proofOf(id, PAYERS_EVENTS);
-    return proof.events.some(({ type }) => type === 'SessionPaid') ? presentProof(id, proof, audit.identity) : null;
+    return proof.events.some(({ type }) => type === 'SessionPaid') ? presentProof(id, proof, audit.verifierKey()) : null;
   } catch (error) {
     if (error instanceof AuditTreeBehind) return null;
     throw error;

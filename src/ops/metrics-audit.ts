@@ -4,10 +4,10 @@ import type { Clock } from '../ports/clock.ts';
 
 /** What the audit of the ledger says of itself. */
 export interface AuditFacts {
-  /** Null where servers keep the ledger and its history is not read as a whole. */
+  /** Null where no tree over the ledger is kept. */
   readonly state: () => AuditState | null;
-  /** Null when nobody signs. `lastAtMs`: null before the first checkpoint. */
-  readonly sequencer: { readonly lastAtMs: number | null } | null;
+  /** Null when nobody signs. `last`: null before the first checkpoint. */
+  readonly sequencer: { readonly last: { readonly atMs: number } | null } | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
 }
@@ -26,7 +26,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
     help: 'Age of the newest signed checkpoint of the ledger.',
     registers,
     collect() {
-      const atMs = audit.sequencer?.lastAtMs ?? null;
+      const atMs = audit.sequencer?.last?.atMs ?? null;
       if (atMs !== null) this.set(Math.max(0, clock.nowMs() - atMs) / 1000);
     },
   });

@@ -66,8 +66,8 @@ export interface AuditTree {
   /** Base64. Rejects with `AuditTreeBehind` while the tree has not reached the size. */
   inclusionProof(leaf: number, size: number): Promise<string[]>;
   consistencyProof(first: number, second: number): Promise<string[]>;
-  /** The leaf of an event. */
-  leafOf(position: string): number;
+  /** The leaf of an event, or a number beyond the tree for an event that is newer. */
+  leafOf(position: string): Promise<number>;
 }
 
 /** The tree does not reach that far: history is still being read, or there never were so many events. */

@@ -96,3 +96,8 @@ export interface EventStore {
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
+
+/** The stored bytes are not what was written. Never retried: it is damage or tampering, and needs a person. */
+export class DamagedEvent extends Error {
+  override readonly name = 'DamagedEvent';
+}

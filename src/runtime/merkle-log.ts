@@ -1,7 +1,8 @@
 import { consistencyProof, EMPTY_ROOT, HASH_BYTES, inclusionProof, nodeHash, rootOfLeaves, splitOf } from './merkle-tree.ts';
 
 /** Leaves under one kept node; each kept level is this many times as wide as the one below it. */
-const TILE = 256;
+export const TILE_LEAVES = 256;
+const TILE = TILE_LEAVES;
 const FIRST_CAPACITY = 64;
 
 /** The leaf hashes from `from` up to, not including, `to`, one after the other; at most `TILE` of them. */
@@ -29,8 +30,23 @@ export class MerkleLog {
   append(leaf: Uint8Array): void {
     this.#open.set(leaf, (this.#size % TILE) * HASH_BYTES);
     this.#size += 1;
-    if (this.#size % TILE !== 0) return;
-    let node = rootOfLeaves(this.#open);
+    if (this.#size % TILE === 0) this.#keep(rootOfLeaves(this.#open));
+  }
+
+  /** Appends `TILE_LEAVES` leaves of which only the node above them is known. Throws `RangeError` in the middle of a tile. */
+  appendTile(node: Buffer): void {
+    if (this.#size % TILE !== 0) throw new RangeError(`a tree of ${this.#size} leaves is in the middle of a tile`);
+    this.#size += TILE;
+    this.#keep(node);
+  }
+
+  /** The node above the leaves of a complete tile, counted from 0. */
+  tile(index: number): Buffer {
+    return this.#levels[0]!.at(index);
+  }
+
+  #keep(tile: Buffer): void {
+    let node = tile;
     for (let level = 0; ; level += 1) {
       const list = (this.#levels[level] ??= new HashList());
       list.push(node);

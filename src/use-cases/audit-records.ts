@@ -2,7 +2,7 @@ import { canonicalText } from '../domain/events/canonical-text.ts';
 import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import type { SessionId } from '../domain/ids.ts';
 import { AUDIT_STREAM, sessionStream } from '../domain/streams.ts';
-import type { AuditIdentity, AuditTree } from '../ports/audit.ts';
+import type { AuditTree } from '../ports/audit.ts';
 import { toSec } from '../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
 
@@ -46,12 +46,13 @@ export interface CheckpointPage {
 
 /** What auditors, merchants and payers may read about the ledger as a whole. */
 export class AuditRecords {
-  readonly identity: AuditIdentity | null;
+  /** The public key as auditors keep it; null where nobody signs, or nobody has said so yet. */
+  readonly verifierKey: () => string | null;
   readonly #store: Pick<EventStore, 'readStream' | 'lastOfStream'>;
   readonly #tree: AuditTree;
 
-  constructor(deps: { store: Pick<EventStore, 'readStream' | 'lastOfStream'>; tree: AuditTree; identity: AuditIdentity | null }) {
-    this.identity = deps.identity;
+  constructor(deps: { store: Pick<EventStore, 'readStream' | 'lastOfStream'>; tree: AuditTree; verifierKey: () => string | null }) {
+    this.verifierKey = deps.verifierKey;
     this.#store = deps.store;
     this.#tree = deps.tree;
   }
@@ -67,9 +68,8 @@ export class AuditRecords {
   }
 
   /** Events in the tree; null while history is still being read. */
-  get reached(): number | null {
-    const { integrity, size } = this.#tree.state;
-    return integrity === 'checking' ? null : size;
+  async reached(): Promise<number | null> {
+    return this.#tree.state.integrity === 'checking' ? null : (await this.#tree.head(0)).size;
   }
 
   /** Base64. Rejects with `AuditTreeBehind` unless `0 < from <= to` and the ledger ever had that many events. */
@@ -82,13 +82,15 @@ export class AuditRecords {
     const last = await this.#store.lastOfStream(AUDIT_STREAM);
     const checkpoint = last && recordOf(last);
     const events = (await this.#store.readStream(sessionStream(id))).filter(({ type }) => types?.has(type) ?? true);
-    const covered = checkpoint ? events.filter(({ position }) => this.#tree.leafOf(position) < checkpoint.size) : [];
-    const proofs = checkpoint ? await Promise.all(covered.map((event) => this.#proof(event, checkpoint.size))) : [];
-    return { checkpoint, events: proofs, pendingEvents: events.length - covered.length };
+    const leaves = await Promise.all(events.map(({ position }) => this.#tree.leafOf(position)));
+    const proofs = events.flatMap((event, index) => {
+      const leaf = leaves[index]!;
+      return checkpoint && leaf < checkpoint.size ? [this.#proof(event, leaf, checkpoint.size)] : [];
+    });
+    return { checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
   }
 
-  async #proof(event: RecordedEvent, size: number): Promise<EventProof> {
-    const leafIndex = this.#tree.leafOf(event.position);
+  async #proof(event: RecordedEvent, leafIndex: number, size: number): Promise<EventProof> {
     const inclusionProof = await this.#tree.inclusionProof(leafIndex, size);
     return { type: event.type, revision: event.revision, leafIndex, text: canonicalText(event), hash: event.hash, inclusionProof };
   }

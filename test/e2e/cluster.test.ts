@@ -1,5 +1,13 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
+import { verifyProof } from '../../src/use-cases/audit-verify-proof.ts';
 import { Cluster } from '../cluster/cluster.ts';
 import { Load, type Merchant } from '../cluster/load.ts';
 import { verify } from '../cluster/verify.ts';
@@ -8,13 +16,15 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 
 /* A short slice of `npm run test:chaos`: two API nodes, two workers and a signer on one store and one Redis. */
 
+const VERIFIER = resolve(import.meta.dirname, '../../docs/verify/verify.py');
+
 let cluster: Cluster;
 let inbox: WebhookReceiver;
 let merchant: Merchant;
 let load: Load;
 
 beforeAll(async () => {
-  [cluster, inbox] = await Promise.all([Cluster.start({ networks: ['ethereum'] }), startWebhookReceiver()]);
+  [cluster, inbox] = await Promise.all([Cluster.start({ networks: ['ethereum'], env: { AUDIT_CHECKPOINT_SECONDS: '1' } }), startWebhookReceiver()]);
   merchant = (await cluster.admin('merchant.create', { name: 'Shop', mode: 'test', webhookUrl: inbox.url })) as Merchant;
   load = new Load(cluster, merchant, { everyMs: 500 });
 });
@@ -56,6 +66,16 @@ test('payments and refunds come to their end although workers, signer and Redis 
   expect(verdict).toMatchObject({ sessions: 2, payments: 2, refunds: 1 });
 });
 
+test('the ledger is signed, each API node proves a payment of it, and its export verifies with what was kept', async () => {
+  const { sessionId } = load.orders[1]!;
+  const proofs = await Promise.all((['api-1', 'api-2'] as const).map((name) => provenBy(name, sessionId!)));
+  const [one, other] = proofs.map(({ events }) => events.map(({ leaf_index: leaf, text }) => [leaf, text]));
+  expect(one).toEqual(other);
+  const { verifier_key: key } = proofs[0]!;
+  for (const proof of proofs) expect(verifyProof(proof, parseVerifierKey(key)!)).toMatchObject({ ok: true, session: sessionId });
+  await exportVerifies(key, proofs[0]!.checkpoint.checkpoint);
+});
+
 test('after FLUSHALL only what an idempotency key protects is done, and the look-ups come back by themselves', async () => {
   const paid = load.orders[1]!.sessionId!;
   const refund = (value: string, key: string) =>
@@ -93,6 +113,13 @@ test('after FLUSHALL only what an idempotency key protects is done, and the look
     const list = await signedCall(cluster.baseUrl, merchant, 'GET', '/v1/payment/sessions');
     return (list.json['data'] as unknown[]).length === 4;
   });
+  // Nothing about the audit was in Redis only.
+  const before = (await provenBy('api-2', paid)).checkpoint;
+  await cluster.node('signer').kill('SIGKILL');
+  cluster.node('signer').begin();
+  await eventually('the ledger is signed on', async () => (await provenBy('api-2', paid)).checkpoint.size > before.size, 30_000);
+  const { verifier_key: key, checkpoint } = await provenBy('api-1', paid);
+  await exportVerifies(key, checkpoint.checkpoint, before.checkpoint);
 });
 
 test('a node that is told to end says so before it stops answering', async () => {
@@ -102,3 +129,44 @@ test('a node that is told to end says so before it stops answering', async () =>
   expect((await signedCall(node.baseUrl, merchant, 'GET', '/v1/payment/sessions')).status).toBe(200);
   await ended;
 });
+
+interface Proof {
+  readonly verifier_key: string;
+  readonly checkpoint: { readonly size: number; readonly checkpoint: string };
+  readonly events: readonly { readonly type: string; readonly leaf_index: number; readonly text: string }[];
+  readonly pending_events: number;
+}
+
+/** The proof of a paid session as soon as all of it is under a signature. */
+async function provenBy(name: 'api-1' | 'api-2', sessionId: string): Promise<Proof> {
+  let proof: Proof | null = null;
+  await eventually(
+    `${name} proves the payment`,
+    async () => {
+      const { status, json } = await signedCall(cluster.node(name).baseUrl, merchant, 'GET', `/v1/payment/sessions/${sessionId}/proof`);
+      if (status !== 200) return false;
+      proof = json as unknown as Proof;
+      return proof.pending_events === 0 && proof.events.some(({ type }) => type === 'SessionPaid') && proof.verifier_key !== null;
+    },
+    30_000,
+  );
+  return proof!;
+}
+
+/** Offline: what the store holds, against checkpoints that were kept. */
+async function exportVerifies(key: string, ...checkpoints: readonly string[]): Promise<void> {
+  const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-cluster-audit-'));
+  try {
+    const file = (name: string): string => join(folder, name);
+    await exportLedger(store, 0, file('ledger.jsonl'));
+    checkpoints.forEach((note, index) => writeFileSync(file(`${index}.txt`), note));
+    const kept = checkpoints.map((_, index) => file(`${index}.txt`));
+    expect(await verifyFiles({ export: file('ledger.jsonl'), checkpoint: kept, key })).toMatchObject({ ok: true, fault: null });
+    const python = spawnSync('python3', [VERIFIER, '--export', file('ledger.jsonl'), '--checkpoint', ...kept, '--key', key]);
+    if (!python.error) expect(python.stdout.toString()).toMatch(/^ok: /);
+  } finally {
+    rmSync(folder, { recursive: true });
+    await store.close();
+  }
+}

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { createSingleProcessLeases } from '../../src/adapters/leases/single-process-leases.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { LogAudit } from '../../src/adapters/sqlite/log-audit.ts';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
@@ -51,9 +50,8 @@ async function signNow(store: SqliteEventStore, dataDir: string, desk: AuditDesk
     store,
     tree: treeOf(audit),
     signer: { auditIdentity: async () => desk.identity(), signCheckpoint: async (request) => desk.sign(request) },
-    identity: desk.identity(),
-    lastAtMs: null,
-    leases: createSingleProcessLeases(),
+    last: null,
+    isLeader: () => true,
     clock: systemClock,
     random: nodeRandom,
     log: silentLog,
@@ -87,7 +85,7 @@ const treeOf = (audit: LogAudit): AuditTree => ({
   },
   inclusionProof: async (leaf, size) => audit.tree.inclusionProof(leaf, size).map((node) => node.toString('base64')),
   consistencyProof: async (first, second) => audit.tree.consistencyProof(first, second).map((node) => node.toString('base64')),
-  leafOf: (position) => Number(position) - 1,
+  leafOf: async (position) => Number(position) - 1,
 });
 
 /** What a start finds, at once or in the background; null when nothing. */

@@ -1,5 +1,5 @@
 import { binaryEvent, type AllStreamRecordedEvent, type BinaryEventData, type RecordedEvent as ClientEvent } from '@eventstore/db-client';
-import type { EncodedEvent, RecordedEvent } from '../../ports/event-store.ts';
+import { DamagedEvent, type EncodedEvent, type RecordedEvent } from '../../ports/event-store.ts';
 import { hashRecorded } from '../../runtime/codec.ts';
 import { isSet, positionText } from './esdb-position.ts';
 import type { StreamNames } from './esdb-stream-names.ts';
@@ -9,11 +9,6 @@ import type { StreamNames } from './esdb-stream-names.ts';
  * metadata therefore begin with a line that is no JSON: format, version, time, hash; the event's metadata text follows.
  */
 const FORMAT = 'quittance-1';
-
-/** The stored bytes are not what was written. Never retried: it is damage or tampering, and needs a person. */
-export class DamagedEvent extends Error {
-  override readonly name = 'DamagedEvent';
-}
 
 export function toClientEvent({ id, type, version, atMs, data, metadata, hash }: EncodedEvent): BinaryEventData {
   return binaryEvent({ id, type, data: octets(data), metadata: octets(`${FORMAT} ${version} ${atMs} ${hash}\n${metadata}`) });

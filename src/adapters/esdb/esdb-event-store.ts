@@ -2,6 +2,7 @@ import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import {
   type AppendRequest,
   type AppendResult,
+  DamagedEvent,
   type EventStore,
   type Position,
   type ReadAllOptions,
@@ -12,7 +13,7 @@ import {
 } from '../../ports/event-store.ts';
 import { hashRecorded } from '../../runtime/codec.ts';
 import { EsdbConnection } from './esdb-connection.ts';
-import { DamagedEvent, toClientEvent } from './esdb-event-format.ts';
+import { toClientEvent } from './esdb-event-format.ts';
 import { isSet, positionText } from './esdb-position.ts';
 import { EsdbReader } from './esdb-reader.ts';
 import { StreamNames } from './esdb-stream-names.ts';

@@ -1,6 +1,5 @@
 import { ErrorType, isCommandError } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import { DamagedEvent } from './esdb-event-format.ts';
+import { DamagedEvent, StoreUnavailable } from '../../ports/event-store.ts';
 
 /** Our own timer ran out: nothing is known about the call. */
 export class NoAnswer extends Error {

@@ -1,4 +1,3 @@
-import type { AuditIdentity } from '../../ports/audit.ts';
 import type { SessionProof, SignedCheckpointRecord } from '../../use-cases/audit-records.ts';
 import type { AuditCheckpointBody, SessionProofBody } from '../schemas/audit.schema.ts';
 
@@ -10,9 +9,9 @@ export const presentCheckpoint = ({ origin, size, rootHash, checkpoint, createdS
   created: createdSec,
 });
 
-export const presentProof = (sessionId: string, proof: SessionProof, identity: AuditIdentity | null): SessionProofBody => ({
+export const presentProof = (sessionId: string, proof: SessionProof, verifierKey: string | null): SessionProofBody => ({
   session_id: sessionId,
-  verifier_key: identity?.verifierKey ?? null,
+  verifier_key: verifierKey,
   checkpoint: proof.checkpoint && presentCheckpoint(proof.checkpoint),
   events: proof.events.map(({ type, revision, leafIndex, text, hash, inclusionProof }) => ({
     type,

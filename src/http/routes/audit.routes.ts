@@ -1,5 +1,5 @@
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
-import { AuditTreeBehind, type AuditIdentity } from '../../ports/audit.ts';
+import { AuditTreeBehind } from '../../ports/audit.ts';
 import type { AuditRecords, SessionProof } from '../../use-cases/audit-records.ts';
 import type { Caller } from '../../use-cases/merchant-api.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
@@ -10,10 +10,7 @@ import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
 
 /** Proofs about the ledger, for merchants. */
-export interface AuditDesk extends Pick<AuditRecords, 'checkpoints' | 'consistency'> {
-  readonly identity: AuditIdentity | null;
-  /** Events in the tree; null while history is still being read. */
-  readonly reached: () => number | null;
+export interface AuditDesk extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {
   /** Null for a session that is not the caller's. */
   proofOf(reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionProof | null>;
 }
@@ -101,7 +98,7 @@ export function auditRoutes(desk: AuditDesk): Route[] {
       const page = await desk.checkpoints({ limit, ...(before !== undefined && { before }) });
       const next = page.before === null ? null : String(page.before);
       return answer({
-        verifier_key: desk.identity?.verifierKey ?? null,
+        verifier_key: desk.verifierKey(),
         data: page.checkpoints.map(presentCheckpoint),
         pagination: { page_size: limit, has_more: next !== null, next_cursor: next },
       });
@@ -109,16 +106,18 @@ export function auditRoutes(desk: AuditDesk): Route[] {
     route(getConsistencyOperation, async ({ query }) => {
       const [from, to] = [Number(query.from), Number(query.to)];
       if (from > to) return refusedField('from', 'must be at most to');
-      const reached = desk.reached();
-      if (reached !== null && to > reached) return refusedField('to', `must be at most ${reached}, the number of events`);
-      return unlessBehind(async () => answer({ from, to, proof: await desk.consistency(from, to) }));
+      return unlessBehind(async () => {
+        const reached = await desk.reached();
+        if (reached !== null && to > reached) return refusedField('to', `must be at most ${reached}, the number of events`);
+        return answer({ from, to, proof: await desk.consistency(from, to) });
+      });
     }),
     route(getSessionProofOperation, async ({ caller, params }) => {
       const id = parseSessionId(params.id!);
       if (id === null) return NOT_FOUND;
       return unlessBehind(async () => {
         const proof = await desk.proofOf(caller, id);
-        return proof === null ? NOT_FOUND : answer(presentProof(id, proof, desk.identity));
+        return proof === null ? NOT_FOUND : answer(presentProof(id, proof, desk.verifierKey()));
       });
     }),
   ];

@@ -1,0 +1,39 @@
+import { createHttpWitness } from '../adapters/witness/http-witness.ts';
+import { AUDIT_STREAM } from '../domain/streams.ts';
+import type { AuditIdentity, AuditTree } from '../ports/audit.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+export interface SequencerParts {
+  readonly store: EventStore;
+  readonly tree: AuditTree;
+  readonly identity: AuditIdentity | null;
+  readonly isLeader: () => boolean;
+  readonly damaged: (message: string) => void;
+}
+
+/** What an operator does who put an old copy in place on purpose. */
+export const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
+
+/** Asks the signer for checkpoints as the settings say; null where nobody signs. Not started. */
+export async function createSequencer(
+  { config, clock, random, log, checkpointSigner: signer }: ServiceParts,
+  { store, tree, identity, isLeader, damaged }: SequencerParts,
+): Promise<SignAuditCheckpoints | null> {
+  if (!identity || !signer) return null;
+  return new SignAuditCheckpoints({
+    store,
+    tree,
+    signer,
+    last: await store.lastOfStream(AUDIT_STREAM),
+    isLeader,
+    clock,
+    random,
+    log,
+    everyEvents: config.AUDIT_CHECKPOINT_EVENTS,
+    everyMs: config.AUDIT_CHECKPOINT_SECONDS * 1000,
+    witness: config.AUDIT_WITNESS_URL === undefined ? null : createHttpWitness(config.AUDIT_WITNESS_URL),
+    onRefused: (message) => damaged(`the signer refuses: ${message}. ${RESTORE} ${identity.anchorFile}.`),
+  });
+}

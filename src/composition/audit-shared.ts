@@ -1,0 +1,139 @@
+import type { CheckpointSigned } from '../domain/events/operations-events.ts';
+import { AUDIT_STREAM } from '../domain/streams.ts';
+import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../ports/audit.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { TILE_LEAVES } from '../runtime/merkle-log.ts';
+import { StoreAudit, type KeptTile } from '../runtime/store-audit.ts';
+import { StoreAuditTree } from '../runtime/store-audit-tree.ts';
+import { withLease, type LeaseGrant } from '../runtime/with-lease.ts';
+import { AuditBoard } from './audit-board.ts';
+import { createSequencer } from './audit-sequencer.ts';
+import type { RunningAudit } from './audit.ts';
+import type { ServiceParts } from './service-parts.ts';
+import type { SharedLog } from './storage.ts';
+
+const LEASE = 'sign-checkpoints';
+const BOARD_EVERY_MS = 1_000;
+
+/**
+ * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under a lease; API nodes
+ * keep the tree for proofs and begin with what the board has, once a signed root proves it; every process is told of damage.
+ */
+export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: SharedLog): Promise<RunningAudit> {
+  const { storage, roles, log, checkpointSigner } = parts;
+  const { store } = storage;
+  const identity = (await checkpointSigner?.auditIdentity()) ?? null;
+  const board = new AuditBoard(storage);
+  let ownFault: string | null = null;
+  const damaged = (message: string): void => {
+    if (ownFault !== null) return;
+    ownFault = message;
+    guard.refuse(message);
+    log.error({ reason: message }, 'the ledger is not what it was: the service is read-only');
+  };
+  const auditOf = (anchors: readonly AuditAnchor[]): StoreAudit =>
+    new StoreAudit({ store, isAfter, verifierKey: identity?.verifierKey ?? null, anchors });
+  const beginAnew = (): StoreAudit => auditOf(identity?.anchors ?? []);
+  const begin = async () => (identity ? null : await fromBoard(store, board, auditOf)) ?? { audit: beginAnew(), isWhole: true };
+  const tree =
+    identity || roles.api
+      ? new StoreAuditTree({ begin, beginAnew, rechecks: identity !== null, onDamaged: (message) => damaged(message), log })
+      : null;
+  let grant: LeaseGrant | null = null;
+  const isLeader = (): boolean => grant?.isHeld() ?? false;
+  const sequencer = tree && (await createSequencer(parts, { store, tree, identity, isLeader, damaged }));
+  if (roles.signer && !sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+  tree?.start();
+  const lead = async (granted: LeaseGrant) => {
+    grant = granted;
+    return { stop: async () => void (grant = null) };
+  };
+  const lease = sequencer ? withLease(LEASE, lead, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log }) : null;
+  sequencer?.start();
+  const telling = keepTelling({ board, identity, tree, isLeader, ownFault: () => ownFault, guard, log });
+  return {
+    tree: tree ?? NO_TREE,
+    state: () => tree?.state ?? null,
+    verifierKey: () => identity?.verifierKey ?? telling.verifierKey(),
+    identity,
+    sequencer,
+    comparison: null,
+    readOnly: () => guard.refusal,
+    mayPay: () => guard.refusal === null && (!tree || tree.state.integrity === 'sound'),
+    close: async () => {
+      await telling.stop();
+      await sequencer?.stop();
+      await lease?.close();
+      await tree?.stop();
+    },
+  };
+}
+
+interface Telling {
+  readonly board: AuditBoard;
+  readonly identity: AuditIdentity | null;
+  readonly tree: StoreAuditTree | null;
+  readonly isLeader: () => boolean;
+  readonly ownFault: () => string | null;
+  readonly guard: SharedLog['guard'];
+  readonly log: ServiceParts['log'];
+}
+
+/** The one that signs says what it found; the others listen. What this process found itself stays found. */
+function keepTelling({ board, identity, tree, isLeader, ownFault, guard, log }: Telling): { verifierKey(): string | null; stop(): Promise<void> } {
+  let heard: string | null = null;
+  let turn: Promise<void> | null = null;
+  const tell = async (): Promise<void> => {
+    if (identity && isLeader()) {
+      const fault = ownFault();
+      if (tree?.state.integrity !== 'checking') await board.publish({ verifierKey: identity.verifierKey, fault }, tree?.sound ?? null);
+      return;
+    }
+    const notice = await board.notice();
+    if (!notice) return;
+    heard = notice.verifierKey;
+    if (ownFault() !== null || guard.refusal === notice.fault) return;
+    guard.refuse(notice.fault);
+    if (notice.fault === null) log.info({}, 'the ledger is what it was again: the service takes writes');
+    else log.error({ reason: notice.fault }, 'the ledger is not what it was: the service is read-only');
+  };
+  const timer = setInterval(() => {
+    turn ??= tell()
+      .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot be shared now'))
+      .finally(() => (turn = null));
+  }, BOARD_EVERY_MS).unref();
+  return {
+    verifierKey: () => heard,
+    stop: async () => {
+      clearInterval(timer);
+      await turn;
+    },
+  };
+}
+
+/** An audit that begins behind the tiles of the board, up to the newest checkpoint, which must prove them. */
+async function fromBoard(
+  store: EventStore,
+  board: AuditBoard,
+  auditOf: (anchors: readonly AuditAnchor[]) => StoreAudit,
+): Promise<{ audit: StoreAudit; isWhole: boolean } | null> {
+  const last = await store.lastOfStream(AUDIT_STREAM);
+  if (!last) return null;
+  const newest = JSON.parse(last.data) as CheckpointSigned['data'];
+  const tiles: readonly KeptTile[] = (await board.tiles()).slice(0, Math.floor(newest.size / TILE_LEAVES));
+  if (tiles.length === 0) return null;
+  const audit = auditOf([newest]);
+  audit.adopt(tiles);
+  return { audit, isWhole: false };
+}
+
+const behind = (): Promise<never> => Promise.reject(new AuditTreeBehind('this process keeps no tree: ask a node with the role api or signer'));
+
+/** Of processes that neither sign nor answer anybody. */
+const NO_TREE: AuditTree = {
+  state: { size: 0, integrity: 'checking', fault: null },
+  head: behind,
+  inclusionProof: behind,
+  consistencyProof: behind,
+  leafOf: behind,
+};

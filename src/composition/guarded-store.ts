@@ -1,0 +1,31 @@
+import { StoreUnavailable, type EventStore } from '../ports/event-store.ts';
+
+/** A store that can be made read-only while it is in use. */
+export interface LedgerGuard {
+  /** Why appends are refused; null while they are not. */
+  readonly refusal: string | null;
+  /** Null takes appends again. */
+  refuse(reason: string | null): void;
+}
+
+/** The store, and what makes it read-only for this process. */
+export function guardedStore(store: EventStore): { readonly store: EventStore; readonly guard: LedgerGuard } {
+  let refusal: string | null = null;
+  return {
+    guard: {
+      get refusal() {
+        return refusal;
+      },
+      refuse: (reason) => void (refusal = reason),
+    },
+    store: {
+      append: (request) => (refusal === null ? store.append(request) : Promise.reject(new StoreUnavailable(`nothing is written: ${refusal}`))),
+      readStream: (stream, options) => store.readStream(stream, options),
+      lastOfStream: (stream) => store.lastOfStream(stream),
+      readAll: (options) => store.readAll(options),
+      subscribe: (options) => store.subscribe(options),
+      head: () => store.head(),
+      close: () => store.close(),
+    },
+  };
+}

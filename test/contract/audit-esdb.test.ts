@@ -1,0 +1,350 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { isAfter, parsePosition } from '../../src/adapters/esdb/esdb-position.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { AuditBoard } from '../../src/composition/audit-board.ts';
+import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
+import { AUDIT_STREAM } from '../../src/domain/streams.ts';
+import type { AuditAnchor } from '../../src/ports/audit.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints.process.ts';
+import { hashRecorded } from '../../src/runtime/codec.ts';
+import { parseCheckpoint, parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
+import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
+import { leafHash, verifyConsistency } from '../../src/runtime/merkle-tree.ts';
+import { StoreAudit } from '../../src/runtime/store-audit.ts';
+import { StoreAuditTree } from '../../src/runtime/store-audit-tree.ts';
+import { AuditDesk } from '../../src/signer/audit-desk.ts';
+import { AuditKey } from '../../src/signer/audit-key.ts';
+import { AuditRecords } from '../../src/use-cases/audit-records.ts';
+import { verifyProof } from '../../src/use-cases/audit-verify-proof.ts';
+import { presentProof } from '../../src/http/presenters/audit.presenter.ts';
+import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
+import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { appendOf, FIRST, until } from './event-store-samples.ts';
+
+/* The tree and its signatures over a log whose positions are not dense; the server is the wire-level double. */
+
+const VERIFIER = resolve(import.meta.dirname, '../../docs/verify/verify.py');
+const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
+const QUICK = { attemptMs: 1_500, totalMs: 8_000 };
+const SEED = Buffer.alloc(64, 7);
+
+let double: EsdbDouble;
+let folder: string;
+const closing: (() => Promise<unknown> | void)[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-audit-esdb-'));
+  double = await EsdbDouble.start();
+  ({ connectionString } = double);
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  await double.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let connectionString: string;
+
+async function open(): Promise<EventStore> {
+  const store = await openEsdbEventStore({ connectionString, ...QUICK });
+  closing.push(() => store.close());
+  return store;
+}
+
+/** Legal histories, with ids as the server wants them. */
+const histories: readonly LedgerEntry[] = fc
+  .sample(steps, { seed: 11, numRuns: 40 })
+  .map((drawn) => ledgerOf(drawn).entries)
+  .reduce((longest, history) => (history.length > longest.length ? history : longest));
+
+async function grow(store: EventStore, part: number, parts = 3): Promise<void> {
+  const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * histories.length) / parts));
+  const withUuids: Pick<EventStore, 'append' | 'lastOfStream'> = {
+    lastOfStream: (stream) => store.lastOfStream(stream),
+    append: (request) => store.append({ ...request, events: request.events.map((event) => rehashed(event, request.stream)) }),
+  };
+  await appendLedger(withUuids, histories.slice(from, to));
+}
+
+const rehashed = <Event extends { readonly id: string }>(event: Event, stream: string): Event => {
+  const encoded = event as unknown as Parameters<typeof hashRecorded>[0];
+  const id = randomUUID();
+  const revision = Number(event.id.slice(event.id.lastIndexOf(':') + 1));
+  return { ...event, id, hash: hashRecorded({ ...encoded, id, stream, revision }) };
+};
+
+interface Node {
+  readonly store: EventStore;
+  readonly tree: StoreAuditTree;
+  readonly faults: string[];
+}
+
+interface NodeOptions {
+  readonly anchors?: readonly AuditAnchor[];
+  readonly from?: AuditBoard | null;
+  readonly rechecks?: boolean;
+}
+
+async function node({ anchors = [], from = null, rechecks = false }: NodeOptions = {}): Promise<Node> {
+  const store = await open();
+  const faults: string[] = [];
+  const auditOf = (kept: readonly AuditAnchor[]): StoreAudit =>
+    new StoreAudit({ store, isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)), verifierKey: KEY, anchors: kept });
+  const begin = async () => {
+    const last = from && (await store.lastOfStream(AUDIT_STREAM));
+    if (!last) return { audit: auditOf(anchors), isWhole: true };
+    const newest = JSON.parse(last.data) as CheckpointSigned['data'];
+    const audit = auditOf([newest]);
+    audit.adopt((await from!.tiles()).slice(0, Math.floor(newest.size / 256)));
+    return { audit, isWhole: false };
+  };
+  const tree = new StoreAuditTree({
+    begin,
+    beginAnew: () => auditOf(anchors),
+    rechecks,
+    onDamaged: (fault) => faults.push(fault),
+    log: silentLog,
+    everyMs: 20,
+  });
+  closing.push(() => tree.stop());
+  tree.start();
+  return { store, tree, faults };
+}
+
+const KEY = AuditDesk.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity().verifierKey;
+
+/** A sequencer with a signer of its own. */
+async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () => true) {
+  const desk = AuditDesk.open(join(folder, name), new AuditKey(SEED));
+  const refusals: string[] = [];
+  const signing = new SignAuditCheckpoints({
+    store,
+    tree,
+    signer: { auditIdentity: async () => desk.identity(), signCheckpoint: async (request) => desk.sign(request) },
+    last: await store.lastOfStream(AUDIT_STREAM),
+    isLeader,
+    clock: systemClock,
+    random: nodeRandom,
+    log: silentLog,
+    everyEvents: 1,
+    everyMs: 1,
+    witness: null,
+    onRefused: (message) => refusals.push(message),
+  });
+  closing.push(() => signing.stop());
+  return { signing, desk, refusals };
+}
+
+const boardOf = (model: MemoryReadModel): AuditBoard => new AuditBoard({ readModel: model, writtenModel: model });
+
+const sound = (tree: StoreAuditTree): Promise<void> => until('the history was found sound', () => tree.state.integrity === 'sound');
+
+/** Every checkpoint in the stream, each compared with the root over the log as it is read from its beginning. */
+async function checkedCheckpoints(store: EventStore): Promise<number[]> {
+  const events = await store.readAll({ after: null, limit: 100_000 });
+  const roots = new Map<number, string>();
+  const frontier = new MerkleFrontier();
+  for (const event of events) {
+    frontier.append(leafHash(Buffer.from(event.hash, 'hex')));
+    roots.set(frontier.size, frontier.root().toString('base64'));
+  }
+  return (await store.readStream(AUDIT_STREAM)).map(({ data }) => {
+    const { size, rootHash } = JSON.parse(data) as CheckpointSigned['data'];
+    expect(rootHash).toBe(roots.get(size));
+    return size;
+  });
+}
+
+describe('the Merkle log over EventStoreDB (double)', () => {
+  test('is signed, proves a payment, and its export verifies offline with both verifiers', async () => {
+    const one = await node();
+    await sound(one.tree);
+    const { signing, desk } = await sequencer(one);
+    for (const part of [0, 1, 2]) {
+      await grow(one.store, part);
+      await signing.signNow();
+    }
+    expect(await checkedCheckpoints(one.store)).toHaveLength(3);
+    const reader = await node();
+    await sound(reader.tree);
+    const records = new AuditRecords({ store: reader.store, tree: reader.tree, verifierKey: () => KEY });
+    const proof = await records.proofOf(sessionIdOf(0));
+    expect(proof.events.length).toBeGreaterThan(3);
+    expect(proof.pendingEvents).toBe(0);
+    const body = presentProof(sessionIdOf(0), proof, KEY);
+    expect(verifyProof(JSON.parse(JSON.stringify(body)), parseVerifierKey(KEY)!)).toMatchObject({ ok: true, events: proof.events.length });
+    const file = (name: string): string => join(folder, name);
+    writeFileSync(file('proof.json'), JSON.stringify(body));
+    writeFileSync(file('checkpoint.txt'), desk.identity().anchors.at(-1)!.checkpoint);
+    await exportLedger(one.store, 0, file('export.jsonl'));
+    const verified = await verifyFiles({ export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY });
+    expect(verified).toMatchObject({ ok: true, fault: null, checkpoints: 4 });
+    // One digit of one amount.
+    writeFileSync(file('changed.jsonl'), readFileSync(file('export.jsonl'), 'utf8').replace(/amount\\":\\"\d/, 'amount\\":\\"9'));
+    expect(await verifyFiles({ export: file('changed.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY })).toMatchObject({ ok: false });
+    if (!HAS_PYTHON) return;
+    const python = (...args: string[]) => spawnSync('python3', [VERIFIER, ...args, '--key', KEY]);
+    expect(python('--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt')).stdout.toString()).toMatch(/^ok: \d+ events/);
+    expect(python('--proof', file('proof.json')).stdout.toString()).toMatch(/^ok: \d+ events/);
+    expect(python('--export', file('changed.jsonl'), '--checkpoint', file('checkpoint.txt')).status).toBe(1);
+  });
+
+  test('is the same in every process, also in one that begins with tiles of another', async () => {
+    const one = await node();
+    await sound(one.tree);
+    const { signing } = await sequencer(one);
+    for (let round = 0; round < 6; round += 1) await one.store.append(appendOf(`s-${round}`, FIRST, 100));
+    await signing.signNow();
+    const board = boardOf(new MemoryReadModel());
+    await board.publish({ verifierKey: KEY, fault: null }, one.tree.sound);
+    expect(await board.tiles()).toHaveLength(2);
+    const quick = await node({ from: board });
+    await sound(quick.tree);
+    const whole = await node();
+    await sound(whole.tree);
+    const { size, rootHash } = await whole.tree.head(0);
+    expect(await quick.tree.head(0)).toMatchObject({ size, rootHash });
+    for (const leaf of [0, 255, 256, 511, 512, size - 1])
+      expect(await quick.tree.inclusionProof(leaf, size)).toEqual(await whole.tree.inclusionProof(leaf, size));
+    expect(await quick.tree.consistencyProof(300, size)).toEqual(await whole.tree.consistencyProof(300, size));
+    const events = await whole.store.readAll({ after: null, limit: 1_000 });
+    for (const place of [0, 255, 256, 512, 600]) expect(await quick.tree.leafOf(events[place]!.position)).toBe(place);
+  });
+
+  test('is read from the beginning where tiles are not those of the ledger', async () => {
+    const one = await node();
+    await sound(one.tree);
+    const { signing } = await sequencer(one);
+    for (let round = 0; round < 6; round += 1) await one.store.append(appendOf(`s-${round}`, FIRST, 100));
+    await signing.signNow();
+    const rows = new MemoryReadModel();
+    await boardOf(rows).publish({ verifierKey: KEY, fault: null }, one.tree.sound);
+    const [tile] = await boardOf(rows).tiles();
+    await rows.apply(
+      'x',
+      [{ op: 'put', table: 'audit-tiles', key: '0000000000', row: { ...tile!, node: Buffer.alloc(32).toString('base64') } }],
+      'x',
+    );
+    const quick = await node({ from: boardOf(rows) });
+    await sound(quick.tree);
+    expect(quick.faults).toEqual([]);
+    expect(await quick.tree.head(0)).toEqual(await one.tree.head(0));
+  });
+
+  test('has no gap and no double although reads break, the leader changes and subscriptions are dropped', async () => {
+    const second = await EsdbDouble.start({ log: double.log });
+    closing.push(() => second.stop());
+    double.gossipOf([double, second]);
+    second.gossipOf([double, second]);
+    second.follow(double);
+    connectionString = `esdb://127.0.0.1:${double.port},127.0.0.1:${second.port}?tls=false`;
+    const one = await node();
+    await sound(one.tree);
+    const { signing } = await sequencer(one);
+    for (const part of [0, 1, 2]) {
+      double.faults.plan('read', { kind: 'silent' }, { kind: 'unavailable' });
+      double.faults.plan('append', { kind: 'unavailable-after-commit' }, { kind: 'timeout-after-commit' });
+      await grow(one.store, part);
+      double.dropSubscriptions();
+      await signing.look();
+      second.follow(part === 0 ? null : double);
+      double.follow(part === 0 ? second : null);
+      await until(
+        'all is signed',
+        async () => (await signing.look(), signing.last !== null && (await one.tree.head(signing.last.size)).othersSince === 0),
+      );
+    }
+    const sizes = await checkedCheckpoints(one.store);
+    expect(new Set(sizes).size).toBe(sizes.length);
+    expect(one.faults).toEqual([]);
+  }, 30_000);
+
+  test('is never signed as two trees of one size by two that both believe to have the lease', async () => {
+    const [one, other] = [await node(), await node()];
+    await Promise.all([sound(one.tree), sound(other.tree)]);
+    const [left, right] = [await sequencer(one, 'left'), await sequencer(other, 'right')];
+    for (const part of [0, 1, 2, 3, 4, 5]) {
+      await Promise.all([grow(one.store, part, 6), left.signing.look(), right.signing.look()]);
+      await Promise.all([left.signing.look(), right.signing.look(), left.signing.look()]);
+    }
+    const sizes = await checkedCheckpoints(one.store);
+    expect(new Set(sizes).size).toBe(sizes.length);
+    expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
+    const signed = [...left.desk.identity().anchors, ...right.desk.identity().anchors].map(({ checkpoint }) => parseCheckpoint(checkpoint)!);
+    for (const { size, root } of signed) expect(root).toEqual(await one.tree.sound!.rootAt(size));
+    expect([...left.refusals, ...right.refusals, ...one.faults, ...other.faults]).toEqual([]);
+    // Any two of them prove consistent.
+    const [first, last] = [signed[0]!, signed.reduce((largest, it) => (it.size > largest.size ? it : largest))];
+    const proof = (await one.tree.consistencyProof(first.size, last.size)).map((text) => Buffer.from(text, 'base64'));
+    expect(verifyConsistency(first.size, last.size, proof, first.root, last.root)).toBe(true);
+  }, 30_000);
+});
+
+describe('a changed log on EventStoreDB (double)', () => {
+  async function signedLog(): Promise<{ anchors: readonly AuditAnchor[] }> {
+    const one = await node();
+    await sound(one.tree);
+    const { signing, desk } = await sequencer(one);
+    for (const part of [0, 1, 2]) {
+      await grow(one.store, part);
+      await signing.signNow();
+    }
+    await one.tree.stop();
+    return { anchors: desk.identity().anchors };
+  }
+  const found = async (anchors: readonly AuditAnchor[]): Promise<string> => {
+    const { tree, faults } = await node({ anchors });
+    await until('the history was read', () => tree.state.integrity !== 'checking');
+    return faults[0] ?? tree.state.integrity;
+  };
+
+  test('is found at the start: a changed byte, an event that is gone, a lost end, two swapped events', async () => {
+    const { anchors } = await signedLog();
+    expect(await found(anchors)).toBe('sound');
+    const { events } = double.log;
+    const original = [...events];
+    const restore = (): void => void events.splice(0, events.length, ...original);
+    const at = 20;
+    const changed = Uint8Array.from(original[at]!.data);
+    changed[changed.length - 3]! ^= 1;
+    events[at] = { ...original[at]!, data: changed };
+    expect(await found(anchors)).toMatch(/event \d+ of stream session-.* does not have the hash it was written with/);
+    restore();
+    events.splice(at, 1);
+    expect(await found(anchors)).toMatch(/event \d+ of the ledger .*(goes on at revision|name the hash)|history differs/);
+    restore();
+    events.splice(-4);
+    expect(await found(anchors)).toMatch(/ends after \d+ events, but \d+ were signed/);
+    restore();
+    const swap = original.findIndex(({ stream }, index) => index > 5 && stream !== original[index + 1]!.stream);
+    const [one, other] = [original[swap]!, original[swap + 1]!];
+    events[swap] = { ...other, position: one.position };
+    events[swap + 1] = { ...one, position: other.position };
+    expect(await found(anchors)).toMatch(/history differs between/);
+  });
+
+  test('is found while the service runs, by reading again', async () => {
+    const store = await open();
+    for (let round = 0; round < 4; round += 1) await store.append(appendOf(`s-${round}`, FIRST, 100));
+    const { tree, faults } = await node({ rechecks: true });
+    await sound(tree);
+    const changed = Uint8Array.from(double.log.events[100]!.data);
+    changed[2]! ^= 1;
+    double.log.events[100] = { ...double.log.events[100]!, data: changed };
+    await until('it is found', () => faults.length > 0);
+    expect(faults[0]).toMatch(/does not have the hash/);
+    expect(tree.state.integrity).toBe('damaged');
+  });
+});
