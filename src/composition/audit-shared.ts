@@ -57,6 +57,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
     verifierKey: () => identity?.verifierKey ?? telling.verifierKey(),
     identity,
     sequencer,
+    signedAtMs: () => (isLeader() ? (sequencer?.last?.atMs ?? null) : null),
     comparison: null,
     readOnly: () => guard.refusal,
     mayPay: () => guard.refusal === null && (!tree || tree.state.integrity === 'sound'),

@@ -17,6 +17,8 @@ export interface RunningAudit {
   /** Null when nobody signs here. */
   readonly identity: AuditIdentity | null;
   readonly sequencer: SignAuditCheckpoints | null;
+  /** When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or nobody yet. */
+  readonly signedAtMs: () => number | null;
   /** Replays the ledger beside the look-ups; null where servers keep them. */
   readonly comparison: ProjectionComparison | null;
   /** Why nothing is written; null in health. */
@@ -63,6 +65,7 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
     verifierKey: () => identity?.verifierKey ?? null,
     identity,
     sequencer,
+    signedAtMs: () => sequencer?.last?.atMs ?? null,
     comparison,
     readOnly: () => store.refusal,
     mayPay: () => store.refusal === null && thread.state.integrity === 'sound',

@@ -6,8 +6,8 @@ import type { Clock } from '../ports/clock.ts';
 export interface AuditFacts {
   /** Null where no tree over the ledger is kept. */
   readonly state: () => AuditState | null;
-  /** Null when nobody signs. `last`: null before the first checkpoint. */
-  readonly sequencer: { readonly last: { readonly atMs: number } | null } | null;
+  /** When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or nobody yet. */
+  readonly signedAtMs: () => number | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
 }
@@ -26,8 +26,9 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
     help: 'Age of the newest signed checkpoint of the ledger.',
     registers,
     collect() {
-      const atMs = audit.sequencer?.last?.atMs ?? null;
-      if (atMs !== null) this.set(Math.max(0, clock.nowMs() - atMs) / 1000);
+      const atMs = audit.signedAtMs();
+      if (atMs === null) this.reset();
+      else this.set(Math.max(0, clock.nowMs() - atMs) / 1000);
     },
   });
   new Gauge({

@@ -45,6 +45,11 @@ export class MerkleLog {
     return this.#levels[0]!.at(index);
   }
 
+  /** The leaves of the newest tile while it is not complete. */
+  openLeaves(): Buffer {
+    return this.#open.subarray(0, (this.#size % TILE) * HASH_BYTES);
+  }
+
   #keep(tile: Buffer): void {
     let node = tile;
     for (let level = 0; ; level += 1) {

@@ -10,11 +10,16 @@ import { LedgerBalances } from './ledger-balances.ts';
 /** Written by the books but never read by them: an audit need not hold them. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
 
+/** A closing names what was booked within seconds before it. */
+const REMEMBERED_ENTRIES = 20_000;
+
 /** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
 export class LedgerAgain {
   readonly #rows = new Map<string, Map<string, Row>>();
   readonly #balances: LedgerBalances;
   readonly #isWhole: boolean;
+  /** Events of the newest entries. */
+  readonly #entries = new Set<string>();
 
   /** `isWhole`: it is given every event, so that closed periods can be compared, too. */
   constructor(isWhole: boolean) {
@@ -29,24 +34,40 @@ export class LedgerAgain {
     // A closing seals what was booked before it.
     const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
     try {
+      let isSealed = false;
       for (const change of ledger.apply(stored, read)) {
         if (change.op !== 'put') continue;
+        isSealed ||= change.table === LEDGER_PERIODS_TABLE;
         const fault = this.#put(change, change.row) ?? (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
         if (fault !== null) return fault;
       }
-      return null;
+      return isSealed ? null : this.#overtakenFault(stored.event);
     } catch (error) {
       return `it cannot be booked: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
 
   #put({ table, key }: RowRef, row: Row): string | null {
+    if (table === LEDGER_ENTRIES_TABLE) this.#remember(row.id as string);
     if (WRITE_ONLY.has(table)) return null;
     const rows = this.#rows.get(table) ?? new Map<string, Row>();
     this.#rows.set(table, rows.set(key, row));
     if (table !== LEDGER_SUMS_TABLE) return null;
     const units = signedAmountOf(row.sum as string);
     return units === 0n ? null : `the books of ${key} no longer balance: they are off by ${row.sum as string}`;
+  }
+
+  /** A closing that a late fact overtook seals nothing, but what it names was in the books a moment before. */
+  #overtakenFault(event: DomainEvent): string | null {
+    if (event.type !== 'PeriodClosed' || !this.#isWhole) return null;
+    const { period, throughPosition } = event.data;
+    if (throughPosition === '' || this.#entries.has(throughPosition)) return null;
+    return `the closing of ${period} names an event that is not in the books: ${throughPosition}`;
+  }
+
+  #remember(entry: string): void {
+    this.#entries.add(entry);
+    if (this.#entries.size > REMEMBERED_ENTRIES) this.#entries.delete(this.#entries.values().next().value!);
   }
 
   #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {

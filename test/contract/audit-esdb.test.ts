@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,6 +8,7 @@ import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts'
 import { isAfter, parsePosition } from '../../src/adapters/esdb/esdb-position.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { migrate } from '../../src/composition/migrate.ts';
 import { AuditBoard } from '../../src/composition/audit-board.ts';
 import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../../src/domain/streams.ts';
@@ -17,7 +17,6 @@ import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints.process.ts';
-import { hashRecorded } from '../../src/runtime/codec.ts';
 import { parseCheckpoint, parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
 import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { leafHash, verifyConsistency } from '../../src/runtime/merkle-tree.ts';
@@ -28,6 +27,7 @@ import { AuditKey } from '../../src/signer/audit-key.ts';
 import { AuditRecords } from '../../src/use-cases/audit-records.ts';
 import { verifyProof } from '../../src/use-cases/audit-verify-proof.ts';
 import { presentProof } from '../../src/http/presenters/audit.presenter.ts';
+import { growAuditedLog } from '../support/audited-log.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
@@ -63,7 +63,6 @@ async function open(): Promise<EventStore> {
   return store;
 }
 
-/** Legal histories, with ids as the server wants them. */
 const histories: readonly LedgerEntry[] = fc
   .sample(steps, { seed: 11, numRuns: 40 })
   .map((drawn) => ledgerOf(drawn).entries)
@@ -71,19 +70,8 @@ const histories: readonly LedgerEntry[] = fc
 
 async function grow(store: EventStore, part: number, parts = 3): Promise<void> {
   const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * histories.length) / parts));
-  const withUuids: Pick<EventStore, 'append' | 'lastOfStream'> = {
-    lastOfStream: (stream) => store.lastOfStream(stream),
-    append: (request) => store.append({ ...request, events: request.events.map((event) => rehashed(event, request.stream)) }),
-  };
-  await appendLedger(withUuids, histories.slice(from, to));
+  await appendLedger(store, histories.slice(from, to));
 }
-
-const rehashed = <Event extends { readonly id: string }>(event: Event, stream: string): Event => {
-  const encoded = event as unknown as Parameters<typeof hashRecorded>[0];
-  const id = randomUUID();
-  const revision = Number(event.id.slice(event.id.lastIndexOf(':') + 1));
-  return { ...event, id, hash: hashRecorded({ ...encoded, id, stream, revision }) };
-};
 
 interface Node {
   readonly store: EventStore;
@@ -291,6 +279,32 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     expect(verifyConsistency(first.size, last.size, proof, first.root, last.root)).toBe(true);
   }, 30_000);
 });
+
+test('a ledger that moved from the embedded store to EventStoreDB (double) keeps its proofs, and is signed on', async () => {
+  const dataDir = join(folder, 'data');
+  const { checkpoints } = await growAuditedLog(dataDir, 3);
+  await migrate({ from: dataDir, to: double.connectionString, onProgress: () => undefined });
+  const moved = await node({ anchors: checkpoints });
+  await sound(moved.tree);
+  expect(moved.faults).toEqual([]);
+  const { signing, refusals } = await sequencer(moved, 'data-signer');
+  await moved.store.append(appendOf('after-the-move', FIRST, 5));
+  const after = parseCheckpoint((await signing.signNow()).checkpoint)!;
+  expect(refusals).toEqual([]);
+  for (const { checkpoint } of checkpoints) {
+    const before = parseCheckpoint(checkpoint)!;
+    const proof = (await moved.tree.consistencyProof(before.size, after.size)).map((text) => Buffer.from(text, 'base64'));
+    expect(verifyConsistency(before.size, after.size, proof, before.root, after.root)).toBe(true);
+  }
+  await exportLedger(moved.store, 0, join(folder, 'moved.jsonl'));
+  const kept = [...checkpoints.map(({ checkpoint }) => checkpoint), noteIn(signing)].map((note, index) => {
+    writeFileSync(join(folder, `${index}.txt`), note);
+    return join(folder, `${index}.txt`);
+  });
+  expect(await verifyFiles({ export: join(folder, 'moved.jsonl'), checkpoint: kept, key: KEY })).toMatchObject({ ok: true, fault: null });
+});
+
+const noteIn = (signing: SignAuditCheckpoints): string => signing.last!.checkpoint;
 
 describe('a changed log on EventStoreDB (double)', () => {
   async function signedLog(): Promise<{ anchors: readonly AuditAnchor[] }> {

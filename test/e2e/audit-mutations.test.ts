@@ -7,6 +7,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
 import { checkpointText, noteOf, parseCheckpoint, parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { appendOf, FIRST } from '../contract/event-store-samples.ts';
+import { LogAudit } from '../../src/adapters/sqlite/log-audit.ts';
+import { TILE_LEAVES } from '../../src/runtime/merkle-log.ts';
 import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { leafHash } from '../../src/runtime/merkle-tree.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
@@ -217,6 +221,38 @@ describe('a log that was changed', () => {
     const report = await verified(exported);
     expect(report.ok).toBe(false);
     expect(report.fault).toMatch(where);
+  });
+
+  it.each(MUTATIONS)('is found out behind a running service: %s', (_, change) => {
+    const copy = copyOf(dataDir);
+    const audit = new LogAudit({ dataDir: copy, verifierKey: log.verifierKey, anchors: log.checkpoints });
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    expect(step).toBe('sound');
+    // One round and the beginning of the next.
+    const round = Array.from({ length: Math.ceil(log.events / TILE_LEAVES) + 1 });
+    expect(round.map(() => audit.recheck()).filter((fault) => fault !== null)).toEqual([]);
+    rewrite(copy, change);
+    const found = round.map(() => audit.recheck()).find((fault) => fault !== null);
+    audit.close();
+    expect(found).toMatch(/event \d+|events \d+ to \d+/);
+  });
+
+  it('is not accused while it only grows', async () => {
+    const copy = copyOf(dataDir);
+    const store = await openSqliteEventStore({ dataDir: copy });
+    const audit = new LogAudit({ dataDir: copy, verifierKey: log.verifierKey, anchors: log.checkpoints });
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    const faults = [];
+    for (let round = 0; round < 60; round += 1) {
+      await store.append(appendOf(`growing-${round}`, FIRST, 11));
+      if (round % 3 === 0) audit.follow();
+      faults.push(audit.recheck());
+    }
+    expect(faults.filter((fault) => fault !== null)).toEqual([]);
+    audit.close();
+    await store.close();
   });
 
   it('is found out when an old copy was put in its place, note and all', async () => {

@@ -133,11 +133,17 @@ describe('the audit of a running sandbox', () => {
   it('goes read-only when an amount was changed behind its back, says where, and still answers reads', async () => {
     const other = (await call('POST', '/api/v1/checkout/sessions/create', { amount: '2.00', currency: 'USD', order_id: 'untouched' })).json
       .id as string;
-    await sandbox.stop();
-    tamper(dataDir, sessionId);
-    sandbox = await startRunningSandbox({ dataDir, env });
     const metrics = async (): Promise<string> => (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
-    await eventually('read-only mode', async () => (await metrics()).includes('\nquittance_read_only 1'));
+    const isReadOnly = async (): Promise<boolean> => (await metrics()).includes('\nquittance_read_only 1');
+    expect(await isReadOnly()).toBe(false);
+    tamper(dataDir, sessionId);
+    await eventually('read-only mode of the running service', isReadOnly);
+    expect((await call('POST', '/v1/refunds', { session_id: sessionId })).json.error?.code).toBe('read_only');
+    expect((await call('GET', `/api/v1/checkout/sessions/${other}`)).status).toBe(200);
+    expect(JSON.parse(await cli('audit', 'status', '--json'))).toMatchObject({ integrity: 'damaged', fault: expect.stringMatching(/events? \d+/) });
+    await sandbox.stop();
+    sandbox = await startRunningSandbox({ dataDir, env });
+    await eventually('read-only mode after the start', isReadOnly);
     const refused = await call('POST', '/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'refused' });
     expect(refused).toMatchObject({ status: 503, json: { error: { code: 'read_only' } } });
     expect((await call('POST', '/v1/refunds', { session_id: sessionId })).json.error?.code).toBe('read_only');
@@ -146,7 +152,7 @@ describe('the audit of a running sandbox', () => {
     expect((await fetch(`${sandbox.facts.base_url}/pay/${other}`)).status).toBe(200);
     const status = JSON.parse(await cli('audit', 'status', '--json')) as { integrity: string; read_only: boolean; reason: string };
     expect(status).toMatchObject({ read_only: true });
-    expect(status.reason).toMatch(/event \d+|history differs between/);
+    expect(status.reason).toMatch(/(event|position) \d+|history differs between/);
     expect(sandbox.output()).toContain('the ledger is not what it was: the service is read-only');
     expect(await (await fetch(`${sandbox.facts.ops_url}/`)).text()).toContain('Read-only');
     await cli('audit', 'export', '--output', file('export.jsonl'));

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
@@ -97,10 +98,13 @@ export async function appendLedger(
     const last = await store.lastOfStream(stream);
     const revision = last?.revision ?? -1;
     const metadata = { correlationId: 'test', actor: 'test', prev: last?.hash ?? '' };
-    const encoded = encodeEvent({ id: `${stream}:${revision + 1}`, stream, revision: revision + 1, atMs, event, metadata });
+    const encoded = encodeEvent({ id: uuidOf(`${stream}:${revision + 1}`), stream, revision: revision + 1, atMs, event, metadata });
     await store.append({ stream, expected: revision < 0 ? 'no-stream' : revision, events: [encoded] });
   }
 }
+
+/** The same for the same text: a replayed history has the same ids. */
+const uuidOf = (text: string): string => hash('md5', text, 'hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
 function eventsOf(drawn: Step, state: SessionState, nowSec: number): readonly SessionEvent[] {
   const command = commandOf(drawn, state, nowSec);

@@ -55,7 +55,7 @@ function allMetrics(): Metrics {
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
   reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
   const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
-  reportAudit(registry, { state: () => state, sequencer: { last: { atMs: NOW_MS - 60_000 } }, readOnly: () => 'event 4' }, clock);
+  reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);
   reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
   metrics.addHealth(new HealthChecks());
   return metrics;

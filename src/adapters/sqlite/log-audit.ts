@@ -3,6 +3,7 @@ import type { AuditAnchor, AuditHead } from '../../ports/audit.ts';
 import { HeadCheck, headOfAnchor, headOfEvent, type PromisedHead } from '../../runtime/checkpoint-check.ts';
 import { parseVerifierKey, type VerifierKey } from '../../runtime/checkpoint-note.ts';
 import { MerkleLog } from '../../runtime/merkle-log.ts';
+import { LogRecheck } from './log-recheck.ts';
 import { leafOf, LogWalker, type LogFault, type WalkedEvent } from './log-walker.ts';
 
 const SLICE = 1_000;
@@ -26,6 +27,7 @@ export class LogAudit {
   readonly #walker: LogWalker;
   readonly #end: number;
   readonly #tree: MerkleLog;
+  readonly #recheck: LogRecheck;
   readonly #heads = new HeadCheck();
   readonly #key: VerifierKey | null;
   readonly #promised: PromisedHead[];
@@ -37,6 +39,7 @@ export class LogAudit {
     this.#walker = new LogWalker(dataDir);
     this.#end = this.#walker.end;
     this.#tree = new MerkleLog((from, to) => this.#walker.leaves(from, to));
+    this.#recheck = new LogRecheck(dataDir, this.#tree);
     this.#key = verifierKey === null ? null : parseVerifierKey(verifierKey);
     this.#promised = anchors.map(headOfAnchor).sort((one, other) => one.size - other.size);
   }
@@ -66,6 +69,13 @@ export class LogAudit {
     for (let events = this.#walker.follow(SLICE); events.length > 0; events = this.#walker.follow(SLICE)) this.#take(events, false);
   }
 
+  /** Reads some events again that were sound before; what is wrong with them, or null. */
+  recheck(): string | null {
+    if (this.#tree.size === 0) return null;
+    const fault = this.#recheck.step();
+    return fault && this.#textOf(fault);
+  }
+
   head(since: number): AuditHead {
     const { size } = this.#tree;
     const checkpoints = this.#checkpointLeaves.length - lowerBound(this.#checkpointLeaves, since);
@@ -79,6 +89,7 @@ export class LogAudit {
 
   close(): void {
     this.#walker.close();
+    this.#recheck.close();
   }
 
   /** Puts the events into the tree; the text of the first fault, or null. */

@@ -78,6 +78,12 @@ export class LogWalker {
     }
   }
 
+  /** Begins with the first event again. */
+  restart(): void {
+    this.#position = 0;
+    this.#chain = CHAIN_GENESIS;
+  }
+
   /** The next events as this process has just written them. `data` is empty. */
   follow(limit: number): WalkedEvent[] {
     const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end)) as unknown as WalkedEvent[];

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { ledger } from '../../projections/ledger.projection.ts';
+import type { PeriodClosed } from '../../src/domain/events/operations-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import { checkpointText, noteOf, parseCheckpoint } from '../../src/runtime/checkpoint-note.ts';
+import { hashRecorded } from '../../src/runtime/codec.ts';
+import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
+import { leafHash } from '../../src/runtime/merkle-tree.ts';
+import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { AuditKey } from '../../src/signer/audit-key.ts';
+import { auditLine } from '../../src/use-cases/audit-lines.ts';
+import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
+import { LedgerBalances } from '../../src/use-cases/ledger-balances.ts';
+import { LedgerPeriods } from '../../src/use-cases/ledger-periods.ts';
+import { MemoryEventStore } from '../support/memory-event-store.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
+import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
+import { createdFacts, depositFacts } from '../support/session-facts.ts';
+
+/*
+ * Whoever has the signer's key as well can make hashes, tree and signatures fit any history that is legal and balances. What was sealed when a
+ * month was closed is then all that is left to compare with.
+ */
+
+const key = new AuditKey(Buffer.alloc(64, 7));
+const SEPTEMBER = Date.parse('2026-09-12T12:00:00Z');
+const OCTOBER = Date.parse('2026-10-03T12:00:00Z');
+
+/** Two payments in September, the month closed, a payment in October. */
+async function closedMonth(): Promise<readonly RecordedEvent[]> {
+  const store = new MemoryEventStore();
+  const readModel = new MemoryReadModel();
+  const runner = new ProjectionRunner({ store, readModel, projections: [ledger], clock: { nowMs: () => 0 } });
+  await runner.start();
+  let uuids = 0;
+  const periods = new LedgerPeriods({
+    store,
+    balances: new LedgerBalances(readModel),
+    clock: { nowMs: () => OCTOBER },
+    random: { uuid: () => `close-${(uuids += 1)}`, bytes: (length) => new Uint8Array(length) },
+    caughtUpTo: (position) => runner.caughtUpTo(position),
+  });
+  await pay(store, 0, SEPTEMBER);
+  await pay(store, 1, SEPTEMBER + 1_000);
+  expect(await periods.close('test', '2026-09', 'operator')).toMatchObject({ ok: true });
+  await pay(store, 2, OCTOBER);
+  await runner.stop();
+  return store.events;
+}
+
+async function pay(store: MemoryEventStore, session: number, atMs: number): Promise<void> {
+  const facts = depositFacts({ txHash: `0x${session}`, blockTimeSec: atMs / 1000 });
+  const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+  const ends = { createdAtSec: atMs / 1000 - 60, expiresAtSec: atMs / 1000 + 60 };
+  const events: SessionEvent[] = [
+    { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}`, ...ends }) },
+    { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
+    { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } },
+    {
+      type: 'SessionPaid',
+      data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: atMs / 1000, afterExpiry: false, valuation: null },
+    },
+  ];
+  await appendLedger(
+    store,
+    events.map((event) => ({ session, event, atMs })),
+  );
+}
+
+/** Revisions, `prev` and hashes made to fit. */
+function rechained(events: readonly RecordedEvent[]): RecordedEvent[] {
+  const ends = new Map<string, { revision: number; hash: string }>();
+  return events.map((event, index) => {
+    const before = ends.get(event.stream);
+    const metadata = event.metadata.replace(/"prev":"[0-9a-f]*"/, `"prev":"${before?.hash ?? ''}"`);
+    const moved = { ...event, metadata, revision: (before?.revision ?? -1) + 1, position: String(index + 1) };
+    const rehashed = { ...moved, hash: hashRecorded(moved) };
+    ends.set(event.stream, rehashed);
+    return rehashed;
+  });
+}
+
+/** Verifies the events as an export under a checkpoint that was signed over just these. */
+async function verifiedAsSigned(events: readonly RecordedEvent[]): Promise<VerifyReport> {
+  const tree = new MerkleFrontier();
+  for (const { hash } of events) tree.append(leafHash(Buffer.from(hash, 'hex')));
+  const text = checkpointText({ origin: key.verifierKey.name, size: events.length, root: tree.root() });
+  return verifyExport({
+    lines: async function* () {
+      yield* events.map((event, index) => auditLine(event, index + 1));
+    },
+    checkpoints: [parseCheckpoint(noteOf(text, key.verifierKey, key.sign(text)))!],
+    key: key.verifierKey,
+  });
+}
+
+const changedClosing = (events: readonly RecordedEvent[], change: (balances: Record<string, string>) => Record<string, string>): RecordedEvent[] =>
+  rechained(
+    events.map((event) => {
+      if (event.type !== 'PeriodClosed') return event;
+      const data = JSON.parse(event.data) as PeriodClosed['data'];
+      return { ...event, data: JSON.stringify({ ...data, balances: change({ ...data.balances }) }) };
+    }),
+  );
+
+describe('a closed month', () => {
+  it('holds what the events before its closing add up to', async () => {
+    expect(await verifiedAsSigned(rechained(await closedMonth()))).toMatchObject({ ok: true, fault: null });
+  });
+
+  it('whose sealed figures were changed so that they still balance is found by adding the books up again', async () => {
+    const forged = changedClosing(await closedMonth(), (balances) =>
+      Object.fromEntries(Object.entries(balances).map(([name, amount]) => [name, amount.replace(/20$/, '19')])),
+    );
+    const { fault } = await verifiedAsSigned(forged);
+    expect(fault).toMatch(/stream ledger-periods-test\): the closed period 2026-09 says -?19 for .*, the events add up to -?20/);
+  });
+
+  it('that lacks an account is found, and so is one that has an account too many', async () => {
+    const events = await closedMonth();
+    const without = changedClosing(events, (balances) => Object.fromEntries(Object.entries(balances).slice(1)));
+    expect((await verifiedAsSigned(without)).fault).toMatch(/the closed period 2026-09 says nothing for .*, the events add up to -?\d/);
+    const [name] = Object.keys((JSON.parse(events.find(({ type }) => type === 'PeriodClosed')!.data) as PeriodClosed['data']).balances);
+    const more = changedClosing(events, (balances) => ({ ...balances, [name!.replace('bsc', 'tron').replace('ethereum', 'tron')]: '1' }));
+    expect((await verifiedAsSigned(more)).fault).toMatch(/the closed period 2026-09 says 1 for .*, the events add up to nothing/);
+  });
+
+  it('tells when a whole payment of it was taken out and everything else made to fit', async () => {
+    const events = await closedMonth();
+    const without = rechained(events.filter(({ stream }) => !stream.endsWith(sessionIdOf(0))));
+    expect((await verifiedAsSigned(without)).fault).toMatch(/the closed period 2026-09 says .*, the events add up to/);
+  });
+
+  it('tells when the last payment before its closing was taken out, whose event the closing names', async () => {
+    const events = await closedMonth();
+    const without = rechained(events.filter(({ stream }) => !stream.endsWith(sessionIdOf(1))));
+    expect((await verifiedAsSigned(without)).fault).toMatch(/the closing of 2026-09 names an event that is not in the books/);
+  });
+
+  it('tells when an amount in it was changed to another legal one and everything else made to fit', async () => {
+    const events = await closedMonth();
+    const more = rechained(
+      events.map((event) =>
+        event.stream.endsWith(sessionIdOf(1))
+          ? { ...event, data: event.data.replace(/"(amount|received)":"10.00"/, '"$1":"11.00"').replace('"excess":"0.00"', '"excess":"1.00"') }
+          : event,
+      ),
+    );
+    expect((await verifiedAsSigned(more)).fault).toMatch(/the closed period 2026-09 says .*, the events add up to/);
+  });
+});
