@@ -8,6 +8,7 @@ import { hashRecorded } from '../../src/runtime/codec.ts';
 import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { leafHash } from '../../src/runtime/merkle-tree.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { createWholeRows } from '../../src/runtime/whole-rows.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { auditLine } from '../../src/use-cases/audit-lines.ts';
 import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
@@ -40,6 +41,7 @@ async function closedMonth(): Promise<readonly RecordedEvent[]> {
     clock: { nowMs: () => OCTOBER },
     random: { uuid: () => `close-${(uuids += 1)}`, bytes: (length) => new Uint8Array(length) },
     caughtUpTo: (position) => runner.caughtUpTo(position),
+    wholeBooks: createWholeRows({ store, readModel, projections: runner }, ledger),
   });
   await pay(store, 0, SEPTEMBER);
   await pay(store, 1, SEPTEMBER + 1_000);
