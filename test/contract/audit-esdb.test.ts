@@ -95,7 +95,7 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
     if (!last) return { audit: auditOf(anchors), isWhole: true };
     const newest = JSON.parse(last.data) as CheckpointSigned['data'];
     const audit = auditOf([newest]);
-    audit.adopt((await from!.tiles()).slice(0, Math.floor(newest.size / 256)));
+    audit.adopt((await from.tiles()).slice(0, Math.floor(newest.size / 256)));
     return { audit, isWhole: false };
   };
   const tree = new StoreAuditTree({
