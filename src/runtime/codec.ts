@@ -119,7 +119,7 @@ export function encodeEvent({ id, stream, revision, atMs, event, metadata }: Eve
   const metadataText = JSON.stringify(metadata);
   const text = canonicalText({ stream, revision, id, type: event.type, version, atMs, data, metadata: metadataText });
   const encoded = { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hash('sha256', text, 'hex') };
-  remember(encoded, event, metadata);
+  if (!isOfDelivery(event)) remember(encoded, event, metadata);
   return encoded;
 }
 
@@ -132,6 +132,9 @@ interface Written {
 /** What this process wrote last, by hash: its own followers meet it within moments and need not read the text again. */
 const written = new Map<string, Written>();
 const MOST_WRITTEN = 1_024;
+
+/** Deliveries go by what they did themselves: nobody reads their many events back in the process that wrote them. */
+const isOfDelivery = ({ type }: DomainEvent): boolean => type.startsWith('Delivery');
 
 function remember(encoded: EncodedEvent, event: DomainEvent, metadata: EventMetadata): void {
   written.set(encoded.hash, { encoded, event, metadata });
