@@ -66,7 +66,10 @@ const modeRow = (mode: Mode, read: RowReader): ModeRow => (read(LEDGER_BOOKS_TAB
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
   const sessionId = sessionOfStream(stream);
-  if (sessionId !== null) return [{ table: LEDGER_SESSIONS_TABLE, key: sessionId }, ...MODE_REFS];
+  if (sessionId !== null) {
+    const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
+    return [event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
+  }
   return event.type === 'UnknownOutflowAcknowledged' ? [...MODE_REFS, ...depositAddressRef(event.data)] : MODE_REFS;
 }
 

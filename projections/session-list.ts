@@ -1,8 +1,9 @@
 import type { MerchantId, Mode } from '../src/domain/ids.ts';
 import type { Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
+import type { ListPlace } from '../src/ports/projection.ts';
 import type { Change } from '../src/ports/read-model.ts';
-import { filteredList, filteredLists, listChanges } from './list-changes.ts';
+import { filteredList, filteredLists } from './filtered-lists.ts';
 import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './session-row.ts';
 
 export const SESSION_LISTS = 'sessions@1/';
@@ -26,9 +27,11 @@ export function sessionList(mode: Mode, merchantId: MerchantId, { status, networ
 }
 
 /** Every list that shows the session. */
-export function listsOfSession(row: SessionRow): string[] {
+export function placesOfSession(row: SessionRow): ListPlace[] {
+  const { order, listedSec: atSec } = row;
   const statuses = row.status === 'paid' ? ['paid'] : [row.status, 'unpaid'];
-  return filteredLists(scope(row.mode, row.merchantId), [statuses, Object.keys(row.arrivedOn), [row.dueCoin]]);
+  const lists = filteredLists(scope(row.mode, row.merchantId), [statuses, Object.keys(row.arrivedOn), [row.dueCoin]]);
+  return lists.map((list) => ({ list, order, atSec }));
 }
 
 /* An order_id names at most one session of a merchant and mode. */
@@ -37,14 +40,10 @@ export const ORDERS_TABLE = 'session-orders@1';
 
 export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
 
-/** The session's row, its places in lists and, once, the look-up of its order_id. */
+/** The session's row and, once, the look-up of its order_id. */
 export function sessionChanges(before: SessionRow | null, after: SessionRow): Change[] {
-  const { sessionId, mode, merchantId, orderId, order, listedSec } = after;
-  const place = { member: sessionId, order, atSec: listedSec };
-  const changes: Change[] = [
-    { op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after },
-    ...listChanges(place, before ? listsOfSession(before) : [], listsOfSession(after)),
-  ];
+  const { sessionId, mode, merchantId, orderId } = after;
+  const changes: Change[] = [{ op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after }];
   if (!before) changes.push({ op: 'put', table: ORDERS_TABLE, key: orderKey(mode, merchantId, orderId), row: { sessionId } });
   return changes;
 }

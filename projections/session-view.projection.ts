@@ -6,14 +6,14 @@ import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
 import type { Change } from '../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
-import { REFUND_LISTS, refundChanges } from './refund-list.ts';
-import { movedRefund, REFUNDS_TABLE } from './refund-row.ts';
-import { ORDERS_TABLE, SESSION_LISTS, sessionChanges } from './session-list.ts';
+import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
+import { movedRefund, REFUNDS_TABLE, type RefundRow } from './refund-row.ts';
+import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
 import { countRefund, countTransaction, foldSession, sessionRowOf, SESSIONS_TABLE, settle, type SessionRow } from './session-row.ts';
 import { depositTransactionId, feeTransactionId, payoutTransactionId } from './transaction-id.ts';
-import { TRANSACTION_LISTS, transactionChanges } from './transaction-list.ts';
+import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
 import { movedTransactions } from './transaction-moves.ts';
-import { TRANSACTIONS_TABLE } from './transaction-row.ts';
+import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
 
 /**
  * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show them and
@@ -26,6 +26,11 @@ export const sessionView: Projection = {
   streamPrefixes: ['session-'],
   tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
+  listed: {
+    [SESSIONS_TABLE]: (row) => placesOfSession(row as SessionRow),
+    [TRANSACTIONS_TABLE]: (row) => placesOfTransaction(row as TransactionRow),
+    [REFUNDS_TABLE]: (row) => placesOfRefund(row as RefundRow),
+  },
   needs,
   needsThen,
   apply,
@@ -34,6 +39,7 @@ export const sessionView: Projection = {
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const id = sessionOfStream(stream);
   if (id === null) return [];
+  if (event.type === 'SessionCreated') return [{ table: SESSIONS_TABLE, key: id, isNew: true }];
   const refs: RowRef[] = [{ table: SESSIONS_TABLE, key: id }];
   const { data } = event as SessionEvent;
   if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
@@ -78,10 +84,8 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
   for (const moved of transactions) session = countTransaction(session, moved);
   if (refund) session = countRefund(session, refund);
   session = settle(session);
-  return [
-    ...sessionChanges(before, session),
-    ...dueChanges(before, session),
-    ...transactions.flatMap(transactionChanges),
-    ...(refund ? refundChanges(refund) : []),
-  ];
+  const changes = [...sessionChanges(before, session), ...dueChanges(before, session)];
+  for (const { after } of transactions) changes.push({ op: 'put', table: TRANSACTIONS_TABLE, key: after.transactionId, row: after });
+  if (refund) changes.push({ op: 'put', table: REFUNDS_TABLE, key: refund.after.refundId, row: refund.after });
+  return changes;
 }

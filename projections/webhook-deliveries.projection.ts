@@ -2,9 +2,9 @@ import type { DeliveryEvent, DeliveryScheduled } from '../src/domain/events/deli
 import type { DomainEvent } from '../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { MerchantId, Mode, NotificationId } from '../src/domain/ids.ts';
-import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
+import type { ListPlace, Projection, RowReader, RowRef } from '../src/ports/projection.ts';
 import type { Change } from '../src/ports/read-model.ts';
-import { filteredList, filteredLists, listChanges } from './list-changes.ts';
+import { filteredList, filteredLists } from './filtered-lists.ts';
 
 export const DELIVERIES_TABLE = 'webhook-deliveries@1';
 export const DELIVERY_LISTS = 'webhook-deliveries@1/';
@@ -68,6 +68,7 @@ export const webhookDeliveries: Projection = {
   streamPrefixes: ['delivery-'],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],
+  listed: { [DELIVERIES_TABLE]: (row) => placesOf(row as DeliveryRow) },
   needs,
   apply,
 };
@@ -78,9 +79,11 @@ const idOf = (stream: string): NotificationId | null =>
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const id = idOf(stream);
   if (id === null) return [];
-  const refs: RowRef[] = [{ table: DELIVERIES_TABLE, key: id }];
-  if (event.type === 'DeliveryScheduled') refs.push({ table: COUNTERS_TABLE, key: ownerKey(event.data) });
-  return refs;
+  if (event.type !== 'DeliveryScheduled') return [{ table: DELIVERIES_TABLE, key: id }];
+  return [
+    { table: DELIVERIES_TABLE, key: id, isNew: true },
+    { table: COUNTERS_TABLE, key: ownerKey(event.data) },
+  ];
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
@@ -90,7 +93,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
   if (event.type === 'DeliveryScheduled') return scheduled(event.data, read);
   const before = read(DELIVERIES_TABLE, id) as DeliveryRow | null;
   if (!before) throw new Error(`delivery ${id} was never scheduled`);
-  return changes(before, { ...before, ...folded(event) });
+  return [put({ ...before, ...folded(event) })];
 }
 
 function scheduled(data: DeliveryScheduled['data'], read: RowReader): Change[] {
@@ -118,7 +121,7 @@ function scheduled(data: DeliveryScheduled['data'], read: RowReader): Change[] {
   return [
     { op: 'put', table: COUNTERS_TABLE, key, row: { next: row.order + 1, lastSec: row.listedSec } satisfies CountersRow },
     ...(sample ? [] : [{ op: 'put', table: EVENT_FEED_TABLE, key: feedKey(data, row.order), row: feed } as const]),
-    ...changes(null, row),
+    put(row),
   ];
 }
 
@@ -141,15 +144,10 @@ function folded(event: Exclude<DeliveryEvent, DeliveryScheduled>): Partial<Deliv
   }
 }
 
-function changes(before: DeliveryRow | null, after: DeliveryRow): Change[] {
-  const place = { member: after.notificationId, order: after.order, atSec: after.listedSec };
-  return [
-    { op: 'put', table: DELIVERIES_TABLE, key: after.notificationId, row: after },
-    ...listChanges(place, before ? listsOf(before) : [], listsOf(after)),
-  ];
-}
+const put = (row: DeliveryRow): Change => ({ op: 'put', table: DELIVERIES_TABLE, key: row.notificationId, row });
 
-const listsOf = (row: DeliveryRow): string[] => [
-  ...filteredLists(`${DELIVERY_LISTS}${ownerKey(row)}`, [[row.status], [row.eventType]]),
-  deliveriesOfSession(row, row.sessionId),
-];
+function placesOf(row: DeliveryRow): ListPlace[] {
+  const { order, listedSec: atSec } = row;
+  const lists = filteredLists(`${DELIVERY_LISTS}${ownerKey(row)}`, [[row.status], [row.eventType]]);
+  return [...lists, deliveriesOfSession(row, row.sessionId)].map((list) => ({ list, order, atSec }));
+}

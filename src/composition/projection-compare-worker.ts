@@ -54,7 +54,11 @@ async function compare(): Promise<ComparedProjection[]> {
     try {
       return replays.map(({ projection, through }) => {
         const { tables, lists } = projection;
-        const { rows, differing, digest, otherDigest, examples } = compareProjection({ id: projectionId(projection), tables, lists }, live, again);
+        const { rows, differing, digest, otherDigest, examples } = compareProjection(
+          { projection: projectionId(projection), tables, lists },
+          live,
+          again,
+        );
         return { projection: projectionId(projection), through, rows, differing, digest, replayed: otherDigest, examples };
       });
     } finally {

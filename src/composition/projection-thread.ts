@@ -18,11 +18,16 @@ export async function openProjectionThread(dataDir: string): Promise<ProjectionT
     transferList: [port2],
     execArgv: [],
     env: {},
+    // The events of a batch live as long as the batch: in a small nursery they would all be moved on.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const readModel = await openSqliteReadModel({ dataDir, worker });
   return new ProjectionThread(readModel, worker, control);
 }
 
+/** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
+const ADVANCE_EVERY_MS = 20;
+const YOUNG_MB = 96;
 /** The thread reports every second while all is well. */
 const SILENCE_MS = 5_000;
 
@@ -41,6 +46,8 @@ export class ProjectionThread implements RunningProjections {
   #subscription: Subscription | null = null;
   #lastId = 0;
   #isGone = false;
+  #advancing: NodeJS.Timeout | null = null;
+  #advancedAtMs = 0;
   /** The position that was last known to be in the read model: a list after no further write need not ask. */
   #reached: Position | null = null;
 
@@ -59,7 +66,7 @@ export class ProjectionThread implements RunningProjections {
       name: 'projection-thread',
       after: await store.head(),
       streamPrefixes: [...new Set(PROJECTIONS.flatMap((projection) => projection.streamPrefixes))],
-      onEvents: () => this.#post({ kind: 'advance' }),
+      onEvents: () => this.#advance(),
     });
     await this.#ask({ kind: 'start' });
   }
@@ -93,8 +100,21 @@ export class ProjectionThread implements RunningProjections {
 
   async stop(): Promise<void> {
     await this.#subscription?.close();
+    if (this.#advancing) clearTimeout(this.#advancing);
     if (!this.#isGone) await this.#ask({ kind: 'stop' });
     this.#control.close();
+  }
+
+  #advance(): void {
+    if (this.#advancing) return;
+    const waitMs = this.#advancedAtMs + ADVANCE_EVERY_MS - performance.now();
+    const tell = (): void => {
+      this.#advancing = null;
+      this.#advancedAtMs = performance.now();
+      if (!this.#isGone) this.#post({ kind: 'advance' });
+    };
+    if (waitMs <= 0) return tell();
+    this.#advancing = setTimeout(tell, waitMs);
   }
 
   #take(message: FromProjections): void {

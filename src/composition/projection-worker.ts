@@ -3,6 +3,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { openSqliteEventFollower } from '../adapters/sqlite/event-follower.ts';
 import { serveSqliteReadModel } from '../adapters/sqlite/read-model.ts';
 import { systemClock } from '../ports/clock.ts';
+import { decodeData } from '../runtime/codec.ts';
 import { ProjectionRunner } from '../runtime/projection-runner.ts';
 import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
 import { PROJECTIONS } from './projections.ts';
@@ -13,7 +14,8 @@ import { PROJECTIONS } from './projections.ts';
  */
 
 const { dataDir, control } = workerData as { dataDir: string; control: MessagePort };
-const MAX_BATCH = 512;
+/** A long replay writes each row once a batch, so batches are large; live ones hold what came meanwhile. */
+const MAX_BATCH = 8_192;
 const NICE = 5;
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;
@@ -32,6 +34,7 @@ const runner = new ProjectionRunner({
   projections: PROJECTIONS,
   clock: systemClock,
   maxBatch: MAX_BATCH,
+  decode: decodeData,
   hooks: {
     onBatch: (report) => tell({ kind: 'status', status: runner.status(), report }),
     onParked: (event) => tell({ kind: 'parked', event }),

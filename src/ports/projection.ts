@@ -5,6 +5,15 @@ import type { Change, Row } from './read-model.ts';
 export interface RowRef {
   readonly table: string;
   readonly key: string;
+  /** The event is the first that can write the row: there is none to be looked for. */
+  readonly isNew?: true;
+}
+
+/** Where a row is listed, under its key. */
+export interface ListPlace {
+  readonly list: string;
+  readonly order: number;
+  readonly atSec: number;
 }
 
 /** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen` may be read. */
@@ -20,6 +29,11 @@ export interface Projection {
   readonly streamPrefixes: readonly string[];
   readonly tables: readonly string[];
   readonly lists: readonly string[];
+  /**
+   * Tables whose rows are listed: every place of a row, at most one in a list, which it keeps while it stays there. Such rows must be named before
+   * they are written; lists then follow the rows by themselves, once a batch.
+   */
+  readonly listed?: Readonly<Record<string, (row: Row) => readonly ListPlace[]>>;
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
   /** Rows that can be named only with the first ones at hand, such as the counters of a session's merchant. */
   needsThen?(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowRef[];

@@ -25,11 +25,35 @@ export interface ListRange {
   readonly toSec?: number;
 }
 
+/** What belongs to one projection. */
+export interface OwnedRows {
+  /** `name@version`. */
+  readonly projection: string;
+  readonly tables: readonly string[];
+  /** Names of lists up to their first slash, that included. */
+  readonly lists: readonly string[];
+}
+
+/**
+ * Rows of a projection that are built beside those that are served, and take their place in one step. Nobody reads them but their builder. What
+ * was begun outlives the process.
+ */
+export interface NextRows extends Pick<ReadModel, 'getMany'> {
+  isBegun(): Promise<boolean>;
+  /** As `ReadModel.begin`. */
+  begin(): Promise<Position | null>;
+  /** As `ReadModel.apply`. */
+  apply(changes: readonly Change[], checkpoint: Position): Promise<void>;
+  /** They are served from now on, with their checkpoint; what was served is dropped. Rejects as `apply`; whoever writes begins again. */
+  promote(): Promise<void>;
+  drop(): Promise<void>;
+}
+
 /** Rebuildable look-ups. Rows and the checkpoint of one projection move in one atomic step. */
 export interface ReadModel {
   checkpoint(projection: string): Promise<Position | null>;
   /**
-   * Names the history of a projection's rows: another one once they were lost or cleared by others, null while nobody has begun. Whoever reads
+   * Names the history of a projection's rows: another one once they were lost, cleared by others or replaced, null while nobody has begun. Whoever reads
    * many rows compares it before and after.
    */
   generation(projection: string): Promise<string | null>;
@@ -52,8 +76,9 @@ export interface ReadModel {
   page(list: string, options: ListRange & { readonly offset: number; readonly limit: number }): Promise<{ members: ListMember[]; total: number }>;
   /** Members newest first with `order` below `before` (all when null). */
   before(list: string, options: ListRange & { readonly before: number | null; readonly limit: number }): Promise<ListMember[]>;
-  /** Forgets everything of one projection, before a rebuild. */
-  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void>;
+  /** Forgets everything of one projection, also what is built beside it. */
+  clear(owned: OwnedRows): Promise<void>;
+  next(owned: OwnedRows): NextRows;
   close(): Promise<void>;
 }
 

@@ -172,6 +172,25 @@ function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   return { stream, revision, position, id, version, atMs, metadata, hash: recorded.hash, event: { type, data } as DomainEvent };
 }
 
+/** As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked at. */
+export function decodeData(recorded: RecordedEvent): StoredEvent<DomainEvent> {
+  const { stream, revision, position, id, type, version, atMs, hash: textHash } = recorded;
+  const data = upcast(recorded, JSON.parse(recorded.data));
+  return {
+    stream,
+    revision,
+    position,
+    id,
+    version,
+    atMs,
+    get metadata() {
+      return JSON.parse(recorded.metadata) as EventMetadata;
+    },
+    hash: textHash,
+    event: { type, data } as DomainEvent,
+  };
+}
+
 /** The hash (hex) that the stored text has, whatever the record claims. */
 export function hashRecorded(recorded: HashedParts): string {
   return hash('sha256', canonicalText(recorded), 'hex');

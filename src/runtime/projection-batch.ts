@@ -2,8 +2,9 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
-import type { Change, ReadModel } from '../ports/read-model.ts';
-import { BatchRows, refKey, type RowCache } from './row-cache.ts';
+import type { Change, OwnedRows, ReadModel } from '../ports/read-model.ts';
+import { BatchRows } from './batch-rows.ts';
+import type { RowCache } from './row-cache.ts';
 
 /** An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that can. */
 export type ParkedEvent = {
@@ -35,21 +36,27 @@ export const projectionId = ({ name, version }: Pick<Projection, 'name' | 'versi
 /** Of one projection, so that a rebuild forgets its own only. */
 export const parkedTable = (projection: Projection): string => `parked_events:${projectionId(projection)}`;
 
+/** What `clear` and `next` of a read model are about. */
+export const ownedRows = (projection: Projection): OwnedRows => ({
+  projection: projectionId(projection),
+  tables: [...projection.tables, parkedTable(projection)],
+  lists: projection.lists,
+});
+
 const MAX_ERROR_TEXT = 300;
 
 /** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
 export async function projectBatch(
   projection: Projection,
   events: readonly ReadEvent[],
-  context: { readonly readModel: ReadModel; readonly cache: RowCache; readonly nowMs: number },
+  context: { readonly readModel: Pick<ReadModel, 'getMany'>; readonly cache: RowCache; readonly nowMs: number },
 ): Promise<BatchResult> {
-  const rows = new BatchRows(context.readModel, context.cache);
-  const changes = new LastChanges();
+  const rows = new BatchRows(context.readModel, context.cache, projection.listed);
   const parked: ParkedEvent[] = [];
   const park = (event: RecordedEvent, error: unknown): void => {
     const entry = parkedEvent(projection, event, error, context.nowMs);
     parked.push(entry);
-    changes.add([{ op: 'put', table: parkedTable(projection), key: entry.position, row: entry }]);
+    rows.write([{ op: 'put', table: parkedTable(projection), key: entry.position, row: entry }]);
   };
   const relevant = events.filter(({ recorded }) => projection.streamPrefixes.some((prefix) => recorded.stream.startsWith(prefix)));
 
@@ -68,25 +75,8 @@ export async function projectBatch(
       continue;
     }
     rows.write(applied.value);
-    changes.add(applied.value);
   }
-  return { changes: changes.all(), parked, rows };
-}
-
-/** Of several changes to one row or one place in a list, the last one decides. */
-class LastChanges {
-  readonly #changes = new Map<string, Change>();
-
-  add(changes: readonly Change[]): void {
-    for (const change of changes) {
-      const isRow = change.op === 'put' || change.op === 'delete';
-      this.#changes.set(isRow ? refKey(change) : `${change.list}\0${change.member}\0${change.order}`, change);
-    }
-  }
-
-  all(): Change[] {
-    return [...this.#changes.values()];
-  }
+  return { changes: rows.changes(), parked, rows };
 }
 
 function attempt<Value>(step: () => Value): { value: Value; error?: undefined } | { value?: undefined; error: unknown } {

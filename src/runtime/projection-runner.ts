@@ -5,7 +5,7 @@ import type { EventStore, Position, RecordedEvent } from '../ports/event-store.t
 import type { Projection } from '../ports/projection.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from './codec.ts';
-import { parkedTable, projectionId, type ParkedEvent } from './projection-batch.ts';
+import { ownedRows, parkedTable, projectionId, type ParkedEvent } from './projection-batch.ts';
 import { Lane, type BatchReport, type LaneContext } from './projection-lane.ts';
 import { RowCache } from './row-cache.ts';
 
@@ -173,7 +173,7 @@ export class ProjectionRunner {
   async #replay(projection: Projection, reason: 'asked' | 'checkpoint_beyond_log'): Promise<void> {
     this.#options.hooks?.onRebuild?.(projectionId(projection), reason);
     await this.#release(projection);
-    await this.#options.readModel.clear(projectionId(projection), [...projection.tables, parkedTable(projection)], projection.lists);
+    await this.#options.readModel.clear(ownedRows(projection));
     this.#caches.get(projection)!.clear();
     await this.#open([projection], await this.#options.readModel.begin(projectionId(projection)));
   }

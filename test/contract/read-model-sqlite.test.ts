@@ -36,10 +36,10 @@ describe('the file of the SQLite read model', () => {
         (_, order) => ({ op: 'enlist', list: 'one@1/x', member: `m${order}`, order, atSec: order }) as const,
       );
       await opened.model.apply('one', members, '1');
-      await opened.model.clear('one', [], ['one@1/']);
+      await opened.model.clear({ projection: 'one', tables: [], lists: ['one@1/'] });
       const db = new DatabaseSync(join(opened.dataDir, 'read-model.db'), { readOnly: true });
       const left = (): number =>
-        ['list_members', 'list_leaves', 'list_seconds', 'dropped_lists'].reduce(
+        ['lists', 'list_leaves', 'list_counts', 'dropped_sets'].reduce(
           (sum, table) => sum + (db.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n,
           0,
         );

@@ -73,7 +73,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         model = await opened.reopen();
         expect(await model.begin('records')).toBe('1');
         await apply(put('rows@1', 'a', { n: 2 }));
-        await model.clear('records', ['rows@1'], []);
+        await model.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
         expect([await model.checkpoint('records'), await model.begin('records')]).toEqual([null, null]);
         expect(await model.checkpoint('records')).toBeNull();
         await apply(put('rows@1', 'b', { n: 3 }));
@@ -90,7 +90,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         model = await opened.reopen();
         expect(await model.generation('records')).toBe(generation);
         const other = await opened.another?.();
-        await other?.clear('records', ['rows@1'], []);
+        await other?.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
         await other?.begin('records');
         await other?.apply('records', [], '2');
         if (other) expect(await model.generation('records')).not.toBe(generation);
@@ -269,7 +269,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
         await model.apply('other', [put('other@1', 'a', { n: 2 }), enlist(0, 'other@1/x')], '9');
         expect(await model.get('one@1', 'a')).toEqual({ n: 1 });
-        await model.clear('one', ['one@1', 'never@1'], ['one@1/']);
+        await model.clear({ projection: 'one', tables: ['one@1', 'never@1'], lists: ['one@1/'] });
         expect([await model.checkpoint('one'), await model.get('one@1', 'a')]).toEqual([null, null]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
         expect([await model.checkpoint('other'), await model.get('other@1', 'a')]).toEqual(['9', { n: 2 }]);
@@ -278,7 +278,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
 
       it('fills again as if nothing had been there', async () => {
         await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
-        await model.clear('one', ['one@1'], ['one@1/']);
+        await model.clear({ projection: 'one', tables: ['one@1'], lists: ['one@1/'] });
         await model.apply('one', [put('one@1', 'b', { n: 2 }), enlist(3, 'one@1/x')], '1');
         expect(await model.getMany('one@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(3), order: 3 }], total: 1 });
@@ -310,7 +310,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         if (!other) return skip();
         await model.begin('records');
         await model.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
-        await other.clear('records', ['rows@1'], []);
+        await other.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
         expect(await other.begin('records')).toBeNull();
         await other.apply('records', [put('rows@1', 'b', { n: 1 })], '1');
         await refused(model.apply('records', [put('rows@1', 'a', { n: 2 })], '2'));
@@ -323,10 +323,91 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await other.begin('records');
         await other.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
         const seen = await model.get('rows@1', 'a');
-        await other.clear('records', ['rows@1'], []);
+        await other.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
         expect(await other.begin('records')).toBeNull();
         await refused(model.apply('records', [put('rows@1', 'a', { n: (seen!['n'] as number) + 1 })], '1'));
         expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual([null, null]);
+      });
+    });
+
+    describe('rows built beside', () => {
+      const owned = { projection: 'records', tables: ['rows@1', 'never@1'], lists: ['records@1/'] };
+      const listed = async () => model.page(LIST, { offset: 0, limit: 10 });
+      const served = async () => [await model.checkpoint('records'), await model.getMany('rows@1', ['a', 'b']), (await listed()).total];
+
+      it('are seen by nobody but their builder until they take the place of the others', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }), enlist(0), enlist(1));
+        const before = await served();
+        const generation = await model.generation('records');
+        const next = model.next(owned);
+        expect(await next.isBegun()).toBe(false);
+        expect(await next.begin()).toBeNull();
+        expect(await next.isBegun()).toBe(true);
+        await next.apply([put('rows@1', 'b', { n: 2 }), enlist(7)], '7');
+        expect(await next.getMany('rows@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
+        expect(await next.getMany('never@1', ['a'])).toEqual([null]);
+        expect(await served()).toEqual(before);
+        await next.promote();
+        expect(await model.generation('records')).not.toBe(generation);
+        expect(await served()).toEqual(['7', [null, { n: 2 }], 1]);
+        expect((await listed()).members).toEqual([{ member: name(7), order: 7 }]);
+        expect(await model.scan('rows@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
+        expect(await next.isBegun()).toBe(false);
+      });
+
+      it('go on from where they were left after a restart', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }), enlist(0));
+        const before = await served();
+        await model.next(owned).begin();
+        await model.next(owned).apply([put('rows@1', 'b', { n: 2 }), enlist(7)], '7');
+        model = await opened.reopen();
+        const next = model.next(owned);
+        expect([await next.isBegun(), await served()]).toEqual([true, before]);
+        expect(await next.begin()).toBe('7');
+        await next.apply([put('rows@1', 'b', { n: 3 }), enlist(8)], '8');
+        await next.promote();
+        expect(await served()).toEqual(['8', [null, { n: 3 }], 2]);
+        await model.begin('records');
+        await model.apply('records', [put('rows@1', 'a', { n: 4 }), delist(7)], '9');
+        expect(await served()).toEqual(['9', [{ n: 4 }, { n: 3 }], 1]);
+      });
+
+      it('are gone when they were dropped, and are built anew from nothing', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }));
+        const next = model.next(owned);
+        await next.begin();
+        await next.apply([put('rows@1', 'b', { n: 2 }), enlist(7)], '7');
+        await next.drop();
+        expect(await next.isBegun()).toBe(false);
+        expect(await next.begin()).toBeNull();
+        expect(await next.getMany('rows@1', ['b'])).toEqual([null]);
+        await next.apply([put('rows@1', 'b', { n: 3 })], '3');
+        await next.promote();
+        expect(await served()).toEqual(['3', [null, { n: 3 }], 0]);
+      });
+
+      it('do not take the place of anything while nothing was built', async () => {
+        await apply(put('rows@1', 'a', { n: 1 }));
+        await model.next(owned).begin();
+        await expect(model.next(owned).promote()).rejects.toThrow();
+        expect(await served()).toEqual(['1', [{ n: 1 }, null], 0]);
+      });
+
+      it('go with a clear', async () => {
+        await model.next(owned).begin();
+        await model.next(owned).apply([put('rows@1', 'b', { n: 2 })], '7');
+        await model.clear(owned);
+        expect(await model.next(owned).isBegun()).toBe(false);
+      });
+
+      it('replace each other again and again', async () => {
+        for (const n of upTo(4)) {
+          const next = model.next(owned);
+          await next.begin();
+          await next.apply([put('rows@1', 'a', { n }), enlist(n)], String(n + 1));
+          await next.promote();
+          expect([await model.get('rows@1', 'a'), (await listed()).members]).toEqual([{ n }, [{ member: name(n), order: n }]]);
+        }
       });
     });
 

@@ -1,4 +1,4 @@
-import type { Change, ListMember, ListRange, ReadModel, Row } from '../../src/ports/read-model.ts';
+import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../src/ports/read-model.ts';
 
 interface Entry extends ListMember {
   readonly atSec: number;
@@ -11,6 +11,8 @@ export class MemoryReadModel implements ReadModel {
   /** Newest first. */
   readonly lists = new Map<string, Entry[]>();
   #cleared = 0;
+  /** What is built beside, by projection. */
+  readonly nextModels = new Map<string, MemoryReadModel>();
 
   async checkpoint(projection: string): Promise<string | null> {
     return this.checkpoints.get(projection) ?? null;
@@ -59,14 +61,46 @@ export class MemoryReadModel implements ReadModel {
       .map(plain);
   }
 
-  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
+  async clear(owned: OwnedRows): Promise<void> {
     this.#cleared += 1;
+    this.nextModels.delete(owned.projection);
+    this.#forget(owned);
+  }
+
+  next(owned: OwnedRows): NextRows {
+    const { projection } = owned;
+    const built = (): MemoryReadModel => this.nextModels.get(projection) ?? new MemoryReadModel();
+    return {
+      isBegun: async () => this.nextModels.has(projection),
+      begin: async () => {
+        const model = built();
+        this.nextModels.set(projection, model);
+        return model.checkpoint(projection);
+      },
+      apply: (changes, checkpoint) => built().apply(projection, changes, checkpoint),
+      getMany: (table, keys) => built().getMany(table, keys),
+      promote: async () => {
+        const model = built();
+        const checkpoint = model.checkpoints.get(projection);
+        if (checkpoint === undefined) throw new Error(`nothing was built of ${projection}`);
+        this.#forget(owned);
+        this.#cleared += 1;
+        this.checkpoints.set(projection, checkpoint);
+        for (const [name, rows] of model.tables) this.tables.set(name, rows);
+        for (const [name, members] of model.lists) this.lists.set(name, members);
+        this.nextModels.delete(projection);
+      },
+      drop: async () => void this.nextModels.delete(projection),
+    };
+  }
+
+  async close(): Promise<void> {}
+
+  #forget({ projection, tables, lists }: OwnedRows): void {
     this.checkpoints.delete(projection);
     for (const table of tables) this.tables.delete(table);
     for (const name of [...this.lists.keys()]) if (lists.some((prefix) => name.startsWith(prefix))) this.lists.delete(name);
   }
-
-  async close(): Promise<void> {}
 
   #within(list: string, { fromSec = -Infinity, toSec = Infinity }: ListRange): Entry[] {
     return (this.lists.get(list) ?? []).filter((entry) => entry.atSec >= fromSec && entry.atSec <= toSec);

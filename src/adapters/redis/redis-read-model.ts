@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
-import { type Change, type ListMember, type ListRange, type ReadModel, ReadModelMoved, type Row } from '../../ports/read-model.ts';
+import {
+  type Change,
+  type ListMember,
+  type ListRange,
+  type NextRows,
+  type OwnedRows,
+  type ReadModel,
+  ReadModelMoved,
+  type Row,
+} from '../../ports/read-model.ts';
 import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
-import { APPLY, BEGIN, PAGE } from './redis-read-model-scripts.ts';
+import { DroppedRows } from './redis-dropped-rows.ts';
+import { APPLY, BEGIN, PAGE, SWITCH } from './redis-read-model-scripts.ts';
+import { nextOf, RowKeys, setOf } from './redis-row-keys.ts';
 import { WriteMarks } from './redis-write-marks.ts';
 
 /** Opens the look-ups in Redis. Nothing in it is authoritative: after a loss the projections fill it again from the ledger. */
@@ -11,16 +22,20 @@ export async function openRedisReadModel(options: RedisConnectionOptions): Promi
   return new RedisReadModel(await connectRedis(options), options.prefix ?? 'quittance');
 }
 
+type GenerationOf = (name: string) => string;
+
 class RedisReadModel implements ReadModel {
   readonly #redis: Redis;
-  readonly #tag: string;
+  readonly #keys: RowKeys;
+  readonly #dropped: DroppedRows;
   readonly #marks = new Map<string, WriteMarks>();
   readonly #applying = new Set<Promise<void>>();
   #closed = false;
 
   constructor(redis: Redis, prefix: string) {
     this.#redis = redis;
-    this.#tag = `{${prefix}:rows}`;
+    this.#keys = new RowKeys(prefix);
+    this.#dropped = new DroppedRows(redis, this.#keys);
   }
 
   async checkpoint(projection: string): Promise<Position | null> {
@@ -31,34 +46,30 @@ class RedisReadModel implements ReadModel {
     return partsOf(await this.#stored(projection)).generation;
   }
 
-  async begin(projection: string): Promise<Position | null> {
-    const stored = (await answered(this.#redis.eval(BEGIN, 1, this.#key('checkpoints'), projection, randomUUID()))) as string;
-    const { position, mark } = partsOf(stored);
-    this.#marksOf(projection).begin(mark!);
-    return position;
+  begin(projection: string): Promise<Position | null> {
+    this.#dropped.sweep();
+    return this.#begin(projection, '');
   }
 
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
-    if (this.#closed) return Promise.reject(new StoreUnavailable('the read model is closed'));
-    const applying = this.#apply(projection, changes, checkpoint);
-    this.#applying.add(applying);
-    const forget = (): void => void this.#applying.delete(applying);
-    applying.then(forget, forget);
-    return applying;
+    return this.#track(() => this.#apply(projection, changes, checkpoint, (name) => this.#keys.served(name)));
   }
 
   async get(table: string, key: string): Promise<Row | null> {
-    return rowOf(await answered(this.#redis.hget(this.#table(table), key)));
+    return (await this.getMany(table, [key]))[0] ?? null;
   }
 
   async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
     if (keys.length === 0) return [];
-    return (await answered(this.#redis.hmget(this.#table(table), ...keys))).map(rowOf);
+    return (await this.#ofServed(table, (key) => this.#redis.hmget(key, ...keys))).map(rowOf);
   }
 
   async scan(table: string, { afterKey, limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
-    const keys = (await answered(this.#redis.hkeys(this.#table(table)))).filter((key) => afterKey === undefined || key > afterKey);
-    const page = keys.sort().slice(0, limit);
+    const found = await this.#ofServed(table, (key) => this.#redis.hkeys(key));
+    const page = found
+      .filter((key) => afterKey === undefined || key > afterKey)
+      .sort()
+      .slice(0, limit);
     const rows = await this.getMany(table, page);
     return page.flatMap((key, index) => (rows[index] ? [{ key, row: rows[index] }] : []));
   }
@@ -77,25 +88,77 @@ class RedisReadModel implements ReadModel {
     return (await this.#page(list, range, 'before', before === null ? '' : String(before), limit)).members;
   }
 
-  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
-    const names = await answered(this.#redis.smembers(this.#key('lists')));
-    const gone = names.filter((name) => lists.some((prefix) => name.startsWith(prefix)));
-    const step = this.#redis.multi().hdel(this.#key('checkpoints'), projection);
-    for (const table of tables) step.unlink(this.#table(table));
-    for (const list of gone) step.unlink(this.#list(list), this.#times(list)).srem(this.#key('lists'), list);
-    for (const [error] of (await answered(step.exec())) ?? []) if (error) throw new StoreUnavailable(`Redis refused: ${error.message}`);
-    this.#marks.delete(projection);
+  async clear(owned: OwnedRows): Promise<void> {
+    await this.#switch(owned, 'clear', []);
+    this.#marks.delete(owned.projection);
+  }
+
+  next(owned: OwnedRows): NextRows {
+    const own = nextOf(owned.projection);
+    const generation = (): string => this.#keys.served(own);
+    return {
+      isBegun: async () => (await answered(this.#redis.hexists(this.#keys.generations, own))) === 1,
+      begin: () => this.#begin(own, own),
+      apply: (changes, checkpoint) => this.#track(() => this.#apply(own, changes, checkpoint, generation)),
+      getMany: async (table, keys) =>
+        keys.length === 0 ? [] : (await answered(this.#redis.hmget(this.#keys.table(table, generation()), ...keys))).map(rowOf),
+      promote: () => this.#switch(owned, 'promote', this.#marksOf(own).next().expected ?? []),
+      drop: () => this.#switch(owned, 'drop', []),
+    };
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#dropped.close();
     await Promise.allSettled(this.#applying);
     await disconnectRedis(this.#redis);
   }
 
-  async #apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
-    const { keys, words } = this.#written(changes);
+  async #begin(projection: string, next: string): Promise<Position | null> {
+    const keys = [this.#keys.checkpoints, this.#keys.generations];
+    const reply = await answered(this.#redis.eval(BEGIN, keys.length, ...keys, projection, randomUUID(), next, randomUUID()));
+    const [stored, generations] = reply as [string, string[]];
+    this.#keys.sawAll(generations);
+    const { position, mark } = partsOf(stored);
+    this.#marksOf(projection).begin(mark!);
+    return position;
+  }
+
+  async #switch({ projection, tables, lists }: OwnedRows, what: 'promote' | 'clear' | 'drop', expected: readonly string[]): Promise<void> {
+    const keys = [this.#keys.checkpoints, this.#keys.generations, this.#keys.dropped];
+    const [mark, empty] = [randomUUID(), randomUUID()];
+    const names = [...tables.map((name) => `table ${name}`), ...lists.map((name) => `set ${name}`)];
+    const words = [projection, nextOf(projection), what, mark, empty, String(expected.length), ...expected, ...names];
+    const next = this.#keys.served(nextOf(projection));
+    const done = await answered(this.#redis.eval(SWITCH, keys.length, ...keys, ...words));
+    this.#marks.delete(nextOf(projection));
+    if (done !== 1) throw new ReadModelMoved(`what was built of projection ${projection} is not as it was left`);
+    if (what !== 'drop') for (const name of [...tables, ...lists]) this.#keys.saw(name, what === 'promote' ? next : empty);
+    if (what === 'promote') this.#marksOf(projection).begin(mark);
+    this.#dropped.sweep();
+  }
+
+  /** Read with the generation that was known, and asked for right after: when it is still that one, it was then, too. */
+  async #ofServed<Found>(name: string, read: (key: string) => Promise<Found>): Promise<Found> {
+    for (;;) {
+      const reading = read(this.#keys.table(name, this.#keys.served(name)));
+      const [found, generation] = await answered(Promise.all([reading, this.#redis.hget(this.#keys.generations, name)]));
+      if (!this.#keys.saw(name, generation ?? '')) return found;
+    }
+  }
+
+  #track(apply: () => Promise<void>): Promise<void> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('the read model is closed'));
+    const applying = apply();
+    this.#applying.add(applying);
+    const forget = (): void => void this.#applying.delete(applying);
+    applying.then(forget, forget);
+    return applying;
+  }
+
+  async #apply(projection: string, changes: readonly Change[], checkpoint: Position, generationOf: GenerationOf): Promise<void> {
+    const { keys, words } = this.#written(changes, generationOf);
     const marks = this.#marksOf(projection);
     const { expected, mark } = marks.next();
     let done: unknown;
@@ -112,7 +175,7 @@ class RedisReadModel implements ReadModel {
   }
 
   async #stored(projection: string): Promise<string> {
-    return (await answered(this.#redis.hget(this.#key('checkpoints'), projection))) ?? '';
+    return (await answered(this.#redis.hget(this.#keys.checkpoints, projection))) ?? '';
   }
 
   #marksOf(projection: string): WriteMarks {
@@ -122,8 +185,8 @@ class RedisReadModel implements ReadModel {
   }
 
   /** Checks everything before anything is sent: a script is not undone half way. */
-  #written(changes: readonly Change[]): { keys: string[]; words: string[] } {
-    const keys = [this.#key('checkpoints'), this.#key('lists')];
+  #written(changes: readonly Change[], generationOf: GenerationOf): { keys: string[]; words: string[] } {
+    const keys = [this.#keys.checkpoints];
     const indexes = new Map<string, string>();
     const indexOf = (...named: readonly string[]): string => {
       const known = indexes.get(named[0]!);
@@ -133,10 +196,15 @@ class RedisReadModel implements ReadModel {
       return index;
     };
     const words = changes.flatMap((change): string[] => {
-      if (change.op === 'put') return ['put', indexOf(this.#table(change.table)), change.key, JSON.stringify(change.row)];
-      if (change.op === 'delete') return ['delete', indexOf(this.#table(change.table)), change.key];
+      if (change.op === 'put' || change.op === 'delete') {
+        const index = indexOf(this.#keys.table(change.table, generationOf(change.table)));
+        return change.op === 'put' ? ['put', index, change.key, JSON.stringify(change.row)] : ['delete', index, change.key];
+      }
       if (!Number.isSafeInteger(change.order) || change.order < 0) throw new RangeError(`${change.order} is not an order`);
-      const index = indexOf(this.#list(change.list), this.#times(change.list));
+      const set = setOf(change.list);
+      const generation = generationOf(set);
+      const listKeys = [this.#keys.list(change.list, generation), this.#keys.times(change.list, generation), this.#keys.names(set, generation)];
+      const index = indexOf(...listKeys);
       if (change.op === 'delist') return ['delist', index, change.member, String(change.order)];
       if (!Number.isSafeInteger(change.atSec)) throw new RangeError(`${change.atSec} is not a time`);
       return ['enlist', index, change.member, String(change.order), String(change.atSec), change.list];
@@ -152,26 +220,19 @@ class RedisReadModel implements ReadModel {
     limit: number,
   ): Promise<{ members: ListMember[]; total: number }> {
     const range = [fromSec === undefined ? '-inf' : String(fromSec), toSec === undefined ? '+inf' : String(toSec)];
-    const reply = await answered(this.#redis.eval(PAGE, 2, this.#list(list), this.#times(list), ...range, kind, value, limit));
-    const [total, ...found] = reply as [number, ...string[]];
-    const members = Array.from({ length: found.length / 2 }, (_, index) => ({ member: found[index * 2]!, order: Number(found[index * 2 + 1]) }));
-    return { members, total };
-  }
-
-  #key(name: string): string {
-    return `${this.#tag}:${name}`;
-  }
-
-  #table(table: string): string {
-    return this.#key(`table:${table}`);
-  }
-
-  #list(list: string): string {
-    return this.#key(`list:${list}`);
-  }
-
-  #times(list: string): string {
-    return this.#key(`times:${list}`);
+    const set = setOf(list);
+    for (;;) {
+      const generation = this.#keys.served(set);
+      const keys = [this.#keys.list(list, generation), this.#keys.times(list, generation), this.#keys.generations];
+      const reply = await answered(this.#redis.eval(PAGE, keys.length, ...keys, ...range, kind, value, limit, set, generation));
+      const [total, ...found] = reply as [number, ...string[]];
+      if (total < 0) {
+        this.#keys.saw(set, found[0]!);
+        continue;
+      }
+      const members = Array.from({ length: found.length / 2 }, (_, index) => ({ member: found[index * 2]!, order: Number(found[index * 2 + 1]) }));
+      return { members, total };
+    }
   }
 }
 

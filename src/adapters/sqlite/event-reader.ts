@@ -12,6 +12,9 @@ import type { StreamName } from './stream-names-file.ts';
 /** Positions looked through in one turn of the event loop. */
 const READ_WINDOW = 1_024;
 
+/** Where a page ends before its window does. */
+const PAGE_CHARACTERS = 32 * 1024 * 1024;
+
 /** The hash of an event by its place in its stream. */
 export const PREDECESSOR = 'SELECT hash FROM events WHERE stream_number = ? AND revision = ?';
 
@@ -74,8 +77,17 @@ export class EventReader {
     const through = Math.min(after + window, head);
     if (through <= after) return { events: [], through: after };
     const bounds = prefixes?.flatMap((prefix) => [prefix, `${prefix}\u{10ffff}`]) ?? [];
-    const rows = this.#pageStatement(bounds.length / 2).all(after, through, ...bounds) as unknown as Row[];
-    return { events: rows.map(toEvent), through };
+    const statement = this.#pageStatement(bounds.length / 2);
+    if (window <= READ_WINDOW) return { events: (statement.all(after, through, ...bounds) as unknown as Row[]).map(toEvent), through };
+    const events: RecordedEvent[] = [];
+    let characters = 0;
+    for (const row of statement.iterate(after, through, ...bounds) as Iterable<unknown> as Iterable<Row>) {
+      events.push(toEvent(row));
+      characters += row[7].length + row[8].length;
+      // Large pages are for many small events; of large ones memory would not hold so many.
+      if (characters > PAGE_CHARACTERS) return { events, through: row[2] };
+    }
+    return { events, through };
   }
 
   tail(): Tail {

@@ -7,6 +7,8 @@ export interface FlatApply {
   readonly projection: string;
   readonly checkpoint: string;
   readonly changes: FlatChanges;
+  /** Of the rows that are not served yet. */
+  readonly isNext: boolean;
 }
 
 export interface ChangeTarget {

@@ -1,15 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../ports/event-store.ts';
+import type { OwnedRows } from '../../ports/read-model.ts';
+import { membersOf } from './read-model-leaf.ts';
+import { LEAF_ORDERS, leafKey, leafOfKey } from './read-model-ranks.ts';
 import { openForReading, readModelFile, rowTable } from './read-model-schema.ts';
-
-/** What belongs to one projection. */
-export interface OwnedTables {
-  readonly id: string;
-  readonly tables: readonly string[];
-  /** Prefixes of list names. */
-  readonly lists: readonly string[];
-}
 
 export interface Drift {
   /** SHA-256 (hex) over everything the projection keeps. */
@@ -25,6 +20,13 @@ export interface Drift {
 interface Entry {
   readonly key: string;
   readonly value: string;
+}
+
+interface ListRow {
+  readonly id: number;
+  readonly name: string;
+  readonly tail: number;
+  readonly last: string;
 }
 
 const EXAMPLES = 5;
@@ -46,27 +48,31 @@ export class ReadModelSnapshot {
   }
 
   /** Everything of a projection, in the order of its keys. */
-  *entries({ tables, lists }: OwnedTables): Generator<Entry, void> {
+  *entries({ tables, lists }: OwnedRows): Generator<Entry, void> {
     for (const table of [...tables].sort()) {
       const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number } | undefined;
-      if (!known) continue;
+      if (!known || !this.#has(rowTable(known.id))) continue;
       const rows = this.#db.prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`).iterate() as Iterable<unknown> as Iterable<{
         key: string;
         row: string;
       }>;
       for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: row };
     }
-    const members = this.#db.prepare('SELECT place, member FROM list_members WHERE list = ? ORDER BY place');
+    const named = this.#db.prepare(
+      'SELECT id, name, tail, last FROM lists WHERE list_set = (SELECT id FROM list_sets WHERE prefix = ?) ORDER BY name',
+    );
+    const leaves = this.#db.prepare('SELECT key, members FROM list_leaves WHERE key >= ? AND key < ? ORDER BY key');
     for (const prefix of [...lists].sort()) {
-      const names = this.#db.prepare('SELECT id, name FROM lists WHERE name >= ? AND name < ? ORDER BY name').all(prefix, `${prefix}\u{10ffff}`) as {
-        id: number;
-        name: string;
-      }[];
-      for (const { id, name } of names) {
-        for (const { place, member } of members.iterate(id) as Iterable<unknown> as Iterable<{ place: number; member: string }>)
-          yield { key: `${name}\0${String(place).padStart(15, '0')}`, value: member };
+      for (const { id, name, tail, last } of named.iterate(prefix) as Iterable<unknown> as Iterable<ListRow>) {
+        const stored = leaves.iterate(leafKey(id, 0), leafKey(id + 1, 0)) as Iterable<unknown> as Iterable<{ key: number; members: string }>;
+        for (const { key, members } of stored) yield* entriesOf(prefix + name, leafOfKey(key), members);
+        yield* entriesOf(prefix + name, tail, last);
       }
     }
+  }
+
+  #has(table: string): boolean {
+    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
   }
 
   close(): void {
@@ -75,8 +81,13 @@ export class ReadModelSnapshot {
   }
 }
 
+function* entriesOf(list: string, leaf: number, members: string): Generator<Entry, void> {
+  for (const { order, member, atSec } of membersOf(members, leaf * LEAF_ORDERS))
+    yield { key: `${list}\0${String(order).padStart(15, '0')}`, value: `${member} ${atSec}` };
+}
+
 /** Compares what two read models keep of a projection, row by row, in bounded memory. */
-export function compareProjection(owned: OwnedTables, one: ReadModelSnapshot, other: ReadModelSnapshot): Drift {
+export function compareProjection(owned: OwnedRows, one: ReadModelSnapshot, other: ReadModelSnapshot): Drift {
   const [left, right] = [one.entries(owned), other.entries(owned)];
   const [digest, otherDigest] = [createHash('sha256'), createHash('sha256')];
   const examples: string[] = [];

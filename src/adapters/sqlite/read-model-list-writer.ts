@@ -1,150 +1,282 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { blockOf, blocksFromBytes, blocksToBytes, leafOf, LEAVES_PER_BLOCK, MAX_ORDER } from './read-model-ranks.ts';
+import { lineOf, memberOfLine } from './read-model-leaf.ts';
+import {
+  blockOf,
+  blocksFromBytes,
+  blocksToBytes,
+  countsKey,
+  leafKey,
+  leafNumber,
+  LEAF_ORDERS,
+  LEAVES_PER_BLOCK,
+  MAX_ORDER,
+} from './read-model-ranks.ts';
+import { splitList } from './read-model-schema.ts';
 
 interface List {
-  readonly id: number;
+  /** Null until it is written for the first time. */
+  id: number | null;
+  readonly set: number;
+  readonly name: string;
+  /** The last leaf that ever had a member; in none of the counts, and stored with the list. */
+  last: Leaf;
   total: number;
   blocks: Uint32Array;
   isDirty: boolean;
-  /** The second noted last, with its first place: most members follow in the same one. */
-  second: number;
-  secondFrom: number;
 }
 
-interface Leaves {
-  readonly list: List;
-  readonly block: number;
-  readonly counts: Uint8Array;
+interface Leaf {
+  readonly number: number;
+  /** By place in the leaf. */
+  readonly lines: (string | undefined)[];
+  count: number;
+  /** Set when it is not the last leaf of its list and was changed. */
   isDirty: boolean;
 }
 
-const MAX_LISTS = 10_000;
-const MAX_LEAVES = 10_000;
+interface Counts {
+  readonly list: List;
+  readonly block: number;
+  readonly ofLeaves: Uint8Array;
+  isDirty: boolean;
+}
 
-/** Keeps members and the counts above them. Counts are changed in memory and written by `flush`, once a transaction. */
+const MAX_LISTS = 20_000;
+const MAX_LEAVES = 10_000;
+const MAX_COUNTS = 10_000;
+
+/** Keeps members and the counts above them. All of it is changed in memory and written by `flush`, once a transaction. */
 export class ListWriter {
+  readonly #sets = new Map<string, number>();
   readonly #lists = new Map<string, List>();
-  readonly #leaves = new Map<string, Leaves>();
+  readonly #leaves = new Map<number, Leaf>();
+  readonly #counts = new Map<number, Counts>();
   readonly #dirtyLists = new Set<List>();
-  readonly #dirtyLeaves = new Set<Leaves>();
-  readonly #sql: Record<
-    'find' | 'make' | 'save' | 'insert' | 'remove' | 'note' | 'findLeaves' | 'saveLeaves' | 'dropLeaves' | 'dropList' | 'names' | 'dropped',
-    StatementSync
-  >;
+  /** By key. */
+  readonly #dirtyLeaves = new Map<number, Leaf>();
+  readonly #dirtyCounts = new Map<number, Counts>();
+  readonly #sql;
 
   constructor(db: DatabaseSync) {
-    this.#sql = {
-      find: db.prepare('SELECT id, total, blocks FROM lists WHERE name = ?'),
-      make: db.prepare("INSERT INTO lists (name, total, blocks) VALUES (?, 0, x'')"),
-      save: db.prepare('UPDATE lists SET total = ?, blocks = ? WHERE id = ?'),
-      insert: db.prepare('INSERT OR IGNORE INTO list_members (list, place, member, row_id) VALUES (?, ?, ?, ?)'),
-      remove: db.prepare('DELETE FROM list_members WHERE list = ? AND place = ? AND member = ?'),
-      note: db.prepare(
-        `INSERT INTO list_seconds (list, at_sec, first_place) VALUES (?, ?, ?)
-         ON CONFLICT DO UPDATE SET first_place = min(first_place, excluded.first_place)`,
-      ),
-      findLeaves: db.prepare('SELECT counts FROM list_leaves WHERE list = ? AND block = ?'),
-      saveLeaves: db.prepare('INSERT INTO list_leaves (list, block, counts) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET counts = excluded.counts'),
-      dropLeaves: db.prepare('DELETE FROM list_leaves WHERE list = ? AND block = ?'),
-      names: db.prepare('SELECT name, id FROM lists WHERE name >= ? AND substr(name, 1, length(?)) = ?'),
-      dropList: db.prepare('DELETE FROM lists WHERE id = ?'),
-      dropped: db.prepare('INSERT INTO dropped_lists (list) VALUES (?)'),
-    };
+    this.#sql = statementsOf(db);
   }
 
-  /** `rowId`: the row of the member, when it is known. */
-  enlist(name: string, member: string, order: number, atSec: number, rowId: number | null): void {
+  /** `rowId`: the row of the member, 0 when it is not known. */
+  enlist(name: string, member: string, order: number, atSec: number, rowId: number): void {
     if (!Number.isInteger(order) || order < 0 || order > MAX_ORDER) throw new RangeError(`not an order: ${order}`);
-    const list = this.#list(name) ?? this.#make(name);
-    if (this.#sql.insert.run(list.id, order, member, rowId).changes === 0) return;
-    this.#count(list, order, 1);
-    if (list.second === atSec && list.secondFrom <= order) return;
-    this.#sql.note.run(list.id, atSec, order);
-    list.second = atSec;
-    list.secondFrom = order;
+    if (!Number.isSafeInteger(atSec)) throw new RangeError(`not a time: ${atSec}`);
+    if (member.includes('\n')) throw new RangeError('a member of a list has no line breaks');
+    const number = leafNumber(order);
+    const list = this.#list(name) ?? this.#make(name, number);
+    if (number > list.last.number) this.#moveLast(list, number);
+    const leaf = this.#leaf(list, number);
+    const place = order % LEAF_ORDERS;
+    if (leaf.lines[place] !== undefined) return;
+    leaf.lines[place] = lineOf(order, atSec, rowId, member);
+    this.#changed(list, leaf, 1);
   }
 
   delist(name: string, member: string, order: number): void {
     const list = this.#list(name);
-    if (list && this.#sql.remove.run(list.id, order, member).changes === 1) this.#count(list, order, -1);
+    const number = leafNumber(order);
+    if (!list || !Number.isInteger(order) || order < 0 || number > list.last.number) return;
+    const leaf = this.#leaf(list, number);
+    const line = leaf.lines[order % LEAF_ORDERS];
+    if (line === undefined || memberOfLine(line) !== member) return;
+    leaf.lines[order % LEAF_ORDERS] = undefined;
+    this.#changed(list, leaf, -1);
   }
 
-  /** Forgets every list of the prefix; their members are swept later. */
-  drop(prefix: string): void {
-    for (const { name, id } of this.#sql.names.all(prefix, prefix, prefix) as { name: string; id: number }[]) {
-      this.#sql.dropList.run(id);
-      this.#sql.dropped.run(id);
-      this.#lists.delete(name);
-    }
-    this.#leaves.clear();
-  }
-
-  /** Writes the counts; to be called before the commit. */
+  /** Writes what was changed; to be called before the commit. */
   flush(): void {
-    for (const list of this.#dirtyLists) {
-      this.#sql.save.run(list.total, blocksToBytes(list.blocks), list.id);
-      list.isDirty = false;
+    for (const list of this.#dirtyLists) this.#save(list);
+    // Neighbours are written one after the other.
+    for (const [key, leaf] of sorted(this.#dirtyLeaves)) {
+      if (leaf.count > 0) this.#sql.saveLeaf.run(key, textOf(leaf.lines));
+      else this.#sql.dropLeaf.run(key);
+      leaf.isDirty = false;
     }
-    for (const leaves of this.#dirtyLeaves) {
-      if (leaves.list.blocks[leaves.block] === 0) this.#sql.dropLeaves.run(leaves.list.id, leaves.block);
-      else this.#sql.saveLeaves.run(leaves.list.id, leaves.block, withoutTail(leaves.counts));
-      leaves.isDirty = false;
+    for (const [key, counts] of sorted(this.#dirtyCounts)) {
+      if (counts.list.blocks[counts.block] === 0) this.#sql.dropCounts.run(key);
+      else this.#sql.saveCounts.run(key, withoutTail(counts.ofLeaves));
+      counts.isDirty = false;
     }
+    if (this.#lists.size > MAX_LISTS || this.#leaves.size > MAX_LEAVES || this.#counts.size > MAX_COUNTS) this.#keepOnlyWritten();
     this.#dirtyLists.clear();
     this.#dirtyLeaves.clear();
-    if (this.#lists.size > MAX_LISTS || this.#leaves.size > MAX_LEAVES) this.forget();
+    this.#dirtyCounts.clear();
   }
 
-  /** Drops what is in memory, after a rollback. */
+  /** What this transaction wrote is most likely what the next one writes. Counts go with their list, which they refer to. */
+  #keepOnlyWritten(): void {
+    for (const [name, list] of this.#lists) if (!this.#dirtyLists.has(list)) this.#lists.delete(name);
+    for (const key of this.#leaves.keys()) if (!this.#dirtyLeaves.has(key)) this.#leaves.delete(key);
+    for (const key of this.#counts.keys()) if (!this.#dirtyCounts.has(key)) this.#counts.delete(key);
+  }
+
+  /** Drops what is in memory, after a rollback or when sets of lists have changed. */
   forget(): void {
-    for (const cache of [this.#lists, this.#leaves, this.#dirtyLists, this.#dirtyLeaves]) cache.clear();
+    for (const cache of [this.#sets, this.#lists, this.#leaves, this.#counts, this.#dirtyLists, this.#dirtyLeaves, this.#dirtyCounts]) cache.clear();
   }
 
-  #count(list: List, order: number, step: 1 | -1): void {
-    const block = blockOf(order);
+  #save(list: List): void {
+    const { id, set, name, last, total, blocks } = list;
+    const values = [last.number, total, blocksToBytes(blocks), textOf(last.lines)] as const;
+    if (id === null) list.id = Number(this.#sql.make.run(set, name, ...values).lastInsertRowid);
+    else this.#sql.save.run(...values, id);
+    list.isDirty = false;
+  }
+
+  #changed(list: List, leaf: Leaf, step: 1 | -1): void {
+    leaf.count += step;
+    if (leaf === list.last) return this.#touch(list);
+    this.#count(list, leaf.number, step);
+    this.#rewrite(list, leaf);
+  }
+
+  /** What was the last leaf until now is counted and stored on its own from now on. */
+  #moveLast(list: List, to: number): void {
+    const before = list.last;
+    list.last = emptyLeaf(to);
+    this.#touch(list);
+    if (before.count === 0) return;
+    this.#leaves.set(leafKey(this.#idOf(list), before.number), before);
+    this.#count(list, before.number, before.count);
+    this.#rewrite(list, before);
+  }
+
+  #count(list: List, leaf: number, step: number): void {
+    const block = blockOf(leaf * LEAF_ORDERS);
     if (block >= list.blocks.length) {
       const grown = new Uint32Array(block + 1);
       grown.set(list.blocks);
       list.blocks = grown;
     }
-    const leaves = this.#leavesOf(list, block);
+    const counts = this.#countsOf(list, block);
     list.total += step;
     list.blocks[block]! += step;
-    leaves.counts[leafOf(order)]! += step;
+    counts.ofLeaves[leaf % LEAVES_PER_BLOCK]! += step;
+    this.#touch(list);
+    if (!counts.isDirty) this.#dirtyCounts.set(countsKey(this.#idOf(list), block), counts);
+    counts.isDirty = true;
+  }
+
+  #touch(list: List): void {
     if (!list.isDirty) this.#dirtyLists.add(list);
-    if (!leaves.isDirty) this.#dirtyLeaves.add(leaves);
     list.isDirty = true;
-    leaves.isDirty = true;
+  }
+
+  #rewrite(list: List, leaf: Leaf): void {
+    if (!leaf.isDirty) this.#dirtyLeaves.set(leafKey(this.#idOf(list), leaf.number), leaf);
+    leaf.isDirty = true;
+  }
+
+  #idOf(list: List): number {
+    if (list.id === null) this.#save(list);
+    return list.id!;
   }
 
   #list(name: string): List | null {
     const cached = this.#lists.get(name);
     if (cached) return cached;
-    const row = this.#sql.find.get(name) as { id: number; total: number; blocks: Uint8Array } | undefined;
-    return row ? this.#keep(name, row.id, row.total, blocksFromBytes(row.blocks)) : null;
+    const [prefix, rest] = splitList(name);
+    const set = this.#set(prefix);
+    const row = set === null ? undefined : (this.#sql.find.get(set, rest) as unknown as [number, number, number, Uint8Array, string] | undefined);
+    if (!row) return null;
+    const [id, last, total, blocks, members] = row;
+    return this.#keep(name, { id, set: set!, name: rest, last: leafOf(last, members), total, blocks: blocksFromBytes(blocks), isDirty: false });
   }
 
-  #make(name: string): List {
-    return this.#keep(name, Number(this.#sql.make.run(name).lastInsertRowid), 0, new Uint32Array(0));
+  /** It is written with its first members. */
+  #make(name: string, last: number): List {
+    const [prefix, rest] = splitList(name);
+    const set = this.#set(prefix) ?? this.#makeSet(prefix);
+    return this.#keep(name, { id: null, set, name: rest, last: emptyLeaf(last), total: 0, blocks: new Uint32Array(0), isDirty: false });
   }
 
-  #keep(name: string, id: number, total: number, blocks: Uint32Array): List {
-    const list: List = { id, total, blocks, isDirty: false, second: -1, secondFrom: 0 };
+  #keep(name: string, list: List): List {
     this.#lists.set(name, list);
     return list;
   }
 
-  #leavesOf(list: List, block: number): Leaves {
-    const key = `${list.id}:${block}`;
+  #set(prefix: string): number | null {
+    const cached = this.#sets.get(prefix);
+    if (cached !== undefined) return cached;
+    const row = this.#sql.findSet.get(prefix) as unknown as [number] | undefined;
+    if (!row) return null;
+    this.#sets.set(prefix, row[0]);
+    return row[0];
+  }
+
+  #makeSet(prefix: string): number {
+    const id = Number(this.#sql.makeSet.run(prefix).lastInsertRowid);
+    this.#sets.set(prefix, id);
+    return id;
+  }
+
+  #leaf(list: List, number: number): Leaf {
+    if (number === list.last.number) return list.last;
+    const key = leafKey(this.#idOf(list), number);
     const cached = this.#leaves.get(key);
     if (cached) return cached;
-    const counts = new Uint8Array(LEAVES_PER_BLOCK);
-    const row = list.blocks[block]! > 0 ? (this.#sql.findLeaves.get(list.id, block) as { counts: Uint8Array } | undefined) : undefined;
-    if (row) counts.set(row.counts);
-    const leaves: Leaves = { list, block, counts, isDirty: false };
-    this.#leaves.set(key, leaves);
-    return leaves;
+    const row = this.#sql.findLeaf.get(key) as unknown as [string] | undefined;
+    const leaf = row ? leafOf(number, row[0]) : emptyLeaf(number);
+    this.#leaves.set(key, leaf);
+    return leaf;
   }
+
+  #countsOf(list: List, block: number): Counts {
+    const key = countsKey(this.#idOf(list), block);
+    const cached = this.#counts.get(key);
+    if (cached) return cached;
+    const ofLeaves = new Uint8Array(LEAVES_PER_BLOCK);
+    const row = list.blocks[block]! > 0 ? (this.#sql.findCounts.get(key) as unknown as [Uint8Array] | undefined) : undefined;
+    if (row) ofLeaves.set(row[0]);
+    const counts: Counts = { list, block, ofLeaves, isDirty: false };
+    this.#counts.set(key, counts);
+    return counts;
+  }
+}
+
+const emptyLeaf = (number: number): Leaf => ({ number, lines: [], count: 0, isDirty: false });
+
+function leafOf(number: number, text: string): Leaf {
+  const leaf = emptyLeaf(number);
+  if (text === '') return leaf;
+  for (const line of text.split('\n')) {
+    leaf.lines[Number(line.slice(0, line.indexOf(' ')))] = line;
+    leaf.count += 1;
+  }
+  return leaf;
+}
+
+function statementsOf(db: DatabaseSync) {
+  const arrays = (sql: string): StatementSync => {
+    const statement = db.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  return {
+    findSet: arrays('SELECT id FROM list_sets WHERE prefix = ?'),
+    makeSet: db.prepare('INSERT INTO list_sets (prefix) VALUES (?)'),
+    find: arrays('SELECT id, tail, total, blocks, last FROM lists WHERE list_set = ? AND name = ?'),
+    make: db.prepare('INSERT INTO lists (list_set, name, tail, total, blocks, last) VALUES (?, ?, ?, ?, ?, ?)'),
+    save: db.prepare('UPDATE lists SET tail = ?, total = ?, blocks = ?, last = ? WHERE id = ?'),
+    findLeaf: arrays('SELECT members FROM list_leaves WHERE key = ?'),
+    saveLeaf: db.prepare('INSERT INTO list_leaves (key, members) VALUES (?, ?) ON CONFLICT DO UPDATE SET members = excluded.members'),
+    dropLeaf: db.prepare('DELETE FROM list_leaves WHERE key = ?'),
+    findCounts: arrays('SELECT counts FROM list_counts WHERE key = ?'),
+    saveCounts: db.prepare('INSERT INTO list_counts (key, counts) VALUES (?, ?) ON CONFLICT DO UPDATE SET counts = excluded.counts'),
+    dropCounts: db.prepare('DELETE FROM list_counts WHERE key = ?'),
+  };
+}
+
+const sorted = <Value>(byKey: ReadonlyMap<number, Value>): [number, Value][] => [...byKey].sort(([one], [other]) => one - other);
+
+function textOf(lines: readonly (string | undefined)[]): string {
+  let text = '';
+  for (const line of lines) if (line !== undefined) text += text === '' ? line : `\n${line}`;
+  return text;
 }
 
 /** Lists of few members are most of the lists: what is empty at the end is not written. */

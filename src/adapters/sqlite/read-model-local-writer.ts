@@ -1,5 +1,6 @@
+import type { OwnedRows } from '../../ports/read-model.ts';
 import type { FlatApply } from './read-model-changes.ts';
-import { sweepOn } from './read-model-server.ts';
+import { sweepOn, type Turn } from './read-model-server.ts';
 import type { AsyncWriter } from './read-model-thread.ts';
 import type { ReadModelWriter } from './read-model-writer.ts';
 
@@ -26,8 +27,9 @@ export class LocalWriter implements AsyncWriter {
     });
   }
 
-  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
-    this.#writer.clear(projection, tables, lists);
+  async turn(turn: Turn, owned: OwnedRows): Promise<void> {
+    this.#commit();
+    this.#writer[turn](owned);
     sweepOn(this.#writer);
   }
 

@@ -1,7 +1,8 @@
 /*
  * How a list finds its n-th member without counting: orders are cut into blocks of 65,536, a block into leaves of 64. A list's
- * row holds the number of members of each block, `list_leaves` those of each leaf. A rank is then a walk over a few dozen
- * numbers, one look-up and a step within one leaf, at any depth and however many members came and went.
+ * row holds the number of members of each block, `list_counts` those of each leaf, `list_leaves` the members. A rank is then a walk over a few
+ * dozen numbers, one look-up and one leaf, at any depth and however many members came and went. The last leaf, where nearly everything happens,
+ * is in none of the counts and in the list's row itself: adding a member to it writes nothing else.
  */
 
 export const BLOCK_ORDERS = 65_536;
@@ -12,7 +13,16 @@ export const MAX_ORDER = 2 ** 32 - 1;
 
 export const blockOf = (order: number): number => Math.floor(order / BLOCK_ORDERS);
 export const leafOf = (order: number): number => Math.floor((order % BLOCK_ORDERS) / LEAF_ORDERS);
+/** Of a whole list, block and leaf in one. */
+export const leafNumber = (order: number): number => Math.floor(order / LEAF_ORDERS);
 export const leafStart = (block: number, leaf: number): number => block * BLOCK_ORDERS + leaf * LEAF_ORDERS;
+
+const MAX_LEAVES = 2 ** 26;
+const MAX_BLOCKS = 2 ** 16;
+/** Keys of rows: a list's leaves and counts lie together, in order. Lists are fewer than 2^27. */
+export const leafKey = (list: number, leaf: number): number => list * MAX_LEAVES + leaf;
+export const leafOfKey = (key: number): number => key % MAX_LEAVES;
+export const countsKey = (list: number, block: number): number => list * MAX_BLOCKS + block;
 
 export function blocksFromBytes(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.slice().buffer);

@@ -3,27 +3,50 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Another version is another file content: what is there is dropped and replayed from the ledger. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 /*
  * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in which
  * they were first written, so that neighbours in a list are neighbours on disk; only the index sees the random keys. A list
- * member remembers the id of the row that was put under its name in the same commit: a page then reads its rows without the
+ * member remembers the id of the row that was put under its name just before it: a page then reads its rows without the
  * index. The id is a hint; readers check the key.
+ *
+ * The members of a list's last leaf are in its own row (`last`), so that adding one to a list, or making a short one, writes one row.
+ *
+ * The first part of a list's name, up to its slash, is its set. The rows that take a projection's place once they are built lie beside those that
+ * are served, in tables `next_<id>` and sets with `NEXT` in front.
  */
 const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS checkpoints (projection TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    projection TEXT PRIMARY KEY, position TEXT NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS row_tables (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
-  CREATE TABLE IF NOT EXISTS lists (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, total INTEGER NOT NULL, blocks BLOB NOT NULL);
-  CREATE TABLE IF NOT EXISTS list_members (list INTEGER, place INTEGER, member TEXT NOT NULL, row_id INTEGER, PRIMARY KEY (list, place)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS list_leaves (list INTEGER, block INTEGER, counts BLOB NOT NULL, PRIMARY KEY (list, block)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS list_seconds (list INTEGER, at_sec INTEGER, first_place INTEGER NOT NULL, PRIMARY KEY (list, at_sec)) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS dropped_lists (list INTEGER PRIMARY KEY);
+  CREATE TABLE IF NOT EXISTS list_sets (id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT NOT NULL UNIQUE);
+  CREATE TABLE IF NOT EXISTS lists (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, list_set INTEGER NOT NULL, name TEXT NOT NULL, tail INTEGER NOT NULL, total INTEGER NOT NULL,
+    blocks BLOB NOT NULL, last TEXT NOT NULL, UNIQUE (list_set, name)
+  );
+  CREATE TABLE IF NOT EXISTS list_leaves (key INTEGER PRIMARY KEY, members TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS list_counts (key INTEGER PRIMARY KEY, counts BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS dropped_sets (list_set INTEGER PRIMARY KEY);
 `;
+
+/** Before the names of checkpoints and sets of lists that are not served yet. */
+export const NEXT = 'next:';
 
 export const readModelFile = (dataDir: string): string => join(dataDir, 'read-model.db');
 
-export const rowTable = (id: number): string => `rows_${id}`;
+/** Of the id of a table's name, or with '' what is before it. */
+export const rowTable = (id: number | ''): string => `rows_${id}`;
+export const nextRowTable = (id: number | ''): string => `next_${id}`;
+/** Before the numbers of tables that nobody reads any more. */
+export const DROPPED_TABLES = 'dropped_';
+
+/** The set of a list, and its name within it. */
+export function splitList(name: string): [set: string, rest: string] {
+  const end = name.indexOf('/') + 1;
+  return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
+}
 
 const BUSY_TIMEOUT_MS = 5_000;
 /** 64 MiB: a page that is written often is copied into the file once. */

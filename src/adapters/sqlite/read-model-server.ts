@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { OwnedRows } from '../../ports/read-model.ts';
 import type { FlatApply } from './read-model-changes.ts';
 import type { ReadModelWriter } from './read-model-writer.ts';
 
@@ -6,14 +7,11 @@ import type { ReadModelWriter } from './read-model-writer.ts';
 
 export type ToWriter =
   | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly FlatApply[] }
-  | {
-      readonly kind: 'clear';
-      readonly id: number;
-      readonly projection: string;
-      readonly tables: readonly string[];
-      readonly lists: readonly string[];
-    }
+  | { readonly kind: 'turn'; readonly id: number; readonly turn: Turn; readonly owned: OwnedRows }
   | { readonly kind: 'close'; readonly id: number };
+
+/** What is done to all rows of a projection at once. */
+export type Turn = 'clear' | 'beginNext' | 'dropNext' | 'promote';
 
 export type FromWriter = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly id: number; readonly errors: readonly (string | null)[] };
 
@@ -23,7 +21,7 @@ export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
   port.on('message', (message: ToWriter) => {
     tell({ kind: 'done', id: message.id, errors: handle(writer, message) });
     if (message.kind === 'close') port.close();
-    else if (message.kind === 'clear') sweepOn(writer);
+    else if (message.kind === 'turn') sweepOn(writer);
   });
   sweepOn(writer);
   tell({ kind: 'ready' });
@@ -32,7 +30,7 @@ export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
 function handle(writer: ReadModelWriter, message: ToWriter): (string | null)[] {
   if (message.kind === 'apply') return writer.apply(message.batch);
   try {
-    if (message.kind === 'clear') writer.clear(message.projection, message.tables, message.lists);
+    if (message.kind === 'turn') writer[message.turn](message.owned);
     else writer.close();
     return [null];
   } catch (error) {
@@ -40,7 +38,7 @@ function handle(writer: ReadModelWriter, message: ToWriter): (string | null)[] {
   }
 }
 
-/** Removes what dropped lists left behind, a little a turn, so that applies go first. */
+/** Removes what was dropped, a little a turn, so that applies go first. */
 export function sweepOn(writer: ReadModelWriter): void {
   setImmediate(() => {
     if (writer.sweep()) sweepOn(writer);

@@ -1,12 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { OwnedRows } from '../../ports/read-model.ts';
 import type { FlatApply } from './read-model-changes.ts';
-import type { FromWriter, ToWriter } from './read-model-server.ts';
+import type { FromWriter, ToWriter, Turn } from './read-model-server.ts';
 
 /** A writer that groups the applies it is given into commits. */
 export interface AsyncWriter {
   apply(apply: FlatApply): Promise<void>;
-  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void>;
+  turn(turn: Turn, owned: OwnedRows): Promise<void>;
   /** What was queued is applied first. */
   close(): Promise<void>;
 }
@@ -65,8 +66,8 @@ export class WriterThread implements AsyncWriter {
     });
   }
 
-  clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
-    return this.#ask((id) => ({ kind: 'clear', id, projection, tables, lists }));
+  turn(turn: Turn, { projection, tables, lists }: OwnedRows): Promise<void> {
+    return this.#ask((id) => ({ kind: 'turn', id, turn, owned: { projection, tables, lists } }));
   }
 
   async close(): Promise<void> {

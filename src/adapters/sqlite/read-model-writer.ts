@@ -1,25 +1,27 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { OwnedRows } from '../../ports/read-model.ts';
 import { replay, type ChangeTarget, type FlatApply } from './read-model-changes.ts';
 import { ListWriter } from './read-model-list-writer.ts';
-import { openForWriting, rowTable } from './read-model-schema.ts';
+import { countsKey, leafKey } from './read-model-ranks.ts';
+import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './read-model-schema.ts';
 
 interface RowStatements {
   readonly put: StatementSync;
   readonly remove: StatementSync;
 }
 
-/** Members of dropped lists removed in one go, so that applies in between do not wait long. */
-const SWEEP_ROWS = 5_000;
+/** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
+const SWEEP_ROWS = 2_000;
 
 /** The one writer of the read model: synchronous, so it lives in a thread of its own. */
 export class ReadModelWriter {
   readonly #db: DatabaseSync;
   readonly #lists: ListWriter;
-  readonly #tables = new Map<string, RowStatements>();
-  /** Ids of the rows put in this transaction, by key. */
-  readonly #rowIds = new Map<string, number>();
-  readonly #target: ChangeTarget;
+  readonly #served: Target;
+  readonly #next: Target;
   readonly #saveCheckpoint: StatementSync;
+  /** Something may have been dropped that is not swept yet. */
+  #isSwept = false;
 
   constructor(file: string) {
     this.#db = openForWriting(file);
@@ -27,15 +29,8 @@ export class ReadModelWriter {
     this.#saveCheckpoint = this.#db.prepare(
       'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
     );
-    this.#target = {
-      put: (table, key, json) => {
-        const [id] = this.#table(table).put.get(key, json) as unknown as [number];
-        this.#rowIds.set(key, id);
-      },
-      remove: (table, key) => this.#table(table).remove.run(key),
-      enlist: (list, member, order, atSec) => this.#lists.enlist(list, member, order, atSec, this.#rowIds.get(member) ?? null),
-      delist: (list, member, order) => this.#lists.delist(list, member, order),
-    };
+    this.#served = new Target(this.#db, this.#lists, rowTable, '');
+    this.#next = new Target(this.#db, this.#lists, nextRowTable, NEXT);
   }
 
   /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
@@ -48,39 +43,55 @@ export class ReadModelWriter {
     }
   }
 
-  clear(projection: string, tables: readonly string[], lists: readonly string[]): void {
+  clear(owned: OwnedRows): void {
     this.#transact(() => {
-      this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);
-      for (const name of tables) this.#dropTable(name);
-      for (const prefix of lists) this.#lists.drop(prefix);
+      this.#drop(owned, '', rowTable);
+      this.#drop(owned, NEXT, nextRowTable);
     });
   }
 
-  /** Removes some of what dropped lists left behind; false when nothing is left. */
-  sweep(): boolean {
-    if (!this.#db.isOpen) return false;
-    const dropped = this.#db.prepare('SELECT list FROM dropped_lists LIMIT 1').get() as { list: number } | undefined;
-    if (!dropped) return false;
+  /** Notes that the projection's rows are built anew, so that it is known after a restart. */
+  beginNext({ projection }: OwnedRows): void {
+    this.#db.prepare("INSERT OR IGNORE INTO checkpoints (projection, position) VALUES (?, '')").run(NEXT + projection);
+  }
+
+  dropNext(owned: OwnedRows): void {
+    this.#transact(() => this.#drop(owned, NEXT, nextRowTable));
+  }
+
+  /** What was built beside is served, what was served is dropped. */
+  promote(owned: OwnedRows): void {
+    const { projection, tables, lists } = owned;
     this.#transact(() => {
-      const { list } = dropped;
-      const removed = ['list_members:place', 'list_leaves:block', 'list_seconds:at_sec'].map((entry) => {
-        const [table, column] = entry.split(':');
-        return this.#db
-          .prepare(`DELETE FROM ${table} WHERE list = ? AND ${column} IN (SELECT ${column} FROM ${table} WHERE list = ? LIMIT ${SWEEP_ROWS})`)
-          .run(list, list).changes;
-      });
-      if (removed.every((count) => count < SWEEP_ROWS)) this.#db.prepare('DELETE FROM dropped_lists WHERE list = ?').run(list);
+      const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
+      if (!built) throw new Error(`nothing was built of ${projection}`);
+      const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
+        { generation: number } | undefined;
+      this.#drop(owned, '', rowTable);
+      const checkpoint = this.#db.prepare('UPDATE checkpoints SET projection = ?, generation = ? WHERE projection = ?');
+      checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
+      for (const name of tables) {
+        const id = this.#tableId(name);
+        if (id !== null && this.#has(nextRowTable(id))) this.#db.exec(`ALTER TABLE ${nextRowTable(id)} RENAME TO ${rowTable(id)}`);
+      }
+      for (const prefix of lists) this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
     });
-    return true;
+  }
+
+  /** Removes some of what was dropped; false when nothing is left. */
+  sweep(): boolean {
+    if (!this.#db.isOpen || this.#isSwept) return false;
+    this.#transact(() => (this.#isSwept = !this.#sweepTable() && !this.#sweepSet()));
+    return !this.#isSwept;
   }
 
   close(): void {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  #applyOne({ projection, checkpoint, changes }: FlatApply): void {
-    replay(changes, this.#target);
-    this.#saveCheckpoint.run(projection, checkpoint);
+  #applyOne({ projection, checkpoint, changes, isNext }: FlatApply): void {
+    replay(changes, isNext ? this.#next : this.#served);
+    this.#saveCheckpoint.run(isNext ? NEXT + projection : projection, checkpoint);
   }
 
   #transact(work: () => void): void {
@@ -90,19 +101,122 @@ export class ReadModelWriter {
       this.#lists.flush();
       this.#db.exec('COMMIT');
     } catch (error) {
-      this.#lists.forget();
-      this.#tables.clear();
+      this.#forget();
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
-    } finally {
-      this.#rowIds.clear();
     }
+  }
+
+  #forget(): void {
+    this.#lists.forget();
+    this.#served.forget();
+    this.#next.forget();
+  }
+
+  /** Out of sight at once; `sweep` removes it. */
+  #drop({ projection, tables, lists }: OwnedRows, mark: string, tableOf: (id: number) => string): void {
+    this.#isSwept = false;
+    this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
+    for (const name of tables) {
+      const id = this.#tableId(name);
+      if (id !== null && this.#has(tableOf(id))) this.#db.exec(`ALTER TABLE ${tableOf(id)} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
+    }
+    for (const prefix of lists) {
+      const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as { id: number } | undefined;
+      if (set) this.#db.prepare('INSERT INTO dropped_sets (list_set) VALUES (?)').run(set.id);
+    }
+    this.#forget();
+  }
+
+  #sweepTable(): boolean {
+    const table = this.#droppedTables()[0];
+    if (table === undefined) return false;
+    const { changes } = this.#db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`).run();
+    if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
+    return true;
+  }
+
+  #sweepSet(): boolean {
+    const dropped = this.#db.prepare('SELECT list_set AS id FROM dropped_sets LIMIT 1').get() as { id: number } | undefined;
+    if (!dropped) return false;
+    const remove = (table: string): StatementSync =>
+      this.#db.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key >= ? AND key < ? LIMIT ${SWEEP_ROWS})`);
+    const [leaves, counts] = [remove('list_leaves'), remove('list_counts')];
+    const lists = this.#db.prepare('SELECT id FROM lists WHERE list_set = ? LIMIT ?').all(dropped.id, SWEEP_ROWS) as { id: number }[];
+    let left = SWEEP_ROWS;
+    for (const { id } of lists) {
+      left -= Number(leaves.run(leafKey(id, 0), leafKey(id + 1, 0)).changes) + Number(counts.run(countsKey(id, 0), countsKey(id + 1, 0)).changes);
+      if (left <= 0) return true;
+      this.#db.prepare('DELETE FROM lists WHERE id = ?').run(id);
+    }
+    if (lists.length === 0) this.#db.prepare('DELETE FROM dropped_sets WHERE list_set = ?').run(dropped.id);
+    return true;
+  }
+
+  #freeNumber(): number {
+    return 1 + Math.max(0, ...this.#droppedTables().map((name) => Number(name.slice(DROPPED_TABLES.length))));
+  }
+
+  #droppedTables(): string[] {
+    const found = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?").all(`${DROPPED_TABLES}[0-9]*`);
+    return (found as { name: string }[]).map(({ name }) => name);
+  }
+
+  #has(table: string): boolean {
+    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+  }
+
+  #tableId(name: string): number | null {
+    return (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null;
+  }
+}
+
+/** Where changes go: the rows that are served, or those that are built beside them. */
+class Target implements ChangeTarget {
+  readonly #db: DatabaseSync;
+  readonly #lists: ListWriter;
+  readonly #tableOf: (id: number) => string;
+  readonly #mark: string;
+  readonly #tables = new Map<string, RowStatements>();
+  #lastKey: string | null = null;
+  #lastId = 0;
+
+  constructor(db: DatabaseSync, lists: ListWriter, tableOf: (id: number) => string, mark: string) {
+    this.#db = db;
+    this.#lists = lists;
+    this.#tableOf = tableOf;
+    this.#mark = mark;
+  }
+
+  put(table: string, key: string, json: string): void {
+    const [id] = this.#table(table).put.get(key, json) as unknown as [number];
+    this.#lastKey = key;
+    this.#lastId = id;
+  }
+
+  remove(table: string, key: string): void {
+    this.#table(table).remove.run(key);
+  }
+
+  enlist(list: string, member: string, order: number, atSec: number): void {
+    this.#lists.enlist(this.#mark + list, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
+  }
+
+  delist(list: string, member: string, order: number): void {
+    this.#lists.delist(this.#mark + list, member, order);
+  }
+
+  forget(): void {
+    this.#tables.clear();
+    this.#lastKey = null;
   }
 
   #table(name: string): RowStatements {
     const known = this.#tables.get(name);
     if (known) return known;
-    const table = rowTable(this.#tableId(name));
+    this.#db.prepare('INSERT OR IGNORE INTO row_tables (name) VALUES (?)').run(name);
+    const { id } = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number };
+    const table = this.#tableOf(id);
     this.#db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, row TEXT NOT NULL)`);
     const statements = {
       put: this.#db.prepare(`INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row RETURNING id`),
@@ -111,17 +225,6 @@ export class ReadModelWriter {
     statements.put.setReturnArrays(true);
     this.#tables.set(name, statements);
     return statements;
-  }
-
-  #tableId(name: string): number {
-    const row = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined;
-    return row ? row.id : Number(this.#db.prepare('INSERT INTO row_tables (name) VALUES (?)').run(name).lastInsertRowid);
-  }
-
-  #dropTable(name: string): void {
-    const row = this.#db.prepare('DELETE FROM row_tables WHERE name = ? RETURNING id').get(name) as { id: number } | undefined;
-    if (row) this.#db.exec(`DROP TABLE IF EXISTS ${rowTable(row.id)}`);
-    this.#tables.delete(name);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Position } from '../../ports/event-store.ts';
-import type { Change, ListMember, ListRange, ReadModel, Row } from '../../ports/read-model.ts';
+import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../ports/read-model.ts';
 import { createDataDir } from './database.ts';
 import { flatten } from './read-model-changes.ts';
 import { ListReader } from './read-model-list-reader.ts';
-import { openForReading, readModelFile, rowTable } from './read-model-schema.ts';
+import { NEXT, nextRowTable, openForReading, readModelFile, rowTable } from './read-model-schema.ts';
 import { serveWriter } from './read-model-server.ts';
 import { WriterThread, type AsyncWriter } from './read-model-thread.ts';
 import { LocalWriter } from './read-model-local-writer.ts';
@@ -48,6 +48,7 @@ class SqliteReadModel implements ReadModel {
   readonly #writer: AsyncWriter;
   readonly #lists: ListReader;
   readonly #tables = new Map<string, RowQueries>();
+  readonly #nextTables = new Map<string, RowQueries>();
   readonly #tableId: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #begin: StatementSync;
@@ -57,8 +58,10 @@ class SqliteReadModel implements ReadModel {
     this.#db = db;
     this.#writer = writer;
     this.#lists = new ListReader(db);
-    this.#tableId = db.prepare('SELECT id FROM row_tables WHERE name = ?');
-    this.#checkpoint = db.prepare('SELECT position FROM checkpoints WHERE projection = ?');
+    this.#tableId = db.prepare(
+      "SELECT t.id FROM row_tables AS t JOIN sqlite_schema AS s ON s.type = 'table' AND s.name = ? || t.id WHERE t.name = ?",
+    );
+    this.#checkpoint = db.prepare('SELECT position, generation FROM checkpoints WHERE projection = ?');
     this.#begin = db.prepare('BEGIN');
     this.#end = db.prepare('COMMIT');
   }
@@ -68,9 +71,10 @@ class SqliteReadModel implements ReadModel {
     return row?.position ?? null;
   }
 
-  /** A file has one writer, and nobody else to lose it. */
+  /** A file has one writer, and nobody else to lose it: only rows built beside it make another history. */
   async generation(projection: string): Promise<string | null> {
-    return (await this.checkpoint(projection)) === null ? null : 'file';
+    const row = this.#checkpoint.get(projection) as { generation: number } | undefined;
+    return row ? String(row.generation) : null;
   }
 
   /** A file has one writer. */
@@ -79,7 +83,7 @@ class SqliteReadModel implements ReadModel {
   }
 
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
-    return this.#writer.apply({ projection, checkpoint, changes: flatten(changes) });
+    return this.#writer.apply({ projection, checkpoint, changes: flatten(changes), isNext: false });
   }
 
   async get(table: string, key: string): Promise<Row | null> {
@@ -87,18 +91,12 @@ class SqliteReadModel implements ReadModel {
   }
 
   async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
-    if (keys.length === 0) return [];
-    return this.#retrying(() => {
-      const queries = this.#table(table);
-      if (!queries) return keys.map(() => null);
-      // Either way one statement, which sees one commit without a transaction around it.
-      return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
-    });
+    return this.#getMany(this.#tables, table, keys);
   }
 
   async scan(table: string, { afterKey, limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
     return this.#read(() => {
-      const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
+      const rows = (this.#table(this.#tables, table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
       return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Row }));
     });
   }
@@ -114,14 +112,48 @@ class SqliteReadModel implements ReadModel {
     return this.#read(() => this.#lists.before(list, before, limit, range));
   }
 
-  async clear(projection: string, tables: readonly string[], lists: readonly string[]): Promise<void> {
-    await this.#writer.clear(projection, tables, lists);
-    for (const table of tables) this.#tables.delete(table);
+  async clear(owned: OwnedRows): Promise<void> {
+    await this.#writer.turn('clear', owned);
+    for (const table of owned.tables) this.#tables.delete(table);
+  }
+
+  next(owned: OwnedRows): NextRows {
+    const name = NEXT + owned.projection;
+    const checkpoint = (): string | undefined => (this.#checkpoint.get(name) as { position: string } | undefined)?.position;
+    return {
+      isBegun: async () => checkpoint() !== undefined,
+      begin: async () => {
+        await this.#writer.turn('beginNext', owned);
+        return checkpoint() || null;
+      },
+      apply: (changes, position) =>
+        this.#writer.apply({ projection: owned.projection, checkpoint: position, changes: flatten(changes), isNext: true }),
+      getMany: async (table, keys) => this.#getMany(this.#nextTables, table, keys),
+      promote: async () => {
+        await this.#writer.turn('promote', owned);
+        this.#nextTables.clear();
+      },
+      drop: async () => {
+        await this.#writer.turn('dropNext', owned);
+        this.#nextTables.clear();
+      },
+    };
   }
 
   async close(): Promise<void> {
     if (this.#db.isOpen) this.#db.close();
     await this.#writer.close();
+  }
+
+  #getMany(tables: Map<string, RowQueries>, table: string, keys: readonly string[]): (Row | null)[] {
+    if (keys.length === 0) return [];
+    return this.#retrying(() => {
+      const queries = this.#table(tables, table);
+      if (!queries) return keys.map(() => null);
+      // Either way one statement, which sees one commit without a transaction around it.
+      const hinted = tables === this.#tables ? this.#rowsByHints(queries, keys) : null;
+      return hinted ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+    });
   }
 
   /** Everything read inside is of one commit. */
@@ -134,8 +166,9 @@ class SqliteReadModel implements ReadModel {
     try {
       return work();
     } catch (error) {
-      if (this.#tables.size === 0 || !this.#db.isOpen) throw error;
+      if (this.#tables.size + this.#nextTables.size === 0 || !this.#db.isOpen) throw error;
       this.#tables.clear();
+      this.#nextTables.clear();
       return work();
     }
   }
@@ -163,12 +196,13 @@ class SqliteReadModel implements ReadModel {
   }
 
   /** Null while nothing was ever put into the table. */
-  #table(name: string): RowQueries | null {
-    const known = this.#tables.get(name);
+  #table(tables: Map<string, RowQueries>, name: string): RowQueries | null {
+    const known = tables.get(name);
     if (known) return known;
-    const row = this.#tableId.get(name) as { id: number } | undefined;
+    const tableOf = tables === this.#tables ? rowTable : nextRowTable;
+    const row = this.#tableId.get(tableOf(''), name) as { id: number } | undefined;
     if (!row) return null;
-    const table = rowTable(row.id);
+    const table = tableOf(row.id);
     const queries = {
       // The left join keeps the order of what was asked for.
       byKeys: this.#db.prepare(
@@ -180,7 +214,7 @@ class SqliteReadModel implements ReadModel {
       scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
     };
     for (const query of Object.values(queries)) query.setReturnArrays(true);
-    this.#tables.set(name, queries);
+    tables.set(name, queries);
     return queries;
   }
 }

@@ -1,5 +1,3 @@
-import type { Change } from '../src/ports/read-model.ts';
-
 /** Stands for "any" in the name of a filtered list. */
 const ANY = '*';
 
@@ -14,13 +12,4 @@ export function filteredLists(scope: string, dimensions: readonly (readonly stri
     (names, values) => names.flatMap((name) => [`${name}/${ANY}`, ...values.map((value) => `${name}/${value}`)]),
     [scope],
   );
-}
-
-/** What must change so that a member, which was on the lists of `before`, is on those of `after`. */
-export function listChanges(place: { member: string; order: number; atSec: number }, before: readonly string[], after: readonly string[]): Change[] {
-  const { member, order, atSec } = place;
-  const changes: Change[] = [];
-  for (const list of before) if (!after.includes(list)) changes.push({ op: 'delist', list, member, order });
-  for (const list of after) if (!before.includes(list)) changes.push({ op: 'enlist', list, member, order, atSec });
-  return changes;
 }
