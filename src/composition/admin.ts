@@ -11,7 +11,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
-import type { RunningProjections } from '../runtime/projection-runner.ts';
+import { RebuildRunning, type RunningProjections } from '../runtime/projection-runner.ts';
 import type { Core } from './core.ts';
 import type { TestWallet } from './sandbox-desk.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
@@ -111,7 +111,12 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
       const asked = optionalText(args, 'name');
       const wanted = known.filter((id) => asked === undefined || id === asked || id.startsWith(`${asked}@`));
       if (wanted.length === 0) return refusedWith(`name must be one of ${known.join(', ')}`);
-      for (const id of wanted) await projections.rebuild(id.slice(0, id.indexOf('@')));
+      try {
+        await projections.rebuild(wanted);
+      } catch (error) {
+        if (error instanceof RebuildRunning) return refusedWith(error.message);
+        throw error;
+      }
       await projections.ready();
       return { rebuilt: wanted };
     },

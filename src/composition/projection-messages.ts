@@ -9,7 +9,7 @@ export type Question =
   | { readonly kind: 'start' }
   | { readonly kind: 'reach'; readonly position: Position; readonly timeoutMs: number | undefined }
   | { readonly kind: 'ready' }
-  | { readonly kind: 'rebuild'; readonly name: string }
+  | { readonly kind: 'rebuild'; readonly names: readonly string[] }
   | { readonly kind: 'parked'; readonly limit: number | undefined }
   | { readonly kind: 'stop' };
 
@@ -17,8 +17,9 @@ export type ToProjections = (Question & { readonly id: number }) | { readonly ki
 
 export type FromProjections =
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'refusal'; readonly id: number; readonly message: string }
+  | { readonly kind: 'refusal'; readonly id: number; readonly name: string; readonly message: string }
   | { readonly kind: 'status'; readonly status: readonly ProjectionStatus[]; readonly report: BatchReport | null }
   | { readonly kind: 'parked'; readonly event: ParkedEvent }
-  | { readonly kind: 'rebuilding'; readonly projection: string; readonly reason: 'asked' | 'checkpoint_beyond_log' }
+  | { readonly kind: 'rebuilding'; readonly projection: string; readonly reason: 'asked' | 'resumed' | 'checkpoint_beyond_log' }
+  | { readonly kind: 'switched'; readonly projection: string }
   | { readonly kind: 'error'; readonly message: string };

@@ -3,7 +3,8 @@ import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
 import type { EventStore, Position, Subscription } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { ParkedEvent } from '../runtime/projection-batch.ts';
-import type { ProjectionHooks, ProjectionStatus, RunningProjections } from '../runtime/projection-runner.ts';
+import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
+import { RebuildRunning, type ProjectionStatus, type RunningProjections } from '../runtime/projection-runner.ts';
 import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
 import { PROJECTIONS } from './projections.ts';
 
@@ -82,9 +83,8 @@ export class ProjectionThread implements RunningProjections {
     return hasReached;
   }
 
-  async rebuild(name: string): Promise<void> {
-    this.#reached = null;
-    await this.#ask({ kind: 'rebuild', name });
+  async rebuild(names: readonly string[]): Promise<void> {
+    await this.#ask({ kind: 'rebuild', names });
   }
 
   /** A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are. */
@@ -122,7 +122,7 @@ export class ProjectionThread implements RunningProjections {
       case 'answer':
         return this.#settle(message.id)?.resolve(message.value);
       case 'refusal':
-        return this.#settle(message.id)?.reject(new Error(message.message));
+        return this.#settle(message.id)?.reject(message.name === 'RebuildRunning' ? new RebuildRunning(message.message) : new Error(message.message));
       case 'status':
         this.#heardAtMs = performance.now();
         this.#status = message.status;
@@ -132,6 +132,8 @@ export class ProjectionThread implements RunningProjections {
         return this.#hooks.onParked?.(message.event);
       case 'rebuilding':
         return this.#hooks.onRebuild?.(message.projection, message.reason);
+      case 'switched':
+        return this.#hooks.onSwitched?.(message.projection);
       case 'error':
         return this.#hooks.onError?.(new Error(message.message));
     }

@@ -39,6 +39,7 @@ const runner = new ProjectionRunner({
     onBatch: (report) => tell({ kind: 'status', status: runner.status(), report }),
     onParked: (event) => tell({ kind: 'parked', event }),
     onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
+    onSwitched: (projection) => tell({ kind: 'switched', projection }),
     onError: (error) => tell({ kind: 'error', message: textOf(error) }),
   },
 });
@@ -53,7 +54,7 @@ control.on('message', (message: ToProjections) => {
       tell({ kind: 'answer', id: message.id, value });
       if (message.kind === 'stop') control.close();
     },
-    (error: unknown) => tell({ kind: 'refusal', id: message.id, message: textOf(error) }),
+    (error: unknown) => tell({ kind: 'refusal', id: message.id, name: error instanceof Error ? error.name : '', message: textOf(error) }),
   );
 });
 
@@ -67,7 +68,7 @@ async function answer(question: Question): Promise<unknown> {
       follower.advance();
       return runner.caughtUpTo(question.position, question.timeoutMs);
     case 'rebuild':
-      return runner.rebuild(question.name);
+      return runner.rebuild(question.names);
     case 'parked':
       return runner.parked(question.limit);
     case 'stop':

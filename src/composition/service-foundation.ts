@@ -56,6 +56,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       metrics.projections.hooks.onParked?.(event);
       log.error({ ...event }, 'a projection parked an event');
     },
+    onSwitched: (projection) => log.info({ projection }, 'a projection was rebuilt and is served'),
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
   await addresses.ready();

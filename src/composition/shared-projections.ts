@@ -6,7 +6,8 @@ import type { EventStore, Position } from '../ports/event-store.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { parkedTable, projectionId, type ParkedEvent } from '../runtime/projection-batch.ts';
-import { ProjectionRunner, type ProjectionHooks, type ProjectionStatus } from '../runtime/projection-runner.ts';
+import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
+import { ProjectionRunner, type ProjectionStatus } from '../runtime/projection-runner.ts';
 import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
 import { PROJECTIONS } from './projections.ts';
 import type { ServiceProjections } from './storage.ts';
@@ -95,10 +96,9 @@ export class SharedProjections implements ServiceProjections {
     }
   }
 
-  async rebuild(name: string): Promise<void> {
+  async rebuild(names: readonly string[]): Promise<void> {
     if (!this.#runner) throw new RangeError('the projections run in another process: ask there, or empty Redis');
-    this.#reached = null;
-    await this.#runner.rebuild(name);
+    await this.#runner.rebuild(names);
   }
 
   status(): ProjectionStatus[] {

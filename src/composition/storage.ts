@@ -12,7 +12,8 @@ import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import type { ProjectionHooks, RunningProjections } from '../runtime/projection-runner.ts';
+import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
+import type { RunningProjections } from '../runtime/projection-runner.ts';
 import type { LedgerGuard } from './guarded-store.ts';
 import type { Roles } from './roles.ts';
 

@@ -1,10 +1,8 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import type { Projection } from '../ports/projection.ts';
-import type { ReadModel } from '../ports/read-model.ts';
 import { projectBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './projection-batch.ts';
-import type { RowCache } from './row-cache.ts';
+import type { ProjectionWork } from './projection-work.ts';
 
 export interface BatchReport {
   readonly projections: readonly string[];
@@ -22,23 +20,21 @@ export interface BatchReport {
 
 export interface LaneContext {
   readonly store: Pick<EventStore, 'subscribe'>;
-  readonly readModel: ReadModel;
   readonly streamPrefixes: readonly string[];
   readonly maxBatch: number;
   readonly nowMs: () => number;
-  readonly cacheOf: (projection: Projection) => RowCache;
   readonly decode: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
   readonly onBatch: (report: BatchReport) => void;
   readonly onParked: (event: ParkedEvent) => void;
   /** The lane stands at `position`; it may take others in. */
   readonly onSettled: (lane: Lane) => void;
-  /** These cannot go on with the lane: they are not where it is. */
-  readonly onStraggler: (projection: Projection) => void;
+  /** It cannot go on with the lane: it is not where that is. */
+  readonly onStraggler: (work: ProjectionWork) => void;
 }
 
 /** Projections that stand at the same position, fed by one subscription. */
 export class Lane {
-  readonly projections: Set<Projection>;
+  readonly works: Set<ProjectionWork>;
   readonly #context: LaneContext;
   readonly #subscription: Subscription;
   #position: Position | null;
@@ -49,8 +45,8 @@ export class Lane {
   /** An apply failed: whether it was committed after all is not known. */
   #isDoubtful = false;
 
-  constructor(name: string, projections: Iterable<Projection>, after: Position | null, context: LaneContext) {
-    this.projections = new Set(projections);
+  constructor(name: string, works: Iterable<ProjectionWork>, after: Position | null, context: LaneContext) {
+    this.works = new Set(works);
     this.#context = context;
     this.#position = after;
     this.#subscription = context.store.subscribe({
@@ -88,10 +84,20 @@ export class Lane {
     return this.#subscription.reached(position);
   }
 
-  /** Takes a projection out, between two batches. */
-  async release(projection: Projection): Promise<void> {
+  /** Whether its rows are not served yet; then none of them are. */
+  get isNext(): boolean {
+    return [...this.works].some(({ next }) => next !== null);
+  }
+
+  /** Stops it between two batches until the answer is called. */
+  async hold(): Promise<() => void> {
     while (this.#busy) await this.#busy.catch(() => undefined);
-    this.projections.delete(projection);
+    let goOn = (): void => undefined;
+    this.#busy = new Promise((resolve) => (goOn = resolve));
+    return () => {
+      this.#busy = null;
+      goOn();
+    };
   }
 
   async close(): Promise<void> {
@@ -105,6 +111,8 @@ export class Lane {
   }
 
   async #take(events: readonly RecordedEvent[]): Promise<void> {
+    // Nobody but `hold` keeps it busy here: events come one batch after the other.
+    while (this.#busy) await this.#busy;
     if (this.#isClosed) return;
     this.#busy = this.#handle(events);
     try {
@@ -116,14 +124,15 @@ export class Lane {
   }
 
   async #handle(recorded: readonly RecordedEvent[]): Promise<void> {
-    const { nowMs, readModel, cacheOf, onParked, onBatch } = this.#context;
+    const { nowMs, onParked, onBatch } = this.#context;
     const startedMs = nowMs();
     if (this.#isDoubtful) await this.#resolveDoubt();
     const events = recorded.map((event) => this.#read(event));
     const last = recorded.at(-1)!;
-    const results = new Map<Projection, BatchResult>();
-    for (const projection of this.projections) {
-      results.set(projection, await projectBatch(projection, events, { readModel, cache: cacheOf(projection), nowMs: startedMs }));
+    const results = new Map<ProjectionWork, BatchResult>();
+    for (const work of this.works) {
+      const { projection, rows, cache } = work;
+      results.set(work, await projectBatch(projection, events, { readModel: rows, cache, nowMs: startedMs }));
     }
     const applyingMs = nowMs();
     await this.#apply(results, last.position);
@@ -132,7 +141,7 @@ export class Lane {
     for (const { parked } of results.values()) parked.forEach(onParked);
     const committedMs = nowMs();
     onBatch({
-      projections: [...this.projections].map(projectionId),
+      projections: [...this.works].map(({ projection }) => projectionId(projection)),
       events: recorded.length,
       changes: [...results.values()].reduce((sum, result) => sum + result.changes.length, 0),
       durationMs: committedMs - startedMs,
@@ -143,16 +152,16 @@ export class Lane {
   }
 
   /** When only some fail, those go on alone from where they are; when all do, the batch is tried again. */
-  async #apply(results: ReadonlyMap<Projection, BatchResult>, position: Position): Promise<void> {
-    const applies = [...results].map(([projection, { changes }]) => this.#context.readModel.apply(projectionId(projection), changes, position));
+  async #apply(results: ReadonlyMap<ProjectionWork, BatchResult>, position: Position): Promise<void> {
+    const applies = [...results].map(([work, { changes }]) => work.rows.apply(changes, position));
     const outcomes = await Promise.allSettled(applies);
-    const failed: Projection[] = [];
+    const failed: ProjectionWork[] = [];
     let firstError: unknown;
-    [...results].forEach(([projection, { rows }], index) => {
+    [...results].forEach(([work, { rows }], index) => {
       const outcome = outcomes[index]!;
       if (outcome.status === 'fulfilled') return rows.commit();
-      this.#context.cacheOf(projection).clear();
-      failed.push(projection);
+      work.cache.clear();
+      failed.push(work);
       firstError ??= outcome.reason;
     });
     if (failed.length === 0) return;
@@ -160,21 +169,18 @@ export class Lane {
       this.#isDoubtful = true;
       throw firstError;
     }
-    failed.forEach((projection) => this.#leave(projection));
+    failed.forEach((work) => this.#leave(work));
   }
 
   /** A projection that is not where the lane is must not see the batch: its last apply was committed after all, or its rows were lost. */
   async #resolveDoubt(): Promise<void> {
-    for (const projection of this.projections) {
-      const checkpoint = await this.#context.readModel.begin(projectionId(projection));
-      if (checkpoint !== this.#position) this.#leave(projection);
-    }
+    for (const work of this.works) if ((await work.rows.begin()) !== this.#position) this.#leave(work);
     this.#isDoubtful = false;
   }
 
-  #leave(projection: Projection): void {
-    this.projections.delete(projection);
-    this.#context.onStraggler(projection);
+  #leave(work: ProjectionWork): void {
+    this.works.delete(work);
+    this.#context.onStraggler(work);
   }
 
   #read(recorded: RecordedEvent): ReadEvent {

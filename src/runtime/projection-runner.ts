@@ -5,19 +5,11 @@ import type { EventStore, Position, RecordedEvent } from '../ports/event-store.t
 import type { Projection } from '../ports/projection.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from './codec.ts';
+import type { ProjectionHooks } from './projection-hooks.ts';
 import { ownedRows, parkedTable, projectionId, type ParkedEvent } from './projection-batch.ts';
-import { Lane, type BatchReport, type LaneContext } from './projection-lane.ts';
-import { RowCache } from './row-cache.ts';
-
-export interface ProjectionHooks {
-  readonly onBatch?: (report: BatchReport) => void;
-  /** An alarm: the projection goes on without the event. */
-  readonly onParked?: (event: ParkedEvent) => void;
-  /** A projection is replayed from the beginning, and why. */
-  readonly onRebuild?: (projection: string, reason: 'asked' | 'checkpoint_beyond_log') => void;
-  /** What happened outside a batch and is not waited for, such as a straggler that cannot start. */
-  readonly onError?: (error: unknown) => void;
-}
+import { Lane, type LaneContext } from './projection-lane.ts';
+import { takePlace, whileTheyStand } from './projection-switch.ts';
+import { nextWork, servedWork, type ProjectionWork } from './projection-work.ts';
 
 export interface ProjectionRunnerOptions {
   readonly store: Pick<EventStore, 'subscribe'>;
@@ -40,6 +32,11 @@ export interface ProjectionStatus {
   readonly lagSec: number;
 }
 
+/** A rebuild is under way; another one of the same projection would undo it. */
+export class RebuildRunning extends Error {
+  override readonly name = 'RebuildRunning';
+}
+
 /** Projections at work, in this thread or another. */
 export type RunningProjections = Pick<ProjectionRunner, 'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'>;
 
@@ -49,14 +46,16 @@ const CATCH_UP_TIMEOUT_MS = 2_000;
 const RESTART_PAUSE_MS = 1_000;
 
 /**
- * Feeds projections from the ledger in order. Those that stand at the same position share one subscription (a lane); one that
- * is new, rebuilt or behind has its own until it meets the others.
+ * Feeds projections from the ledger in order. Those that stand at the same position share one subscription (a lane); one that is new or behind has
+ * its own until it meets the others. A rebuild fills rows of its own beside those that are served, and takes their place once it has caught up.
  */
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions;
   readonly #context: LaneContext;
-  readonly #caches = new Map<Projection, RowCache>();
   readonly #lanes = new Set<Lane>();
+  /** Projections whose rows are built anew beside those that are served. */
+  readonly #rebuilding = new Set<Projection>();
+  #switching: Promise<void> | null = null;
   #lanesMade = 0;
   #isStopped = false;
   #onChange: (() => void)[] = [];
@@ -66,45 +65,52 @@ export class ProjectionRunner {
     const { hooks } = options;
     this.#context = {
       store: options.store,
-      readModel: options.readModel,
       streamPrefixes: [...new Set(options.projections.flatMap((projection) => projection.streamPrefixes))],
       maxBatch: options.maxBatch ?? MAX_BATCH,
       nowMs: () => options.clock.nowMs(),
-      cacheOf: (projection) => this.#caches.get(projection)!,
       decode: options.decode ?? decodeEvent,
       onBatch: (report) => hooks?.onBatch?.(report),
       onParked: (event) => hooks?.onParked?.(event),
       onSettled: (lane) => this.#settled(lane),
-      onStraggler: (projection) => void this.#restart(projection),
+      onStraggler: (work) => void this.#restart(work),
     };
-    for (const projection of options.projections) this.#caches.set(projection, new RowCache(options.cacheRows ?? CACHE_ROWS));
   }
 
-  /** Each projection goes on from its checkpoint. Resolves when all are under way. */
+  /** Each projection goes on from its checkpoint, and each rebuild that was under way. Resolves when all are. */
   async start(): Promise<void> {
-    const byCheckpoint = new Map<Position | null, Projection[]>();
+    const byCheckpoint = new Map<Position | null, ProjectionWork[]>();
     for (const projection of this.#options.projections) {
-      const checkpoint = await this.#options.readModel.begin(projectionId(projection));
-      byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), projection]);
+      const work = this.#served(projection);
+      const checkpoint = await work.rows.begin();
+      byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), work]);
     }
-    for (const [checkpoint, projections] of byCheckpoint) await this.#open(projections, checkpoint);
+    for (const [checkpoint, works] of byCheckpoint) await this.#open(works, checkpoint);
+    for (const projection of this.#options.projections) {
+      const work = this.#next(projection);
+      if (!(await work.next.isBegun())) continue;
+      this.#rebuilding.add(projection);
+      this.#options.hooks?.onRebuild?.(projectionId(projection), 'resumed');
+      await this.#open([work], await work.rows.begin());
+    }
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#switching;
     await Promise.all([...this.#lanes].map((lane) => lane.close()));
     this.#lanes.clear();
     this.#changed();
   }
 
-  /** Resolves once every projection has seen everything there was at some moment. */
+  /** Resolves once every projection has seen everything there was at some moment, and what was rebuilt is served. */
   async ready(): Promise<void> {
-    while (!this.#isStopped && (this.#lanes.size === 0 || [...this.#lanes].some((lane) => !lane.hasCaughtUp))) await this.#change();
+    const isWaiting = (): boolean => this.#lanes.size === 0 || this.#rebuilding.size > 0 || [...this.#lanes].some((lane) => !lane.hasCaughtUp);
+    while (!this.#isStopped && isWaiting()) await this.#change();
   }
 
   /**
    * Waits until the read model holds everything up to `position`, so that callers find what they wrote. True when it does,
-   * false when the time was up. A projection that is still being replayed from the beginning is not waited for.
+   * false when the time was up. What is being built is not waited for.
    */
   async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
@@ -132,22 +138,45 @@ export class ProjectionRunner {
     }
   }
 
-  /** Forgets everything of a projection and replays it. Resolves when the replay has begun. */
-  async rebuild(name: string): Promise<void> {
-    const projection = this.#options.projections.find((candidate) => candidate.name === name || projectionId(candidate) === name);
-    if (!projection) throw new RangeError(`there is no projection ${name}`);
-    await this.#replay(projection, 'asked');
+  /**
+   * Builds the rows of projections (`name` or `name@version`) anew beside those that are served, which are read until the new ones have caught up
+   * and take their place in one step. Resolves when the replay has begun. Throws `RebuildRunning` while one of them is being rebuilt.
+   */
+  async rebuild(names: readonly string[]): Promise<void> {
+    const wanted = names.map((name) => {
+      const found = this.#options.projections.find((candidate) => candidate.name === name || projectionId(candidate) === name);
+      if (!found) throw new RangeError(`there is no projection ${name}`);
+      return found;
+    });
+    const running = wanted.find((projection) => this.#rebuilding.has(projection));
+    if (running) throw new RebuildRunning(`${running.name} is being rebuilt already`);
+    for (const projection of wanted) this.#rebuilding.add(projection);
+    try {
+      const works = wanted.map((projection) => this.#next(projection));
+      for (const { projection, next } of works) {
+        this.#options.hooks?.onRebuild?.(projectionId(projection), 'asked');
+        await next.drop();
+        await next.begin();
+      }
+      await this.#open(works, null);
+    } catch (error) {
+      for (const projection of wanted) this.#rebuilding.delete(projection);
+      throw error;
+    }
   }
 
+  /** Of the rows that are served. */
   status(): ProjectionStatus[] {
     return [...this.#lanes].flatMap((lane) =>
-      [...lane.projections].map((projection) => ({
-        projection: projectionId(projection),
-        position: lane.position,
-        hasCaughtUp: lane.hasCaughtUp,
-        lagEvents: lane.lagEvents,
-        lagSec: lane.lagSec,
-      })),
+      [...lane.works]
+        .filter(({ next }) => next === null)
+        .map(({ projection }) => ({
+          projection: projectionId(projection),
+          position: lane.position,
+          hasCaughtUp: lane.hasCaughtUp,
+          lagEvents: lane.lagEvents,
+          lagSec: lane.lagSec,
+        })),
     );
   }
 
@@ -157,42 +186,47 @@ export class ProjectionRunner {
     return found.flat().map((entry) => entry.row as ParkedEvent);
   }
 
-  async #open(projections: readonly Projection[], after: Position | null): Promise<void> {
+  #served(projection: Projection): ProjectionWork {
+    return servedWork(this.#options.readModel, projection, this.#options.cacheRows ?? CACHE_ROWS);
+  }
+
+  #next(projection: Projection): ReturnType<typeof nextWork> {
+    return nextWork(this.#options.readModel, projection, this.#options.cacheRows ?? CACHE_ROWS);
+  }
+
+  async #open(works: readonly ProjectionWork[], after: Position | null): Promise<void> {
     if (this.#isStopped) return;
     this.#lanesMade += 1;
     try {
-      this.#lanes.add(new Lane(`projections-${this.#lanesMade}`, projections, after, this.#context));
+      this.#lanes.add(new Lane(`projections-${this.#lanesMade}`, works, after, this.#context));
     } catch (error) {
       // The store refuses a position that it never gave: the log was restored from an older copy, and what was derived from it is wrong.
       if (after === null || !(error instanceof RangeError)) throw error;
-      for (const projection of projections) await this.#replay(projection, 'checkpoint_beyond_log');
+      for (const work of works) await this.#replay(work);
     }
     this.#changed();
   }
 
-  async #replay(projection: Projection, reason: 'asked' | 'checkpoint_beyond_log'): Promise<void> {
-    this.#options.hooks?.onRebuild?.(projectionId(projection), reason);
-    await this.#release(projection);
-    await this.#options.readModel.clear(ownedRows(projection));
-    this.#caches.get(projection)!.clear();
-    await this.#open([projection], await this.#options.readModel.begin(projectionId(projection)));
-  }
-
-  async #release(projection: Projection): Promise<void> {
-    for (const lane of this.#lanes) {
-      if (!lane.projections.has(projection)) continue;
-      await lane.release(projection);
-      if (lane.projections.size === 0) this.#close(lane);
+  /** Forgets rows that are wrong; they must not be served while others are built. */
+  async #replay({ projection, next }: ProjectionWork): Promise<void> {
+    if (next) {
+      await next.drop();
+      const again = this.#next(projection);
+      return this.#open([again], await again.rows.begin());
     }
+    this.#options.hooks?.onRebuild?.(projectionId(projection), 'checkpoint_beyond_log');
+    await this.#options.readModel.clear(ownedRows(projection));
+    const again = this.#served(projection);
+    await this.#open([again], await again.rows.begin());
   }
 
-  async #restart(projection: Projection): Promise<void> {
+  async #restart(work: ProjectionWork): Promise<void> {
     while (!this.#isStopped) {
       try {
-        const checkpoint = await this.#options.readModel.begin(projectionId(projection));
+        const checkpoint = await work.rows.begin();
         // Its rows are of another history now.
-        this.#caches.get(projection)!.clear();
-        return await this.#open([projection], checkpoint);
+        work.cache.clear();
+        return await this.#open([work], checkpoint);
       } catch (error) {
         this.#options.hooks?.onError?.(error);
         await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));
@@ -200,15 +234,66 @@ export class ProjectionRunner {
     }
   }
 
-  /** Lanes that stand at the same position become one. */
+  /** Lanes that stand at the same position become one; what was built and has caught up takes its place. */
   #settled(lane: Lane): void {
     for (const other of this.#lanes) {
       if (other === lane || !other.isIdle || !lane.isIdle || other.position !== lane.position || other.hasCaughtUp !== lane.hasCaughtUp) continue;
-      for (const projection of other.projections) lane.projections.add(projection);
+      if (other.isNext !== lane.isNext || this.#switching) continue;
+      for (const work of other.works) lane.works.add(work);
       this.#close(other);
     }
-    if (lane.projections.size === 0) this.#close(lane);
+    if (lane.works.size === 0) this.#close(lane);
+    else if (lane.isNext && lane.hasCaughtUp && !this.#switching) this.#startSwitch(lane);
     this.#changed();
+  }
+
+  #startSwitch(built: Lane): void {
+    this.#switching = this.#switch(built).then((isDone) => {
+      this.#switching = null;
+      for (const lane of this.#lanes) if (lane.works.size === 0) this.#close(lane);
+      this.#changed();
+      // Without another event nobody else would look at what is built meanwhile, or try again.
+      setTimeout(() => this.#settleNext(), isDone ? 0 : RESTART_PAUSE_MS).unref();
+    });
+  }
+
+  #settleNext(): void {
+    if (!this.#isStopped) for (const lane of [...this.#lanes]) if (lane.isNext && lane.hasCaughtUp) this.#settled(lane);
+  }
+
+  async #switch(built: Lane): Promise<boolean> {
+    try {
+      const projections = new Set([...built.works].map(({ projection }) => projection));
+      const serving = [...this.#lanes].filter((lane) => !lane.isNext && [...lane.works].some(({ projection }) => projections.has(projection)));
+      return await whileTheyStand(built, serving, async () => {
+        for (const work of [...built.works]) await this.#switchOne(work, built, serving);
+      });
+    } catch (error) {
+      this.#options.hooks?.onError?.(error);
+      return false;
+    }
+  }
+
+  async #switchOne(work: ProjectionWork, built: Lane, serving: readonly Lane[]): Promise<void> {
+    const { projection } = work;
+    if (built.position === null) {
+      // The ledger is empty, and so is what is served.
+      await work.next!.drop();
+      built.works.delete(work);
+      return void this.#rebuilding.delete(projection);
+    }
+    try {
+      await work.next!.promote();
+    } catch (error) {
+      // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows are.
+      built.works.delete(work);
+      void this.#restart(work);
+      throw error;
+    }
+    const served: ProjectionWork = { ...this.#served(projection), cache: work.cache };
+    takePlace(work, served, built, serving);
+    this.#rebuilding.delete(projection);
+    this.#options.hooks?.onSwitched?.(projectionId(projection));
   }
 
   #close(lane: Lane): void {
@@ -216,9 +301,9 @@ export class ProjectionRunner {
     lane.close().catch((error: unknown) => this.#options.hooks?.onError?.(error));
   }
 
-  /** All but those that are being replayed from the beginning, unless all are. */
+  /** Those of served rows, but for any that is being filled for the first time, unless all are. */
   #lanesOfNow(): Lane[] {
-    const lanes = [...this.#lanes];
+    const lanes = [...this.#lanes].filter((lane) => !lane.isNext);
     const current = lanes.filter((lane) => lane.hasCaughtUp);
     return current.length > 0 ? current : lanes;
   }

@@ -171,7 +171,7 @@ describe('the books', () => {
           expect(await runner.parked()).toEqual([]);
           const rows = (): unknown => Object.fromEntries([...model.tables].map(([name, table]) => [name, Object.fromEntries([...table].sort())]));
           const before = rows();
-          await runner.rebuild('ledger');
+          await runner.rebuild(['ledger']);
           await runner.ready();
           expect(rows()).toEqual(before);
         } finally {

@@ -10,7 +10,7 @@ import { paymentOptionsOf, SESSIONS_TABLE, type SessionRow } from '../../project
 import { transactionList, transactionsOfSession } from '../../projections/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/transaction-row.ts';
 import type { JsonValue, Row } from '../../src/ports/read-model.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { ProjectionRunner, RebuildRunning } from '../../src/runtime/projection-runner.ts';
 import { listedRefund, listedSession } from '../../src/use-cases/list-views.ts';
 import { Lists } from '../../src/use-cases/lists.ts';
 import { refundView, sessionView } from '../../src/use-cases/session-view.ts';
@@ -251,13 +251,70 @@ describe('a rebuild', () => {
       fc.asyncProperty(ledger, fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), async ({ entries }, first, second) => {
         await project(entries, first, async (model, runner) => {
           const before = contents(model);
-          await runner.rebuild('session-view');
+          await runner.rebuild(['session-view']);
           await runner.ready();
           expect(contents(model)).toEqual(before);
           await project(entries, second, (other) => expect(contents(other)).toEqual(before));
         });
       }),
       { numRuns: 60 },
+    );
+  });
+
+  it('loses and doubles no event, however appends, rebuilds and crashes follow each other', async () => {
+    const turn = fc.oneof(
+      fc.record({ kind: fc.constant('append' as const), events: fc.integer({ min: 1, max: 12 }) }),
+      fc.record({ kind: fc.constant('rebuild' as const) }),
+      fc.record({ kind: fc.constant('crash' as const) }),
+      fc.record({ kind: fc.constant('wait' as const), turns: fc.integer({ min: 1, max: 8 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        ledger,
+        fc.array(turn, { minLength: 3, maxLength: 14 }),
+        fc.integer({ min: 1, max: 9 }),
+        async ({ entries }, turns, maxBatch) => {
+          const store = new MemoryEventStore();
+          const model = new MemoryReadModel();
+          const started = async (): Promise<ProjectionRunner> => {
+            const runner = new ProjectionRunner({
+              store,
+              readModel: model,
+              projections: PROJECTIONS,
+              clock: { nowMs: () => 0 },
+              maxBatch,
+              cacheRows: 3,
+            });
+            await runner.start();
+            return runner;
+          };
+          let runner = await started();
+          let appended = 0;
+          try {
+            for (const step of turns) {
+              if (step.kind === 'append') await appendLedger(store, entries.slice(appended, (appended += step.events)));
+              else if (step.kind === 'wait') for (let n = 0; n < step.turns; n += 1) await new Promise((resolve) => setImmediate(resolve));
+              else if (step.kind === 'rebuild')
+                await runner.rebuild(['session-view']).catch((error: unknown) => expect(error).toBeInstanceOf(RebuildRunning));
+              else {
+                await runner.stop();
+                runner = await started();
+              }
+            }
+            await appendLedger(store, entries.slice(appended));
+            await runner.ready();
+            const head = await store.head();
+            if (head !== null) expect(await runner.caughtUpTo(head)).toBe(true);
+            expect([...model.nextModels.keys()]).toEqual([]);
+            const reached = contents(model);
+            await project(entries, 64, (fresh) => expect(reached).toEqual(contents(fresh)));
+          } finally {
+            await runner.stop();
+            await store.close();
+          }
+        },
+      ),
+      { numRuns: 80 },
     );
   });
 });

@@ -176,7 +176,7 @@ describe('a closed month', () => {
       expect(await periods.close('test', '2026-09', 'operator')).toMatchObject({ ok: true });
       for (const month of ['2026-09', '2026-08']) expect(await periods.close('test', month, 'operator')).toMatchObject({ ok: false });
       expect((await office.balances.periods('test')).map(({ period }) => period)).toEqual(['2026-09']);
-      await office.runner.rebuild('ledger');
+      await office.runner.rebuild(['ledger']);
       await office.runner.ready();
       expect((await office.balances.periods('test')).map(({ period }) => period)).toEqual(['2026-09']);
     }));

@@ -1,12 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressIndex } from '../../projections/address-index.projection.ts';
 import { sessionView } from '../../projections/session-view.projection.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Projection } from '../../src/ports/projection.ts';
-import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import type { Change, NextRows, OwnedRows, ReadModel } from '../../src/ports/read-model.ts';
 import type { BatchReport } from '../../src/runtime/projection-lane.ts';
 import type { ParkedEvent } from '../../src/runtime/projection-batch.ts';
-import { ProjectionRunner, type ProjectionRunnerOptions } from '../../src/runtime/projection-runner.ts';
+import { ProjectionRunner, RebuildRunning, type ProjectionRunnerOptions } from '../../src/runtime/projection-runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf, type LedgerEntry } from '../support/random-ledger.ts';
@@ -41,6 +41,31 @@ class FaultyReadModel extends MemoryReadModel {
     if (fault === 'before') throw new StoreUnavailable('lost before the commit');
     await super.apply(projection, changes, checkpoint);
     if (fault === 'after') throw new StoreUnavailable('lost after the commit');
+  }
+}
+
+/** What is built beside is not written while the gate is closed. */
+class GatedReadModel extends MemoryReadModel {
+  isOpen = false;
+  waiting = 0;
+  /** Switches that fail. */
+  refusals = 0;
+
+  override next(owned: OwnedRows): NextRows {
+    const next = super.next(owned);
+    return {
+      ...next,
+      apply: async (changes, checkpoint) => {
+        this.waiting += 1;
+        while (!this.isOpen) await new Promise((resolve) => setTimeout(resolve, 1));
+        await next.apply(changes, checkpoint);
+      },
+      promote: async () => {
+        this.refusals -= 1;
+        if (this.refusals >= 0) throw new StoreUnavailable('not now');
+        await next.promote();
+      },
+    };
   }
 }
 
@@ -186,7 +211,7 @@ describe('the projection runner', () => {
     await runner.ready();
     expect((await runner.parked()).length).toBe(3);
     isRepaired = true;
-    await runner.rebuild('one');
+    await runner.rebuild(['one']);
     await runner.ready();
     expect(await runner.parked()).toEqual([]);
     expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([3, 3]);
@@ -222,6 +247,98 @@ describe('the projection runner', () => {
     await append(4, 6);
     await runner.caughtUpTo('6');
     expect([await countOf(model, 'stuck'), await countOf(model, 'sound')]).toEqual([6, 6]);
+  });
+
+  describe('rebuilding', () => {
+    /** A row that no event makes: it is there as long as the old rows are served. */
+    const leftOver = async (model: MemoryReadModel): Promise<void> =>
+      model.apply('one@1', [{ op: 'put', table: 'one@1', key: 'left over', row: {} }], model.checkpoints.get('one@1')!);
+    const isOld = async (model: MemoryReadModel): Promise<boolean> => (await model.get('one@1', 'left over')) !== null;
+    let model: GatedReadModel;
+
+    beforeEach(() => {
+      model = new GatedReadModel();
+    });
+    afterEach(() => {
+      model.isOpen = true;
+    });
+
+    it('serves what there was until the rows built beside it have caught up, with what came meanwhile', async () => {
+      await append(0, 5);
+      const switched: string[] = [];
+      const runner = await start([counting('one'), counting('two')], model, { hooks: { onSwitched: (id) => switched.push(id) } });
+      await runner.ready();
+      await leftOver(model);
+      await runner.rebuild(['one']);
+      await append(5, 7);
+      expect(await runner.caughtUpTo('7')).toBe(true);
+      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([7, 7, true, []]);
+      expect(runner.status().map(({ position, hasCaughtUp }) => [position, hasCaughtUp])).toEqual([
+        ['7', true],
+        ['7', true],
+      ]);
+      model.isOpen = true;
+      await runner.ready();
+      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([7, 7, false, ['one@1']]);
+      await append(7, 8);
+      await runner.caughtUpTo('8');
+      expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([8, 8]);
+      expect(runner.status().map(({ position }) => position)).toEqual(['8', '8']);
+    });
+
+    it('refuses a rebuild of what is being rebuilt, and takes one afterwards', async () => {
+      await append(0, 3);
+      const runner = await start([counting('one'), counting('two')], model);
+      await runner.ready();
+      await runner.rebuild(['one']);
+      await expect(runner.rebuild(['two', 'one'])).rejects.toThrow(RebuildRunning);
+      model.isOpen = true;
+      await runner.ready();
+      await runner.rebuild(['one', 'two']);
+      await runner.ready();
+      expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([3, 3]);
+    });
+
+    it('goes on with a rebuild after a restart, while what there was is served', async () => {
+      await append(0, 9);
+      const first = await start([counting('one')], model);
+      await first.ready();
+      await leftOver(model);
+      await first.rebuild(['one']);
+      await expect.poll(() => model.waiting).toBe(1);
+      const stopping = first.stop();
+      model.isOpen = true;
+      await stopping;
+      model.isOpen = false;
+      const reasons: string[] = [];
+      const again = await start([counting('one')], model, { hooks: { onRebuild: (id, reason) => reasons.push(`${id} ${reason}`) } });
+      expect([await countOf(model, 'one'), await isOld(model), reasons]).toEqual([9, true, ['one@1 resumed']]);
+      model.isOpen = true;
+      await again.ready();
+      expect([await countOf(model, 'one'), await isOld(model)]).toEqual([9, false]);
+    });
+
+    it('tries again when the new rows could not take their place', async () => {
+      await append(0, 3);
+      model.isOpen = true;
+      model.refusals = 1;
+      const errors: unknown[] = [];
+      const runner = await start([counting('one')], model, { hooks: { onError: (error) => errors.push(error) } });
+      await runner.ready();
+      await leftOver(model);
+      await runner.rebuild(['one']);
+      await runner.ready();
+      expect([await countOf(model, 'one'), await isOld(model), errors.length]).toEqual([3, false, 1]);
+    });
+
+    it('leaves an empty ledger as it is', async () => {
+      const runner = await start([counting('one')], model);
+      await runner.rebuild(['one']);
+      await runner.ready();
+      await append(0, 1);
+      await runner.caughtUpTo('1');
+      expect(await countOf(model, 'one')).toBe(1);
+    });
   });
 
   it('replays a projection whose checkpoint the log does not reach', async () => {

@@ -85,10 +85,10 @@ describe("the projections' thread", () => {
     await caughtUp();
     await expect.poll(() => parked.length).toBeGreaterThan(0);
     expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@1' });
-    await thread.rebuild('session-view');
+    await thread.rebuild(['session-view']);
     await thread.ready();
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ order: 0 });
-    await expect(thread.rebuild('no such projection')).rejects.toThrow('there is no projection');
+    await expect(thread.rebuild(['no such projection'])).rejects.toThrow('there is no projection');
   });
 
   it('whose thread says nothing any more is as far behind as it has been silent', async () => {

@@ -8,7 +8,7 @@ const projection: Projection = { name: 'p', version: 1, streamPrefixes: ['sessio
 
 /** Loses everything, and fills a part of it again, when it is told to in the middle of a reading. */
 async function lose(model: MemoryReadModel, refilledTo: string | null): Promise<void> {
-  await model.clear('p@1', ['p@1'], []);
+  await model.clear({ projection: 'p@1', tables: ['p@1'], lists: [] });
   if (refilledTo !== null) await model.apply('p@1', [], refilledTo);
 }
 

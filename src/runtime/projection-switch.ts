@@ -1,0 +1,45 @@
+import type { ProjectionWork } from './projection-work.ts';
+import type { Lane } from './projection-lane.ts';
+
+/** How long what is served may stand still for what is built to reach it. */
+const MEET_TIMEOUT_MS = 2_000;
+
+/**
+ * Runs `work` while the lane of what was built and the lanes of what is served stand still, the first no less far than the others, so that nobody
+ * sees rows go back. False when they do not meet in time: they are left as they were.
+ */
+export async function whileTheyStand(built: Lane, serving: readonly Lane[], work: () => Promise<void>): Promise<boolean> {
+  const goOn: (() => void)[] = [];
+  try {
+    for (const lane of serving) goOn.push(await lane.hold());
+    for (const { position } of serving) if (position !== null && !(await reachedInTime(built, position))) return false;
+    goOn.push(await built.hold());
+    await work();
+    return true;
+  } finally {
+    for (const release of goOn) release();
+  }
+}
+
+async function reachedInTime(lane: Lane, position: string): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, MEET_TIMEOUT_MS, false)));
+  try {
+    return await Promise.race([
+      late,
+      lane.reached(position).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What was built goes on as what is served: `served` in the place of `next`. */
+export function takePlace(next: ProjectionWork, served: ProjectionWork, built: Lane, serving: readonly Lane[]): void {
+  for (const lane of serving) for (const work of lane.works) if (work.projection === next.projection) lane.works.delete(work);
+  built.works.delete(next);
+  built.works.add(served);
+}
