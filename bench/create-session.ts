@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { helloRequest, load, signedCreate, type BenchKey, type LoadResult } from './create-session/load.ts';
 import { renderSection, type BenchSection } from './section.ts';
+import { spentUs, threadClocksUs } from './thread-clocks.ts';
 
 /** A server to measure: a module that announces its port over IPC (see `create-session/announce.ts`). */
 export interface CreateSessionCandidate {
@@ -20,6 +21,8 @@ export interface CreateSessionRow {
   readonly p99Ms: number;
   /** Requests per second over the first candidate's, both medians of one run. */
   readonly ratio: number;
+  /** CPU microseconds a request by thread, what followed the answers included; null where the system does not tell. */
+  readonly cpuUs: readonly (readonly [string, number])[] | null;
 }
 
 export interface CreateSessionSettings {
@@ -29,6 +32,8 @@ export interface CreateSessionSettings {
 }
 
 export const DEFAULT_SETTINGS: CreateSessionSettings = { rounds: 5, requestsPerRound: 20_000, connections: 32 };
+
+const FOLLOWERS_MS = 5_000;
 
 const server = (name: string): URL => new URL(`./create-session/${name}.server.ts`, import.meta.url);
 
@@ -48,17 +53,29 @@ export async function measureCreateSession(
   const running = await Promise.all(candidates.map((candidate) => startServer(candidate, key)));
   try {
     const results: LoadResult[][] = candidates.map(() => []);
+    const clocks = (): (ReadonlyMap<string, number> | null)[] => running.map(({ child }) => threadClocksUs(child.pid!));
+    let before = clocks();
     for (let round = -1; round < settings.rounds; round += 1) {
       for (const [index, candidate] of candidates.entries()) {
         const result = await oneRound(candidate, running[index]!.port, key, settings);
         // The first round only warms the compiler up.
         if (round >= 0) results[index]!.push(result);
       }
+      if (round < 0) before = await afterFollowers(clocks);
     }
-    return rowsOf(candidates, results);
+    const after = await afterFollowers(clocks);
+    const requests = settings.rounds * settings.requestsPerRound;
+    const cpuUs = candidates.map((_, index) => (before[index] && after[index] ? spentUs(before[index], after[index], requests) : null));
+    return rowsOf(candidates, results, cpuUs);
   } finally {
     for (const { child } of running) child.disconnect();
   }
+}
+
+/** What follows the answers, such as the look-ups, is part of the work. */
+async function afterFollowers<Value>(read: () => Value): Promise<Value> {
+  await new Promise((done) => setTimeout(done, FOLLOWERS_MS));
+  return read();
 }
 
 async function oneRound(candidate: CreateSessionCandidate, port: number, key: BenchKey, settings: CreateSessionSettings): Promise<LoadResult> {
@@ -79,7 +96,11 @@ async function startServer(candidate: CreateSessionCandidate, key: BenchKey): Pr
   return { child, port: message.port };
 }
 
-function rowsOf(candidates: readonly CreateSessionCandidate[], results: readonly LoadResult[][]): CreateSessionRow[] {
+function rowsOf(
+  candidates: readonly CreateSessionCandidate[],
+  results: readonly LoadResult[][],
+  cpuUs: readonly CreateSessionRow['cpuUs'][],
+): CreateSessionRow[] {
   const median = (values: number[]): number => values.sort((one, other) => one - other)[Math.floor(values.length / 2)]!;
   const rates = results.map((rounds) => median(rounds.map((round) => round.requestsPerSec)));
   return candidates.map((candidate, index) => ({
@@ -88,7 +109,21 @@ function rowsOf(candidates: readonly CreateSessionCandidate[], results: readonly
     p50Ms: median(results[index]!.map((round) => round.p50Ms)),
     p99Ms: median(results[index]!.map((round) => round.p99Ms)),
     ratio: rates[index]! / rates[0]!,
+    cpuUs: cpuUs[index]!,
   }));
+}
+
+const totalOf = ({ cpuUs }: CreateSessionRow): string => cpuUs?.reduce((sum, [, us]) => sum + us, 0).toFixed(0) ?? '';
+
+/** Threads that take less are named together. */
+const LEAST_SHOWN_US = 2;
+
+function threadNotes(whole: CreateSessionRow | undefined): string[] {
+  if (!whole?.cpuUs) return [];
+  const shown = whole.cpuUs.filter(([, us]) => us >= LEAST_SHOWN_US);
+  const rest = whole.cpuUs.filter(([, us]) => us < LEAST_SHOWN_US).reduce((sum, [, us]) => sum + us, 0);
+  const parts = [...shown, ['the rest', rest] as const].map(([name, us]) => `${name} ${us.toFixed(0)}`);
+  return [`CPU of a durable create by thread, in microseconds, read from the system's thread clocks: ${parts.join(', ')}.`];
 }
 
 /** Durable create-session against a plain express app that does the same checks and stores nothing. */
@@ -98,9 +133,19 @@ export async function benchCreateSession(): Promise<BenchSection> {
   return {
     title: 'Create payment session',
     intro: `Signed requests over ${DEFAULT_SETTINGS.connections} kept-alive connections, sent by another process, each with its own nonce and order; the servers take turns in one run and the median of the rounds counts. Quittance answers after its event was synced to disk, with rate limit, nonce persistence, projections, webhooks and metrics on.`,
-    columns: ['server', 'req/s', 'ratio', 'p50 ms', 'p99 ms'],
-    rows: rows.map((row) => [row.name, Math.round(row.requestsPerSec), row.ratio.toFixed(2), row.p50Ms.toFixed(2), row.p99Ms.toFixed(2)]),
-    notes: ['The last row is the HTTP layer alone, over a command side in memory: what is between it and the row above is the durable rest.'],
+    columns: ['server', 'req/s', 'ratio', 'p50 ms', 'p99 ms', 'CPU µs/req'],
+    rows: rows.map((row) => [
+      row.name,
+      Math.round(row.requestsPerSec),
+      row.ratio.toFixed(2),
+      row.p50Ms.toFixed(2),
+      row.p99Ms.toFixed(2),
+      totalOf(row),
+    ]),
+    notes: [
+      'The last row is the HTTP layer alone, over a command side in memory: what is between it and the row above is the durable rest.',
+      ...threadNotes(rows.find(({ name }) => name === WHOLE_SERVICE.name)),
+    ],
     sources: BASELINES.map(({ name, module }) => ({ caption: name, code: readFileSync(module, 'utf8') })),
   };
 }

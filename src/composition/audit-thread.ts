@@ -19,7 +19,7 @@ export class AuditThread implements AuditTree {
   /** `onState` is told of every change; a thread that dies says nothing more, and `onError` why. */
   constructor(data: AuditWorkerData, on: { readonly state: (state: AuditState) => void; readonly error: (error: Error) => void }) {
     this.#onState = on.state;
-    this.#worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { workerData: data, execArgv: [], env: {} });
+    this.#worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { name: 'audit', workerData: data, execArgv: [], env: {} });
     this.#worker.on('message', (message: FromAudit) => this.#take(message));
     this.#worker.on('error', on.error);
     this.#worker.on('exit', () => this.#end());

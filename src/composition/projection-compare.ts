@@ -39,6 +39,7 @@ export class ProjectionComparison {
     if (name !== undefined && !known.includes(name)) throw new CommandRefused(`name must be one of ${PROJECTIONS.map((one) => one.name).join(', ')}`);
     if (this.#running) throw new CommandRefused('a comparison is running already');
     const worker = new Worker(new URL('./projection-compare-worker.ts', import.meta.url), {
+      name: 'compare',
       workerData: { dataDir: this.#dataDir, names: name === undefined ? null : [name] },
       execArgv: [],
       env: {},

@@ -15,6 +15,7 @@ import { PROJECTIONS } from './projections.ts';
 export async function openProjectionThread(dataDir: string): Promise<ProjectionThread> {
   const { port1: control, port2 } = new MessageChannel();
   const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
+    name: 'projections',
     workerData: { dataDir, control: port2 },
     transferList: [port2],
     execArgv: [],

@@ -200,6 +200,7 @@ export class GroupWriter {
 
   #startWorker(): Worker {
     const worker = new Worker(new URL('./append-worker.ts', import.meta.url), {
+      name: 'commits',
       workerData: { dataDir: this.#options.dataDir },
       execArgv: [],
       env: {},

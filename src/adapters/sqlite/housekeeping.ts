@@ -58,6 +58,7 @@ export class Housekeeping implements Checkpoints {
 
   #startWorker(): Worker {
     const worker = new Worker(new URL('./housekeeping-worker.ts', import.meta.url), {
+      name: 'housekeeping',
       workerData: { dataDir: this.#dataDir },
       execArgv: [],
       env: {},

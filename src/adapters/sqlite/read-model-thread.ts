@@ -45,7 +45,9 @@ export class WriterThread implements AsyncWriter {
   }
 
   static start(file: string): Promise<WriterThread> {
-    return WriterThread.over(new Worker(new URL('./read-model-worker.ts', import.meta.url), { workerData: { file }, execArgv: [], env: {} }));
+    return WriterThread.over(
+      new Worker(new URL('./read-model-worker.ts', import.meta.url), { name: 'read-model', workerData: { file }, execArgv: [], env: {} }),
+    );
   }
 
   /** `worker` runs `serveWriter` on its parent port. */

@@ -27,7 +27,7 @@ export function startHdDerivation(): HdDerivation {
   const waiting = new Map<number, Waiting>();
   let nextId = 0;
   let closed: Error | null = null;
-  const worker = new Worker(new URL('./derivation.worker.ts', import.meta.url), { env: {} });
+  const worker = new Worker(new URL('./derivation.worker.ts', import.meta.url), { name: 'addresses', env: {} });
   worker.unref();
 
   const failAll = (error: Error): void => {
