@@ -207,14 +207,22 @@ export function dueAttempt({ value, context }: DeliveryState): { readonly trigge
   return { trigger: value === 'pending' ? 'automatic' : 'durable', dueAtMs: context.nextAttemptAtMs };
 }
 
-const SECONDS = /^\d{1,10}$/;
-/** IMF-fixdate (RFC 9110, 5.6.7), the only form that senders may write. */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const SECONDS = /^\d{1,30}$/;
+/** RFC 9110, 5.6.7: senders may write the first form only, recipients must read all three; the last one names no zone and means GMT. */
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /** Reads `Retry-After` as milliseconds from now; 0 for rubbish, the past and an absent header. */
 export function readRetryAfterMs(header: string | null, nowMs: number): number {
   if (header === null) return 0;
   if (SECONDS.test(header)) return Number(header) * SECOND;
-  const at = HTTP_DATE.test(header) ? Date.parse(header) : Number.NaN;
+  const at = readHttpDate(header);
   return Number.isNaN(at) ? 0 : Math.max(0, at - nowMs);
+}
+
+/** Unix milliseconds; NaN for anything else. */
+function readHttpDate(text: string): number {
+  if (IMF_FIXDATE.test(text) || RFC_850_DATE.test(text)) return Date.parse(text);
+  return ASCTIME_DATE.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }

@@ -232,12 +232,16 @@ describe('Retry-After', () => {
     ['5', 5_000],
     ['0', 0],
     ['1000000000', 1_000_000_000_000],
+    ['99999999999', 99_999_999_999_000],
     ['Fri, 20 Nov 2026 17:00:30 GMT', 30_000],
+    ['Friday, 20-Nov-26 17:00:30 GMT', 30_000],
+    ['Fri Nov 20 17:00:30 2026', 30_000],
+    ['Sun Dec  6 17:00:00 2026', 16 * 86_400_000],
     ['Fri, 20 Nov 2026 16:00:00 GMT', 0],
   ])('reads %s', (header, expected) => {
     expect(readRetryAfterMs(header, nowMs)).toBe(expected);
   });
-  it.each(['-1', '1e9', '', ' ', 'soon', '5.5', '0x10', '99999999999', '2026-11-20', 'Fri, 99 Nov 2026 17:00:30 GMT', null])(
+  it.each(['-1', '1e9', '', ' ', 'soon', '5.5', '0x10', '2026-11-20', 'Fri, 99 Nov 2026 17:00:30 GMT', '20 Nov 2026 17:00:30', null])(
     'takes %s for nothing',
     (header) => {
       expect(readRetryAfterMs(header, nowMs)).toBe(0);
