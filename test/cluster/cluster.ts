@@ -19,7 +19,7 @@ import { freePort } from '../support/running-sandbox.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const READY_MS = 90_000;
+const READY_MS = 240_000;
 
 export type NodeName = 'api-1' | 'api-2' | 'worker-1' | 'worker-2' | 'signer';
 const ROLES: Readonly<Record<NodeName, string>> = { 'api-1': 'api', 'api-2': 'api', 'worker-1': 'worker', 'worker-2': 'worker', signer: 'signer' };

@@ -1,8 +1,7 @@
-import type { Redis } from 'ioredis';
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { ChainBoard, ChainReport } from '../../ports/chain-board.ts';
-import { connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 
 /** KEYS: reports, tokens. ARGV: chain, token, report. A watcher that lost its lease without noticing must not speak over the next one. */
 const PUBLISH = `
@@ -23,13 +22,13 @@ export async function openRedisChainBoard(options: RedisConnectionOptions): Prom
 }
 
 class RedisChainBoard implements ChainBoard {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #tag: string;
   readonly #timer: NodeJS.Timeout;
   #reports: Readonly<Record<string, string>> = {};
   #isRefreshing = false;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
     this.#tag = `{${prefix}:chains}`;
     this.#timer = setInterval(() => void this.refresh(), REFRESH_MS).unref();

@@ -1,12 +1,17 @@
-import type { Redis } from 'ioredis';
 import type { NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 
 export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
   /** How long answers are kept (default 30 days). */
   readonly lifetimeSec?: number;
 }
+
+/** KEYS: the answers of a notification. ARGV: attempt, body, lifetime in seconds. */
+const KEEP = `
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('EXPIRE', KEYS[1], ARGV[3])
+`;
 
 const DEFAULT_LIFETIME_SEC = 30 * 86_400;
 
@@ -16,12 +21,12 @@ export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOpti
 }
 
 class RedisDeliveryAnswers implements DeliveryAnswers {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #prefix: string;
   readonly #lifetimeSec: number;
   readonly #keeping = new Set<Promise<unknown>>();
 
-  constructor(redis: Redis, prefix: string, lifetimeSec: number) {
+  constructor(redis: RedisClient, prefix: string, lifetimeSec: number) {
     this.#redis = redis;
     this.#prefix = prefix;
     this.#lifetimeSec = lifetimeSec;
@@ -29,12 +34,7 @@ class RedisDeliveryAnswers implements DeliveryAnswers {
 
   keep({ notificationId, attempt, body }: DeliveryAnswer): void {
     const key = this.#key(notificationId);
-    const keeping = this.#redis
-      .multi()
-      .hset(key, String(attempt), Buffer.from(body))
-      .expire(key, this.#lifetimeSec)
-      .exec()
-      .catch(() => {});
+    const keeping = this.#redis.eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(this.#lifetimeSec)).catch(() => {});
     this.#keeping.add(keeping);
     void keeping.then(() => this.#keeping.delete(keeping));
   }

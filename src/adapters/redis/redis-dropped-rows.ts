@@ -1,18 +1,17 @@
-import type { Redis } from 'ioredis';
-import { answered } from './redis-connection.ts';
+import { answered, type RedisClient } from './redis-connection.ts';
 import type { RowKeys } from './redis-row-keys.ts';
 
 const NAMES_AT_A_TIME = 500;
 
 /** Removes generations that nobody reads any more, a little at a time. What a process leaves behind the next one takes up. */
 export class DroppedRows {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #keys: RowKeys;
   #sweeping: Promise<void> | null = null;
   #isAskedAgain = false;
   #isClosed = false;
 
-  constructor(redis: Redis, keys: RowKeys) {
+  constructor(redis: RedisClient, keys: RowKeys) {
     this.#redis = redis;
     this.#keys = keys;
   }

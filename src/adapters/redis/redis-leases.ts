@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Lease, Leases } from '../../ports/leases.ts';
-import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 
 /**
  * KEYS: holder, last token. ARGV: grant id, milliseconds. Answers the token, or 0 while it is held.
@@ -38,10 +37,10 @@ export async function openRedisLeases(options: RedisConnectionOptions): Promise<
 }
 
 class RedisLeases implements Leases {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #prefix: string;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
   }

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Burnt, Nonces } from '../../ports/nonces.ts';
-import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 
 export interface RedisNoncesOptions extends RedisConnectionOptions {
   /**
@@ -20,19 +19,30 @@ const LIFETIME_SEC = 600;
 const KEPT_SEC = LIFETIME_SEC + 60;
 
 /**
- * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, the server's run id ("" when restarts lose nothing),
- * 1 when only a complete memory may accept.
+ * Names the run of the server that carries out the script, which is the one that keeps the nonces: of a cluster, or after a fail-over, nobody
+ * else could tell. Empty where restarts lose nothing.
+ */
+const RUN = `
+local function run(isAsked)
+  if isAsked ~= '1' then return '' end
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
+end
+`;
+
+/**
+ * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, 1 when a restart loses nonces, 1 when only a complete memory may accept.
  * The marker says until when the memory is incomplete, and which run of the server it was made for. Its absence, or another run, means
  * that nonces may be gone: then the memory is incomplete from now on for one lifetime.
  * Answers 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the memory is incomplete.
  */
-const BURN = `
+const BURN = `${RUN}
 local now = tonumber(ARGV[1])
+local id = run(ARGV[4])
 local marker = redis.call('HMGET', KEYS[1], 'until', 'run')
 local incompleteUntil = tonumber(marker[1] or '')
-if incompleteUntil == nil or (ARGV[4] ~= '' and marker[2] ~= ARGV[4]) then
+if incompleteUntil == nil or (id ~= '' and marker[2] ~= id) then
   incompleteUntil = now + tonumber(ARGV[2])
-  redis.call('HSET', KEYS[1], 'until', incompleteUntil, 'run', ARGV[4])
+  redis.call('HSET', KEYS[1], 'until', incompleteUntil, 'run', id)
 end
 if ARGV[5] == '1' and now <= incompleteUntil then return -1 end
 local expires = tonumber(redis.call('GET', KEYS[2]) or '')
@@ -42,9 +52,9 @@ if now <= incompleteUntil then return 2 end
 return 1
 `;
 
-/** KEYS: the marker. ARGV: the server's run id. Says of an empty Redis that it forgot nothing. */
-const CLAIM_NEW = `
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'until', 0, 'run', ARGV[1]) end
+/** KEYS: the marker. ARGV: 1 when a restart loses nonces. Says of an empty Redis that it forgot nothing. */
+const CLAIM_NEW = `${RUN}
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'until', 0, 'run', run(ARGV[1])) end
 return 1
 `;
 
@@ -55,7 +65,7 @@ return 1
 export async function openRedisNonces(options: RedisNoncesOptions): Promise<Nonces> {
   const nonces = new RedisNonces(await connectRedis(options), options);
   try {
-    await nonces.prepare(options.emptyMeans === 'new');
+    if (options.emptyMeans === 'new') await nonces.claimNew();
     return nonces;
   } catch (error) {
     await nonces.close();
@@ -64,22 +74,18 @@ export async function openRedisNonces(options: RedisNoncesOptions): Promise<Nonc
 }
 
 class RedisNonces implements Nonces {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #tag: string;
-  readonly #survivesRestarts: boolean;
-  #runId: Promise<string> | null = null;
+  readonly #asksRun: '0' | '1';
 
-  constructor(redis: Redis, { prefix = 'quittance', survivesRestarts = false }: RedisNoncesOptions) {
+  constructor(redis: RedisClient, { prefix = 'quittance', survivesRestarts = false }: RedisNoncesOptions) {
     this.#redis = redis;
     this.#tag = `{${prefix}:nonces}`;
-    this.#survivesRestarts = survivesRestarts;
-    // A new connection may be to another run of the server, or to the replica that took over.
-    redis.on('close', () => (this.#runId = null));
+    this.#asksRun = survivesRestarts ? '0' : '1';
   }
 
-  async prepare(emptyMeansNew: boolean): Promise<void> {
-    const run = await this.#run();
-    if (emptyMeansNew) await answered(this.#redis.eval(CLAIM_NEW, 1, this.#marker, run));
+  async claimNew(): Promise<void> {
+    await answered(this.#redis.eval(CLAIM_NEW, 1, this.#marker, this.#asksRun));
   }
 
   async burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command', mayRepeat = durable === 'now'): Promise<Burnt> {
@@ -98,21 +104,13 @@ class RedisNonces implements Nonces {
   }
 
   async #burn(keyId: string, nonce: string, nowSec: number, needsAll: boolean): Promise<number> {
-    const run = await this.#run();
     const digest = hash('sha256', `${keyId}\0${nonce}`, 'hex').slice(0, 32);
     const keys = [this.#marker, `${this.#tag}:${digest}`];
-    const answer = await answered(this.#redis.eval(BURN, 2, ...keys, nowSec, LIFETIME_SEC, KEPT_SEC, run, needsAll ? '1' : '0'));
+    const answer = await answered(this.#redis.eval(BURN, 2, ...keys, nowSec, LIFETIME_SEC, KEPT_SEC, this.#asksRun, needsAll ? '1' : '0'));
     return answer as number;
   }
 
   get #marker(): string {
     return `${this.#tag}:marker`;
-  }
-
-  #run(): Promise<string> {
-    if (this.#survivesRestarts) return Promise.resolve('');
-    const asked = (this.#runId ??= answered(this.#redis.info('server')).then((text) => /^run_id:(\w+)/m.exec(text)?.[1] ?? ''));
-    asked.catch(() => (this.#runId = null));
-    return asked;
   }
 }

@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
-import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 
 export interface RedisRateLimiterOptions extends RedisConnectionOptions {
   readonly ratePerSec: number;
@@ -38,7 +37,7 @@ export async function openRedisRateLimiter(options: RedisRateLimiterOptions): Pr
   return createLimiter(await connectRedis(options), prefix, 1000 / ratePerSec, burst);
 }
 
-function createLimiter(redis: Redis, prefix: string, tokenMs: number, burst: number): SharedRateLimiter {
+function createLimiter(redis: RedisClient, prefix: string, tokenMs: number, burst: number): SharedRateLimiter {
   const capacityMs = burst * tokenMs;
   return {
     async take(key, nowMs) {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import {
   type Change,
@@ -11,7 +10,7 @@ import {
   ReadModelMoved,
   type Row,
 } from '../../ports/read-model.ts';
-import { answered, connectRedis, disconnectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 import { DroppedRows } from './redis-dropped-rows.ts';
 import { APPLY, BEGIN, PAGE, SWITCH } from './redis-read-model-scripts.ts';
 import { nextOf, RowKeys, setOf } from './redis-row-keys.ts';
@@ -25,14 +24,14 @@ export async function openRedisReadModel(options: RedisConnectionOptions): Promi
 type GenerationOf = (name: string) => string;
 
 class RedisReadModel implements ReadModel {
-  readonly #redis: Redis;
+  readonly #redis: RedisClient;
   readonly #keys: RowKeys;
   readonly #dropped: DroppedRows;
   readonly #marks = new Map<string, WriteMarks>();
   readonly #applying = new Set<Promise<void>>();
   #closed = false;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
     this.#keys = new RowKeys(prefix);
     this.#dropped = new DroppedRows(redis, this.#keys);
