@@ -12,7 +12,17 @@ const target = process.env.EVENTSTORE_URL
   ? 'a REAL event store, the one at EVENTSTORE_URL'
   : 'the wire-level DOUBLE of EventStoreDB (test/support/esdb-double); no real server took part';
 
-const SUITES = ['event-store-esdb', 'audit-esdb', 'personal-keys-esdb', 'read-model-redis', 'nonces-redis', 'rate-limiter-redis', 'leases-redis'];
+const SUITES = [
+  'event-store-esdb',
+  'audit-esdb',
+  'personal-keys-esdb',
+  'read-model-redis',
+  'projections-redis',
+  'nonces-redis',
+  'rate-limiter-redis',
+  'leases-redis',
+  'redis-cluster',
+];
 const rounds = process.argv.slice(2);
 const steps = [
   ['contract suites', 'vitest', ['run', ...SUITES.map((name) => `test/contract/${name}`)]],

@@ -83,8 +83,10 @@ const environment = z.object({
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
-  /** Unset: embedded. */
+  /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/redis-url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),
+  /** One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no nonces. */
+  REDIS_SURVIVES_RESTARTS: flag.default(false),
   /** 32 bytes in hex or base64; several comma-separated, the first seals, all open. Sandbox: made in `DATA_DIR`. */
   MASTER_KEY: z.string().optional(),
   /** Number of this node, 0 to 999, different on every node: keeps event ids apart. */

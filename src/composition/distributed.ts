@@ -7,6 +7,8 @@ import { openRedisLeases } from '../adapters/redis/redis-leases.ts';
 import { openRedisNonces } from '../adapters/redis/redis-nonces.ts';
 import { openRedisRateLimiter } from '../adapters/redis/redis-rate-limiter.ts';
 import { openRedisReadModel } from '../adapters/redis/redis-read-model.ts';
+import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/redis-url.ts';
+import { InvalidConfig } from '../config.ts';
 import { guardedStore } from './guarded-store.ts';
 import { SharedProjections } from './shared-projections.ts';
 import { StoreProbe } from './store-probe.ts';
@@ -15,8 +17,9 @@ import type { Storage, StorageDeps } from './storage.ts';
 export interface SharedServers {
   /** `esdb://...` */
   readonly eventStoreUrl: string;
-  /** `redis://...` or `rediss://...` */
+  /** One of the forms of `parseRedisUrl`. */
   readonly redisUrl: string;
+  readonly redisSurvivesRestarts: boolean;
 }
 
 /** How long the others wait for a process that was killed; one that stalls for longer loses its work to them. */
@@ -26,8 +29,9 @@ const LEASE_TTL_MS = 8_000;
  * Everything that outlives a process, on servers that all processes share: the ledger and the personal keys in EventStoreDB, what may be
  * lost in Redis.
  */
-export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers, deps: StorageDeps): Promise<Storage> {
+export async function openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRestarts }: SharedServers, deps: StorageDeps): Promise<Storage> {
   const { log, roles, clock, random, namespace } = deps;
+  checkRedis(redisUrl, redisSurvivesRestarts);
   const opened: { close(): Promise<void> }[] = [];
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
     opened.unshift(part);
@@ -52,7 +56,7 @@ export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers
     const personalKeys = keep(openEsdbPersonalKeys({ ...esdb, random }));
     // Where nothing was ever written, no nonce was ever accepted.
     const emptyMeans = (await store.head()) === null ? 'new' : 'lost';
-    const nonces = keep(await openRedisNonces({ ...redis, emptyMeans }));
+    const nonces = keep(await openRedisNonces({ ...redis, emptyMeans, survivesRestarts: redisSurvivesRestarts }));
     const readModel = keep(await openRedisReadModel(redis));
     // Whoever writes has an instance of its own: it knows what it wrote last.
     const projectedModel = keep(await openRedisReadModel(redis));
@@ -84,6 +88,19 @@ export async function openDistributed({ eventStoreUrl, redisUrl }: SharedServers
     };
   } catch (error) {
     await closeAll().catch(() => {});
+    // The adapter's word for a connection string that no client can be made of.
+    throw error instanceof TypeError ? new InvalidConfig(`EVENTSTORE_URL: ${error.message}`) : error;
+  }
+}
+
+/** Throws `InvalidConfig`, which names the setting and shows no password. */
+function checkRedis(redisUrl: string, survivesRestarts: boolean): void {
+  try {
+    const { kind } = parseRedisUrl(redisUrl);
+    if (survivesRestarts && kind !== 'single')
+      throw new InvalidConfig('REDIS_SURVIVES_RESTARTS is for one server only: a replica that takes over may lack the last nonces');
+  } catch (error) {
+    if (error instanceof InvalidRedisUrl) throw new InvalidConfig(`REDIS_URL ${error.message}`);
     throw error;
   }
 }

@@ -84,7 +84,7 @@ export async function openStorage(config: Config, deps: StorageDeps): Promise<St
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {
     const { openDistributed } = await import('./distributed.ts');
-    return openDistributed({ eventStoreUrl, redisUrl }, deps);
+    return openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS }, deps);
   }
   if (eventStoreUrl !== undefined || redisUrl !== undefined)
     throw new InvalidConfig('EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store');

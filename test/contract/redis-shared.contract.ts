@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { openRedisChainBoard } from '../../src/adapters/redis/redis-chain-board.ts';
+import { openRedisDeliveryAnswers } from '../../src/adapters/redis/redis-delivery-answers.ts';
+import { openRedisRateLimiter } from '../../src/adapters/redis/redis-rate-limiter.ts';
+import type { NotificationId } from '../../src/domain/ids.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const REPORT = { headBlock: 9, scannedBlock: 9, scannedToSec: 5, finalizedBlock: 7, coveredBlock: 7, trackedDeposits: 0, consecutiveFailures: 0 };
+
+/** What the small things that all nodes share must do, on whatever Redis the URL names. */
+export function redisSharedContract(name: string, urlOf: () => string): void {
+  describe(`${name} for what nodes share`, () => {
+    test('a rate limit is one for all nodes, and one key does not use up another', async () => {
+      const options = { url: urlOf(), prefix: randomUUID(), ratePerSec: 1, burst: 10 };
+      const nodes = [await openRedisRateLimiter(options), await openRedisRateLimiter(options)];
+      const decisions = await Promise.all(Array.from({ length: 40 }, (_, index) => nodes[index % 2]!.take('key_a', NOW_MS)));
+      expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
+      expect(await nodes[0]!.take('key_b', NOW_MS)).toMatchObject({ allowed: true, remaining: 9 });
+      await Promise.all(nodes.map((node) => node.close()));
+    });
+
+    test('the board tells every node how far a chain was read, and an old watcher cannot speak over a new one', async () => {
+      const options = { url: urlOf(), prefix: randomUUID() };
+      const [mine, theirs] = [await openRedisChainBoard(options), await openRedisChainBoard(options)];
+      mine.publish('test', 'bsc', 2, REPORT);
+      await expect.poll(() => theirs.read('test', 'bsc'), { timeout: 5_000 }).toEqual(REPORT);
+      theirs.publish('test', 'bsc', 1, { ...REPORT, headBlock: 3 });
+      theirs.publish('test', 'tron', 1, { ...REPORT, headBlock: 4 });
+      await expect.poll(() => mine.read('test', 'tron')?.headBlock, { timeout: 5_000 }).toBe(4);
+      expect(mine.read('test', 'bsc')).toEqual(REPORT);
+      await Promise.all([mine.close(), theirs.close()]);
+    });
+
+    test('the answers of a receiver are kept byte for byte, for the nodes that did not hear them', async () => {
+      const options = { url: urlOf(), prefix: randomUUID() };
+      const [mine, theirs] = [await openRedisDeliveryAnswers(options), await openRedisDeliveryAnswers(options)];
+      const notificationId = 'evt_1' as NotificationId;
+      const bodies = [new Uint8Array([0, 255, 13, 10]), new TextEncoder().encode('no “thanks”')];
+      for (const [index, body] of bodies.entries()) mine.keep({ notificationId, attempt: index + 1, body, atMs: NOW_MS });
+      await mine.close();
+      expect([...(await theirs.of(notificationId))]).toEqual(bodies.map((body, index) => [index + 1, body]));
+      await theirs.close();
+    });
+  });
+}
