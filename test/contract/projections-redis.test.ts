@@ -87,8 +87,10 @@ describe('projections with two holders over one Redis', () => {
     return runner;
   };
   const count = async (prefix: string): Promise<number> => {
-    const row = await control.hget(`{${prefix}:rows}:table:${TABLE}`, 'count');
-    return row === null ? 0 : (JSON.parse(row) as { count: number }).count;
+    const model = await openRedisReadModel({ url: server.url, prefix });
+    const row = await model.get(TABLE, 'count');
+    await model.close();
+    return (row?.['count'] as number | undefined) ?? 0;
   };
 
   it('counts an event once when one holder reads the rows only after the other one wrote them', async () => {
