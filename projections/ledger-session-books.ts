@@ -17,8 +17,8 @@ export interface BookedDeposit {
   readonly logIndex: number;
   /** The entry that booked it; null while it is only seen. */
   readonly entry: string | null;
-  /** The entry by which an operator set it aside, until it is put back. */
-  readonly aside?: string;
+  /** The entry by which an operator set it aside, and how much, until it is put back. */
+  readonly aside?: { readonly entry: string; readonly coin: Coin; readonly amount: string };
 }
 
 /** The session's money of one coin on one network. Text, since it is a row. */

@@ -4,7 +4,7 @@ import type { Mode } from '../src/domain/ids.ts';
 import { DEPOSIT_WALLETS, OPERATOR_FUNDING, UNMATCHED, unappliedOf, type Posting } from '../src/domain/ledger.ts';
 import { amountOf } from '../src/domain/money.ts';
 import type { Booking, EntryDraft } from './ledger-postings.ts';
-import { pocketOf, withPocket, type BookedDeposit, type SessionBooks } from './ledger-session-books.ts';
+import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './ledger-session-books.ts';
 
 /*
  * Stray transfers in the books: what leaves a session goes through `liabilities:unmatched`, and from there to another
@@ -24,9 +24,11 @@ const lookUp = ({ network, txHash, logIndex }: Pick<BookedDeposit, 'network' | '
 
 export function setAside(books: SessionBooks, { depositKey }: Data<'DepositSetAside'>, entry: string): Booking {
   const deposit = depositIn(books, depositKey);
-  const units = amountOf(deposit.amount);
+  const { network, coin, amount, kind } = deposit;
+  const units = amountOf(amount);
+  const after = withPocket(books, network, coin, movedBy(pocketOf(books, network, coin), -units, kind === 'on_time' ? -units : 0n));
   return {
-    books: moved(books, depositKey, { ...deposit, aside: entry }, -units),
+    books: { ...after, deposits: { ...books.deposits, [depositKey]: { ...deposit, aside: { entry, coin, amount } } } },
     draft: {
       kind: 'transfer_set_aside',
       postings: [at(deposit, unappliedOf(books.merchantId), units), at(deposit, UNMATCHED, -units)],
@@ -35,29 +37,32 @@ export function setAside(books: SessionBooks, { depositKey }: Data<'DepositSetAs
   };
 }
 
+/** Takes back what was set aside then, also when a reorganisation put another transfer into its place since. */
 export function putBack(books: SessionBooks, { depositKey }: Data<'DepositPutBack'>): Booking {
   const { aside, ...deposit } = depositIn(books, depositKey);
   if (aside === undefined) throw new Error(`deposit ${depositKey} was never set aside`);
-  const units = amountOf(deposit.amount);
+  const { network, coin } = deposit;
+  const units = amountOf(aside.amount);
+  const money = { network, coin: aside.coin };
+  const canPay = deposit.kind === 'on_time' && deposit.entry !== null;
+  const unapplied = withPocket(books, network, aside.coin, movedBy(pocketOf(books, network, aside.coin), units, 0n));
+  const after = withPocket(unapplied, network, coin, movedBy(pocketOf(unapplied, network, coin), 0n, canPay ? amountOf(deposit.amount) : 0n));
   return {
-    books: moved(books, depositKey, deposit, units),
+    books: { ...after, deposits: { ...books.deposits, [depositKey]: deposit } },
     draft: {
       kind: 'transfer_put_back',
-      postings: [at(deposit, UNMATCHED, units), at(deposit, unappliedOf(books.merchantId), -units)],
+      postings: [at(money, UNMATCHED, units), at(money, unappliedOf(books.merchantId), -units)],
       evidence: lookUp(deposit),
-      reverses: aside,
+      reverses: aside.entry,
     },
   };
 }
 
-/** Whether it can pay the order is what it was when it arrived. */
-function moved(books: SessionBooks, key: string, deposit: BookedDeposit, units: bigint): SessionBooks {
-  const { network, coin, kind } = deposit;
-  const pocket = pocketOf(books, network, coin);
-  const onTime = kind === 'on_time' ? pocket.onTime + units : pocket.onTime;
-  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
-  return { ...after, deposits: { ...books.deposits, [key]: deposit } };
-}
+const movedBy = (pocket: PocketUnits, unapplied: bigint, onTime: bigint): PocketUnits => ({
+  ...pocket,
+  unapplied: pocket.unapplied + unapplied,
+  onTime: pocket.onTime + onTime,
+});
 
 export function credited(books: SessionBooks, data: Data<'TransferCredited'>, entry: string): Booking {
   const { depositKey, network, coin, kind, creditedAtSec } = data;

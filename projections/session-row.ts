@@ -1,4 +1,4 @@
-import type { DepositKind, PaymentOption, SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
+import type { PaymentOption, SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../src/domain/ids.ts';
 import { amountOf, formatAmount, type Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
@@ -161,21 +161,10 @@ export function foldSession(row: SessionRow, event: SessionEvent): SessionRow {
       return { ...row, status: 'failed' };
     case 'SessionCancelled':
       return { ...row, status: 'cancelled', expiresAtSec: Math.min(row.expiresAtSec, event.data.cancelledAtSec) };
-    case 'TransferCredited':
-      return credit(row, event.data, amountOf(event.data.amount));
-    case 'TransferCreditReversed':
-      return credit(row, event.data, -amountOf(event.data.amount));
     default:
       return row;
   }
 }
-
-/** An operator attached money that came to another address; the session's coin, always. The transfer stays listed where it came. */
-const credit = (row: SessionRow, { kind }: { readonly kind: DepositKind }, units: bigint): SessionRow => ({
-  ...row,
-  received: plus(row.received, kind === 'on_time' ? units : 0n),
-  final: plus(row.final, units),
-});
 
 /** Counts a transaction of the session; a deposit may move from any standing to any other. */
 export function countTransaction(row: SessionRow, moved: Moved<TransactionRow>): SessionRow {
@@ -198,7 +187,7 @@ function countDeposit(row: SessionRow, { before, after }: Moved<TransactionRow>)
 }
 
 function standing(deposit: TransactionRow | null, session: SessionRow) {
-  const units = deposit && deposit.aside !== true ? amountOf(deposit.amount) : 0n;
+  const units = deposit ? amountOf(deposit.amount) : 0n;
   const onTime = deposit?.kind === 'on_time';
   const isFinal = deposit?.status === 'final';
   const isPending = onTime && deposit.status === 'detected';

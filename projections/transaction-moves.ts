@@ -10,10 +10,12 @@ import {
   confirmedDeposit,
   detectedDeposit,
   networkFee,
+  putBack,
   signedPayout,
   TRANSACTIONS_TABLE,
   type TransactionFacts,
   type TransactionRow,
+  withAside,
 } from './transaction-row.ts';
 
 /** The transactions that an event makes or turns, with their places in the merchant's and the session's lists. */
@@ -42,18 +44,27 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
   switch (event.type) {
     case 'DepositDetected': {
       const id = depositTransactionId(sessionId, event.data.depositKey);
-      const aside = find(id)?.aside;
-      return [{ ...detectedDeposit(id, session, event.data), ...(aside !== undefined && { aside }) }];
+      return [withAside(detectedDeposit(id, session, event.data), find(id)?.aside)];
     }
-    case 'DepositConfirmed':
-      return [confirmedDeposit(known(find, depositTransactionId(sessionId, event.data.depositKey)), session, event.data)];
+    case 'DepositConfirmed': {
+      const row = known(find, depositTransactionId(sessionId, event.data.depositKey));
+      return [withAside(confirmedDeposit(row, session, event.data), row.aside)];
+    }
     case 'DepositReverted': {
       const status = event.data.reason === 'failed' ? 'failed' : 'reverted';
-      return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), status }];
+      const row = known(find, depositTransactionId(sessionId, event.data.depositKey));
+      return [withAside({ ...row, status }, row.aside)];
     }
-    case 'DepositSetAside':
+    case 'DepositSetAside': {
+      const row = known(find, depositTransactionId(sessionId, event.data.depositKey));
+      return [withAside(row, row.status)];
+    }
     case 'DepositPutBack':
-      return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), aside: event.type === 'DepositSetAside' }];
+      return [putBack(known(find, depositTransactionId(sessionId, event.data.depositKey)))];
+    case 'TransferCredited':
+      return [{ ...detectedDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data), status: 'final' }];
+    case 'TransferCreditReversed':
+      return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), status: 'reverted' }];
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
       return [signed(session, refund!, event.data)];

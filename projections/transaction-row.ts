@@ -39,8 +39,8 @@ export type TransactionRow = {
   readonly blockTimeSec: number | null;
   /** When the record was made, Unix seconds; never falls within the merchant's list. */
   readonly createdSec: number;
-  /** True while an operator has set the deposit aside: then it is no money of its session. */
-  readonly aside?: boolean;
+  /** While an operator has set the deposit aside, it is `reverted` here; this is what it would be otherwise. */
+  readonly aside?: TransactionStatus;
   /** Place in the merchant's lists, and in the session's. */
   readonly order: number;
   readonly sessionOrder: number;
@@ -76,6 +76,14 @@ export function detectedDeposit(transactionId: TransactionId, session: SessionRo
 export function confirmedDeposit(row: TransactionRow, session: SessionRow, { blockNumber, blockTimeSec }: DepositConfirmed['data']): TransactionRow {
   const isLateNow = row.kind === 'on_time' && session.status !== 'cancelled' && blockTimeSec > session.expiresAtSec;
   return { ...row, status: 'final', blockNumber, blockTimeSec, kind: isLateNow ? 'late' : row.kind };
+}
+
+/** What was set aside stays so, whatever the chain says of it. */
+export const withAside = (facts: TransactionFacts, aside: TransactionStatus | undefined): TransactionFacts =>
+  aside === undefined ? facts : { ...facts, status: 'reverted', aside: facts.status };
+
+export function putBack({ aside, ...facts }: TransactionFacts): TransactionFacts {
+  return { ...facts, status: aside ?? facts.status };
 }
 
 export function signedPayout(transactionId: TransactionId, refund: RefundRow, leg: PayoutRow, data: RefundPayoutSigned['data']): TransactionFacts {

@@ -2,7 +2,7 @@ import type { SessionEvent, TransferCredited, Valuation } from '../src/domain/ev
 import type { MerchantId, Mode } from '../src/domain/ids.ts';
 import { formatAmount } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
-import { foldCredited, isNewOperation, isPaidBy, isPayable, whyNotReversible, whyNotSetAside } from './checkout-session-transfers.ts';
+import { foldCredited, isNewOperation, isPaidBy, isPayable, mayBeCredited, whyNotReversible, whyNotSetAside } from './checkout-session-transfers.ts';
 import { received, type SessionContext } from './checkout-session.state.ts';
 
 /* Commands: what was decided in the transfer's own stream, carried out in the sessions it concerns. */
@@ -47,7 +47,7 @@ export function decideTransferOfSession(command: TransferCommandOfSession, conte
       return setAside(command, context);
     case 'PutDepositBack': {
       const { depositKey, operation, nowSec } = command;
-      if (context.deposits[depositKey]?.aside !== operation) return accept();
+      if (context.deposits[depositKey]?.aside?.operation !== operation) return accept();
       return accept({ type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } });
     }
     case 'CreditTransfer':
@@ -58,7 +58,7 @@ export function decideTransferOfSession(command: TransferCommandOfSession, conte
 }
 
 function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: SessionContext): Decision<SessionEvent> {
-  if (context.deposits[depositKey]?.aside === operation) return accept();
+  if (context.deposits[depositKey]?.aside?.operation === operation) return accept();
   if (!isNewOperation(context, depositKey, operation)) return refuse('conflict', OVERTAKEN);
   const why = whyNotSetAside(context, depositKey);
   return why === null ? accept({ type: 'DepositSetAside', data: { depositKey, operation, setAsideAtSec: nowSec } }) : refuse('conflict', why);
@@ -73,13 +73,14 @@ export function whyNotCreditable(
   if (created.mode !== mode) return `the session is in ${created.mode} mode, the transfer in ${mode} mode`;
   if (merchantId !== null && created.merchantId !== merchantId)
     return `the money is owed to ${merchantId}, the session is one of ${created.merchantId}`;
-  if (deposits[transfer.depositKey] !== undefined) return 'the transfer came to this very session';
+  if (!mayBeCredited(deposits[transfer.depositKey])) return 'the transfer came to this very session';
   return transfer.coin === created.dueCoin ? null : `the session is due in ${created.dueCoin}, the transfer brought ${transfer.coin}`;
 }
 
 function credit(command: CreditTransfer, context: SessionContext): Decision<SessionEvent> {
   const { transfer, nowSec, valuation } = command;
-  if (context.deposits[transfer.depositKey]?.credit?.operation === transfer.operation) return accept();
+  const known = context.deposits[transfer.depositKey];
+  if (known?.status === 'final' && known.credit?.operation === transfer.operation) return accept();
   if (!isNewOperation(context, transfer.depositKey, transfer.operation)) return refuse('conflict', OVERTAKEN);
   const why = whyNotCreditable(command, context);
   if (why !== null) return refuse('conflict', why);
@@ -106,8 +107,8 @@ function credit(command: CreditTransfer, context: SessionContext): Decision<Sess
 }
 
 function reverse({ depositKey, operation, nowSec }: ReverseTransferCredit, context: SessionContext): Decision<SessionEvent> {
-  const credited = context.deposits[depositKey]?.credit;
-  if (credited?.operation !== operation) return accept();
+  const { credit: credited, status } = context.deposits[depositKey] ?? {};
+  if (credited?.operation !== operation || status !== 'final') return accept();
   const why = whyNotReversible(context, depositKey);
   if (why !== null) return refuse('conflict', why);
   const { network, coin, amount, kind } = credited;

@@ -43,13 +43,17 @@ export function whyNotSetAside(context: SessionContext, depositKey: string): str
 }
 
 export const isSetAsideFor = ({ deposits }: SessionContext, { depositKey, operation }: Data<DepositPutBack>): boolean =>
-  deposits[depositKey]?.aside === operation;
+  deposits[depositKey]?.aside?.operation === operation;
+
+/** It is not known here, or was attached before and detached. */
+export const mayBeCredited = (deposit: DepositState | undefined): boolean =>
+  deposit === undefined || (deposit.credit !== undefined && deposit.status === 'reverted');
 
 /** The session's own coin only; it pays while the session can be paid, and is refundable afterwards. */
 export function isCreditable(context: SessionContext, data: Data<TransferCredited>): boolean {
   return (
     context.created !== null &&
-    context.deposits[data.depositKey] === undefined &&
+    mayBeCredited(context.deposits[data.depositKey]) &&
     isNewOperation(context, data.depositKey, data.operation) &&
     data.coin === context.created.dueCoin &&
     data.kind === (isPayable(context) ? 'on_time' : 'late')
@@ -59,7 +63,7 @@ export function isCreditable(context: SessionContext, data: Data<TransferCredite
 /** Why a credit cannot be taken back, in words; null when it can. */
 export function whyNotReversible(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
-  if (!deposit?.credit) return 'the transfer is not attached to the session';
+  if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';
   if (deposit.kind === 'on_time' && context.paid !== null) return `the session ${context.created!.sessionId} is paid with it`;
   return whyNotFree(context, deposit);
 }
@@ -72,7 +76,10 @@ export const mayReverseCredit = (context: SessionContext, { depositKey, operatio
 function withAside(context: SessionContext, depositKey: string, operation: number, isAside: boolean): Partial<SessionContext> {
   const { aside: _, ...deposit } = context.deposits[depositKey]!;
   return {
-    deposits: { ...context.deposits, [depositKey]: isAside ? { ...deposit, aside: operation } : deposit },
+    deposits: {
+      ...context.deposits,
+      [depositKey]: isAside ? { ...deposit, aside: { operation, coin: deposit.facts.coin, units: deposit.units } } : deposit,
+    },
     operations: { ...context.operations, [depositKey]: operation },
   };
 }
@@ -98,8 +105,8 @@ export function foldCredited(context: SessionContext, data: Data<TransferCredite
 }
 
 export function foldCreditReversed(context: SessionContext, { depositKey, operation }: Data<TransferCreditReversed>): Partial<SessionContext> {
-  const { [depositKey]: _, ...deposits } = context.deposits;
-  return { deposits, operations: { ...context.operations, [depositKey]: operation } };
+  const deposit: DepositState = { ...context.deposits[depositKey]!, status: 'reverted' };
+  return { deposits: { ...context.deposits, [depositKey]: deposit }, operations: { ...context.operations, [depositKey]: operation } };
 }
 
 /** Whether money that is here now pays the session. */

@@ -136,7 +136,7 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
 
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
   const known = context.deposits[facts.depositKey];
-  if (known && (known.status === 'detected' || known.status === 'final')) return accept();
+  if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   return accept({ type: 'DepositDetected', data: { ...facts, kind: kindOf(context, facts) } });
 }
 
@@ -163,8 +163,8 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
 }
 
 function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
-  const status = context.deposits[depositKey]?.status;
-  if (status !== 'detected' && status !== 'final') return accept();
+  const { status, credit } = context.deposits[depositKey] ?? {};
+  if (credit || (status !== 'detected' && status !== 'final')) return accept();
   return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber } });
 }
 

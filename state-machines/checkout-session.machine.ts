@@ -122,9 +122,10 @@ function foldRefundEnd(context: SessionContext, refundId: string, change: Partia
 
 /* Guards: total functions, one invariant each. */
 
+/** What was attached is followed on the chain by the session that it came to. */
 const depositIn = (context: SessionContext, key: string, ...statuses: DepositState['status'][]): boolean => {
   const deposit = context.deposits[key];
-  return deposit !== undefined && statuses.includes(deposit.status);
+  return deposit !== undefined && deposit.credit === undefined && statuses.includes(deposit.status);
 };
 
 const legIn = (context: SessionContext, data: { refundId: string; legId: string }, ...statuses: LegState['status'][]): boolean => {

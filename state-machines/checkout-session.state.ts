@@ -43,8 +43,8 @@ export interface DepositState {
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
   /** Who paid; absent until it could be told. */
   readonly sender?: Sender;
-  /** The decision that set it aside: then it is no money of this session. */
-  readonly aside?: number;
+  /** The decision that set it aside, and how much was: then it is no money of this session. */
+  readonly aside?: { readonly operation: number; readonly coin: Coin; readonly units: bigint };
   /** Present when it came to another address and an operator attached it. */
   readonly credit?: TransferCredited['data'];
 }

@@ -3,6 +3,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifyOptions } from './audit.ts';
 import type { AdminArguments, AdminStream } from './admin-commands.ts';
 import { print } from './print.ts';
+import { addInbox } from './program-inbox.ts';
 import { addLedger } from './program-ledger.ts';
 
 /** What the commands need from the composition root. */
@@ -47,6 +48,7 @@ export function createProgram(host: CliHost): Command {
   addTreasury(program, host);
   addWallet(program, host);
   addLedger(program, host, admin);
+  addInbox(program, host, admin);
   addAddresses(program, host);
   addSessions(program, host);
   addAudit(program, host);
@@ -154,7 +156,6 @@ function addWebhooks(program: Command, host: CliHost): void {
   ]);
 }
 
-/** Who proposes is the first of two who agree. */
 const PROPOSER = [
   ['--operator <name>', 'who proposes it: one of PAYOUT_APPROVERS', true],
   ['--secret <secret>', "the operator's own secret", true],
@@ -210,7 +211,7 @@ function addTreasury(program: Command, host: CliHost): void {
       ...PROPOSER,
     ],
   );
-  admin(treasury, host, 'approve <id>', 'treasury.approve', 'agree to a refund above the threshold, a withdrawal or a settlement', [
+  admin(treasury, host, 'approve <id>', 'treasury.approve', 'agree to a refund or return above the threshold, a withdrawal or a settlement', [
     ['--approver <name>', 'one of PAYOUT_APPROVERS', true],
     ['--secret <secret>', "the approver's own secret", true],
   ]);

@@ -29,6 +29,7 @@ import { createSessionHandler, type SessionHandler } from '../use-cases/session-
 import { SessionIds } from '../use-cases/session-ids.ts';
 import { Sessions } from '../use-cases/sessions.ts';
 import { sharedSecrets } from '../use-cases/shared-secrets.ts';
+import { createTransferHandler, type TransferHandler } from '../use-cases/transfer-handler.ts';
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
 import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
@@ -58,6 +59,8 @@ export interface Core {
   readonly sessions: Sessions;
   readonly sessionHandler: SessionHandler;
   readonly merchantHandler: ReturnType<typeof createMerchantHandler>;
+  readonly transferHandler: TransferHandler;
+  readonly senders: Senders;
   readonly merchants: Merchants;
   readonly directory: MerchantDirectory;
   readonly deposits: Deposits;
@@ -124,9 +127,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
   return {
-    sessions,
-    sessionHandler,
-    merchantHandler,
+    ...{ sessions, sessionHandler, merchantHandler, transferHandler: createTransferHandler(handlerDeps), senders: ports.senders },
     merchants,
     directory,
     deposits,

@@ -52,6 +52,11 @@ export class LeasedPayouts {
     return this.#current?.payouts.waitingFor(refundId) ?? null;
   }
 
+  /** Null where another process has the lease. */
+  get currentTreasury(): Treasury | null {
+    return this.#current?.treasury ?? null;
+  }
+
   /** Throws `CommandRefused` where another process has the lease. */
   get treasury(): Treasury {
     if (!this.#current) throw new CommandRefused('another process pays now: ask there');

@@ -19,6 +19,7 @@ import { LedgerJournal } from '../use-cases/ledger-journal.ts';
 import { LedgerPeriods } from '../use-cases/ledger-periods.ts';
 import { MerchantLedger } from '../use-cases/merchant-ledger.ts';
 import type { Core } from './core.ts';
+import { INBOX_ROUTES } from './inbox-commands.ts';
 import { ledgerCommands, ledgerStreams } from './ledger-commands.ts';
 
 export interface LedgerDeps {
@@ -93,7 +94,7 @@ export async function startAdminHttp(config: Config, commands: AdminCommands, st
     host,
     port,
     token,
-    routes: LEDGER_ROUTES,
+    routes: [...LEDGER_ROUTES, ...INBOX_ROUTES],
     commands,
     streams,
     onError: (error) => log.error({ err: error }, "an operator's request failed"),

@@ -1,6 +1,7 @@
 import { addressIndex } from '../../projections/address-index.projection.ts';
 import { collected } from '../../projections/collected.projection.ts';
 import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
+import { inbox } from '../../projections/inbox.projection.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
 import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
 import { openPayouts } from '../../projections/open-payouts.projection.ts';
@@ -17,4 +18,5 @@ export const PROJECTIONS = [
   collected,
   webhookDeliveries,
   ledger,
+  inbox,
 ] as const;

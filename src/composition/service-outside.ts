@@ -17,6 +17,7 @@ import { auditHealth, type RunningAudit } from './audit.ts';
 import { chainCommands } from './chain-commands.ts';
 import type { WatchedNetwork } from './chains.ts';
 import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
+import { startInbox } from './inbox.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
 import { payoutCommands, payoutHealth } from './payout-commands.ts';
@@ -73,7 +74,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   if (!roles.worker) reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
-  const commands = operatorCommands(parts, foundation, money, audit, ledger);
+  const inbox = startInbox(parts, foundation, money);
+  const commands = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
   const { caughtUp } = foundation;
@@ -96,6 +98,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       // Others must hear of it before they are turned away.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
       await Promise.all([web && closeServer(web.server), closeServer(admin), adminHttp && closeServer(adminHttp)]);
+      // Before the payouts end that it gives work to.
+      await inbox.close();
     },
     close: async () => {
       await Promise.all([ledgerCheck.close(), projectionCheck?.close()]);

@@ -11,7 +11,7 @@ import type { Random } from '../ports/random.ts';
 import type { JsonValue, ReadModel } from '../ports/read-model.ts';
 import { orderOf, type MoveDesk } from '../processes/move-money-desk.ts';
 import { isOutwardMoveId, newMoveId } from '../use-cases/move-ids.ts';
-import { isApproved } from '../../state-machines/treasury-moves.ts';
+import { isApproved, mayApproveOwn } from '../../state-machines/treasury-moves.ts';
 import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger-rows.ts';
 import type { Core } from './core.ts';
 import { givenAddress } from './given-address.ts';
@@ -140,19 +140,21 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const approver = requiredText(args, 'approver');
       const desk = await deskOf(id);
       const move = (await desk.context()).moves[id]!;
-      if (approver === move.terms.requestedBy) refused('who proposed it cannot approve it');
+      if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) refused('who proposed it cannot approve it');
       allowed(await payouts.signer.approveMove(orderOf(move), approver, requiredText(args, 'secret')));
       const fault = await desk.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
       if (fault !== null) refused(fault);
       treasury().moves.wake(desk);
-      return { id, approved_by: [move.terms.requestedBy, ...move.approvers, approver] };
+      const proposer = mayApproveOwn(move.kind) ? [] : [move.terms.requestedBy];
+      return { id, approved_by: [...proposer, ...move.approvers, approver] };
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
-      if (!/^(swp|top|wdr|stl)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      if (!/^(swp|top|wdr|stl|rtn)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
       const desk = await deskOf(id);
       const nowSec = toSec(parts.clock.nowMs());
       const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: desk.treasury, nowSec } as const;
+      if ((await desk.context()).moves[id]?.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
       const fault = await desk.tell({ type: 'FailMove', moveId: id, ...facts }, 'operator');
       if (fault !== null) refused(fault);
       return { rejected: id };

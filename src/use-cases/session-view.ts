@@ -2,7 +2,6 @@ import type { SessionPersonalData } from '../domain/events/session-events.ts';
 import { formatAmount } from '../domain/money.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import {
-  depositsOf,
   isReversed,
   pending,
   received,
@@ -62,7 +61,11 @@ function excessOf(context: SessionContext): bigint {
 }
 
 function depositViews(context: SessionContext): DepositView[] {
-  return depositsOf(context).map(({ facts, kind, status, sender }) => ({ ...facts, kind, status, sender: sender ?? null }));
+  // What an operator set aside is no money of the session, wherever it is in the chain.
+  return Object.values(context.deposits).map(({ facts, kind, status, sender, aside }) => ({
+    ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
+    sender: sender ?? null,
+  }));
 }
 
 /** One refund of the session; `reason` is the merchant's own, opened. */

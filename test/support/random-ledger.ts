@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
-import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
 import { encodeEvent } from '../../src/runtime/codec.ts';
@@ -22,7 +22,23 @@ export const ownerOf = (index: number) => OWNERS[index % OWNERS.length]!;
 export interface Step {
   readonly session: number;
   readonly kind:
-    'create' | 'detect' | 'confirm' | 'revert' | 'cancel' | 'expire' | 'refund' | 'sign' | 'replace' | 'land' | 'unland' | 'fail' | 'finish';
+    | 'create'
+    | 'detect'
+    | 'confirm'
+    | 'revert'
+    | 'cancel'
+    | 'expire'
+    | 'refund'
+    | 'sign'
+    | 'replace'
+    | 'land'
+    | 'unland'
+    | 'fail'
+    | 'finish'
+    | 'set-aside'
+    | 'put-back'
+    | 'credit'
+    | 'uncredit';
   readonly tx: number;
   readonly network: 'ethereum' | 'bsc' | 'tron';
   readonly coin: 'USDT' | 'USDC';
@@ -49,6 +65,10 @@ const step: fc.Arbitrary<Step> = fc.record({
         unland: 1,
         fail: 2,
         finish: 6,
+        'set-aside': 3,
+        'put-back': 2,
+        credit: 2,
+        uncredit: 1,
       }) as [Step['kind'], number][]
     ).map(([kind, weight]) => ({ arbitrary: fc.constant(kind), weight })),
   ),
@@ -164,6 +184,34 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
         ...{ type: 'RequestRefund', refundId: `re_${tx}of${session}` as RefundId, coin, units: late ? null : BigInt(cents) * 10n ** 16n },
         ...{ asked: null, reason: 'sealed reason', idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec },
       };
+    default:
+      return transferCommandOf(drawn, state, depositKey, facts, nowSec);
+  }
+}
+
+/** What operators decide about money that pays no order. */
+function transferCommandOf(
+  { kind, tx, session }: Step,
+  { context }: SessionState,
+  depositKey: string,
+  facts: DepositFacts,
+  nowSec: number,
+): SessionCommand | null {
+  const deposit = context.deposits[depositKey];
+  const next = (context.operations[depositKey] ?? 0) + 1;
+  switch (kind) {
+    case 'set-aside':
+      return { type: 'SetDepositAside', depositKey, operation: next, nowSec };
+    case 'put-back':
+      return { type: 'PutDepositBack', depositKey, operation: deposit?.aside?.operation ?? 0, nowSec };
+    case 'credit': {
+      const stray = { ...facts, depositKey: `${facts.network}:0xstray${tx}:0`, txHash: `0xstray${tx}`, toAddress: '0xElsewhere' };
+      const operation = (context.operations[stray.depositKey] ?? 0) + 1;
+      const transfer = { ...stray, operation, derivationIndex: 7, sender: null };
+      return { type: 'CreditTransfer', transfer, mode: ownerOf(session).mode, merchantId: null, nowSec, valuation: null };
+    }
+    case 'uncredit':
+      return { type: 'ReverseTransferCredit', depositKey, operation: deposit?.credit?.operation ?? 0, nowSec };
     default:
       return null;
   }

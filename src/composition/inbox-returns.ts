@@ -1,0 +1,51 @@
+import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { MoveSigner } from '../ports/moves.ts';
+import type { ReturnRequest, Returns, ReturnStatus } from '../ports/returns.ts';
+import type { MoveDesk } from '../processes/move-money-desk.ts';
+import type { Treasury } from './treasury.ts';
+
+/** Returns go the way of every other move of the treasury. */
+export function returnsOf(treasury: Treasury, signer: Pick<MoveSigner, 'checkMove'>, clock: Clock): Returns {
+  const deskOf = (mode: Mode, network: Network): MoveDesk | null => treasury.moves.desk(mode, network);
+  const needed = (mode: Mode, network: Network): MoveDesk => {
+    const desk = deskOf(mode, network);
+    if (!desk) throw new Error(`there is no treasury on ${mode} ${network}`);
+    return desk;
+  };
+  return {
+    treasuryOf: (mode, network) => deskOf(mode, network)?.treasury ?? null,
+    request: async (data) => {
+      const desk = needed(data.mode, data.network);
+      const refused = await desk.tell({ type: 'RequestMove', kind: 'return', data: data satisfies MoveRequested }, data.requestedBy);
+      if (refused === null) treasury.moves.wake(desk);
+      return refused;
+    },
+    status: async (mode, network, moveId) => statusOf(await needed(mode, network).context(), moveId),
+    cancel: async (mode, network, moveId, actor) => {
+      const desk = needed(mode, network);
+      const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: desk.treasury } as const;
+      return desk.tell({ type: 'FailMove', moveId, ...facts, nowSec: toSec(clock.nowMs()) }, actor);
+    },
+    forecast: (request) => forecast(needed(request.mode, request.network), signer, request),
+  };
+}
+
+function statusOf({ returns }: Awaited<ReturnType<MoveDesk['context']>>, moveId: string): ReturnStatus {
+  if (!Object.hasOwn(returns, moveId)) return { kind: 'unknown' };
+  const outcome = returns[moveId];
+  if (!outcome) return { kind: 'under_way' };
+  return outcome.paid ? { kind: 'paid', txHash: outcome.txHash } : { kind: 'failed', reason: outcome.reason };
+}
+
+async function forecast({ chain, treasury }: MoveDesk, signer: Pick<MoveSigner, 'checkMove'>, request: ReturnRequest): Promise<string> {
+  const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...terms } = request;
+  const order = { kind: 'return', ...terms } as const;
+  const check = await chain.check(order, treasury, { coins: {}, payouts: 0 });
+  if (check.kind === 'fail') return `would fail: ${check.reason}`;
+  if (check.kind === 'wait') return `would wait: ${check.detail}`;
+  const verdict = await signer.checkMove(order);
+  return verdict.ok ? 'ready to be paid' : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
+}
