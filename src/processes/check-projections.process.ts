@@ -23,9 +23,8 @@ export interface CheckProjectionsDeps {
   readonly eventsPerRound?: number;
 }
 
-/** Little and often: requests that come meanwhile wait for one of these at most, and never for a long row of them. */
-const EVERY_MS = 1_000;
-const EVENTS_PER_ROUND = 100;
+const EVERY_MS = 10_000;
+const EVENTS_PER_ROUND = 1_000;
 const COMPARED: ReadonlySet<string> = new Set([SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE]);
 /** Places in lists of all sessions of a merchant: one session's stream does not say them. */
 const PLACES: ReadonlySet<string> = new Set(['order', 'listedSec', 'createdSec']);
