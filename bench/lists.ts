@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
-import { sessionChanges } from '../projections/session-list.ts';
+import { placesOfSession, sessionChanges } from '../projections/session-list.ts';
 import { settle, sessionRowOf, type SessionRow } from '../projections/session-row.ts';
 import { openSqliteReadModel } from '../src/adapters/sqlite/read-model.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
-import type { ReadModel } from '../src/ports/read-model.ts';
+import type { Change, ReadModel } from '../src/ports/read-model.ts';
 import { Lists, type Listing, type ListQuery, type PagePagination, type SessionFilters } from '../src/use-cases/lists.ts';
 import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
@@ -101,11 +101,7 @@ async function fill(): Promise<Filled> {
   const insert = table.prepare('INSERT INTO sessions (merchant, status, network, row) VALUES (?, ?, ?, ?)');
   for (let from = 0; from < SESSIONS; from += FILL_BATCH) {
     const rows = Array.from({ length: Math.min(FILL_BATCH, SESSIONS - from) }, (_, index) => newRow(from + index));
-    const applied = model.apply(
-      'session-view@1',
-      rows.flatMap((row) => sessionChanges(null, row)),
-      String(from),
-    );
+    const applied = model.apply('session-view@1', rows.flatMap(changesOf), String(from));
     table.exec('BEGIN');
     for (const row of rows) insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));
     table.exec('COMMIT');
@@ -162,6 +158,12 @@ function plain(table: DatabaseSync, { title, where }: Filter): Candidate[] {
     { name: `${title}: OFFSET 0 and COUNT`, page: () => (count.get(MERCHANT), read(0)) },
     { name: `${title}: random OFFSET and COUNT`, page: () => (count.get(MERCHANT), read(Math.floor(Math.random() * (total - PAGE_SIZE)))) },
   ];
+}
+
+/** As the projection's batch makes them. */
+function changesOf(row: SessionRow): Change[] {
+  const places = placesOfSession(row).map((place) => ({ op: 'enlist', member: row.sessionId, ...place }) as const);
+  return [...sessionChanges(null, row), ...places];
 }
 
 /** One round: as many pages as fit, each timed. */

@@ -183,20 +183,30 @@ async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
 }
 
 async function compare(redis: Redis, kept: string, mine: string): Promise<string[]> {
-  const names = async (prefix: string): Promise<string[]> =>
-    (await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`))
-      .map((key) => key.slice(prefix.length))
-      .filter((name) => /^(table|list|times):/.test(name) && !OF_THE_PROCESS.test(name));
-  const all = new Set([...(await names(kept)), ...(await names(mine))]);
+  const [one, other] = await Promise.all([servedKeys(redis, kept), servedKeys(redis, mine)]);
   const differences: string[] = [];
-  for (const name of all) {
-    const [one, other] = await Promise.all([contentOf(redis, kept + name), contentOf(redis, mine + name)]);
-    if (one !== other) differences.push(`look-up ${name} is not what a rebuild gives`);
+  for (const name of new Set([...one.keys(), ...other.keys()])) {
+    const [left, right] = await Promise.all([contentOf(redis, one.get(name)), contentOf(redis, other.get(name))]);
+    if (left !== right) differences.push(`look-up ${name} is not what a rebuild gives`);
   }
   return differences;
 }
 
-async function contentOf(redis: Redis, key: string): Promise<string> {
+/** Keys of the rows that are served, by what they hold, without the generation that is part of them. */
+async function servedKeys(redis: Redis, prefix: string): Promise<Map<string, string>> {
+  const generations = await redis.hgetall(`${prefix}generations`);
+  const found = new Map<string, string>();
+  for (const key of await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`)) {
+    const [, kind, generation, name] = /^(table|list|times):([^:]*):(.*)$/.exec(key.slice(prefix.length)) ?? [];
+    if (name === undefined || OF_THE_PROCESS.test(`${kind}:${name}`)) continue;
+    const owner = kind === 'table' ? name : name.slice(0, name.indexOf('/') + 1);
+    if ((generations[owner] ?? '') === generation) found.set(`${kind}:${name}`, key);
+  }
+  return found;
+}
+
+async function contentOf(redis: Redis, key: string | undefined): Promise<string> {
+  if (key === undefined) return '';
   if (key.includes(':table:')) return JSON.stringify(Object.entries(await redis.hgetall(key)).sort(([one], [other]) => (one < other ? -1 : 1)));
   return JSON.stringify(await redis.zrange(key, '0', '-1', 'WITHSCORES'));
 }
