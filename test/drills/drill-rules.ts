@@ -18,9 +18,12 @@ export function shippedAlerts(): string[] {
 /** A start takes its own time, so restarts are counted over this many times the minutes. */
 const RESTARTS_FACTOR = 6;
 
+/** What waits for days waits for this many times less: three days are a minute. */
+const DAY_IN_DRILL_FACTOR = 4_320;
+
 /**
- * The rules as they are shipped, made to end within a drill by four replacements and no other: a minute lasts a second
- * (`for`, windows, and thresholds that are ages), the drill's test mode stands for live mode, and the disk counts as nearly full at
+ * The rules as they are shipped, made to end within a drill by five replacements and no other: a minute lasts a second
+ * (`for`, windows, and thresholds that are ages), a day of an age lasts twenty, the drill's test mode stands for live mode, and the disk counts as nearly full at
  * `diskFreeBytes`, and restarts are counted over a longer window, since a start takes its own time.
  */
 export function drillRules(diskFreeBytes: number): string {
@@ -30,6 +33,7 @@ export function drillRules(diskFreeBytes: number): string {
     .replaceAll(/(_seconds(?:_bucket\S*)?(?: |\)+ )>) (\d+)/g, (text, start: string, age: string) =>
       isAge(age) ? `${start} ${Number(age) / 60}` : text,
     )
+    .replaceAll(/(_age_seconds\S*\) >) (\d{5,})/g, (_, start: string, age: string) => `${start} ${Number(age) / DAY_IN_DRILL_FACTOR}`)
     .replaceAll(/(process_start_time_seconds\S*\[)(\d+)s/g, (_, start: string, count: string) => `${start}${Number(count) * RESTARTS_FACTOR}s`)
     .replaceAll('mode="live"', 'mode="test"')
     .replaceAll('quittance_data_disk_free_bytes < 5e9', `quittance_data_disk_free_bytes < ${diskFreeBytes}`);

@@ -1,6 +1,6 @@
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
-import { signedCall } from '../support/running-sandbox.ts';
+import { eventually, signedCall } from '../support/running-sandbox.ts';
 
 /* What merchants, receivers and markets do to the service. */
 
@@ -24,6 +24,28 @@ export const wrongSecret: Drill = {
     return Promise.all([1, 2, 3].map(() => signedCall(facts.base_url, wrong, 'GET', '/v1/merchant')));
   },
   end: async () => undefined,
+};
+
+let strayOf: string | null = null;
+/** Part of an order's amount, which is then cancelled. */
+export const strayWaits: Drill = {
+  alerts: ['StrayTransfersWaiting'],
+  fault: 'a part payment of a cancelled order is left in the inbox; afterwards it is attached to another order',
+  cause: async (world) => {
+    const session = await world.order();
+    strayOf = session.id;
+    const option = session.options.find(({ network, coin }) => network === 'bsc' && coin === 'USDT')!;
+    await world.bsc.node.send('USDT', 'transfer', [option.address, 5_000_000n]);
+    const isFinal = async () => (await world.call('GET', `/api/v1/checkout/sessions/${session.id}`)).json.received === '5.00';
+    await eventually('the part payment', isFinal, 60_000);
+    await world.call('POST', `/api/v1/checkout/sessions/${session.id}/cancel`);
+  },
+  end: async (world) => {
+    const { transfers } = (await world.admin('inbox.list', {})) as { transfers: { id: string; session_id: string }[] };
+    const { id: transfer } = transfers.find(({ session_id: id }) => id === strayOf)!;
+    const other = await world.order();
+    await world.admin('inbox.attach', { transfer, session: other.id, actor: 'drill', reason: 'a drill' });
+  },
 };
 
 export const marketsApart: Drill = {
