@@ -40,7 +40,7 @@ const MERCHANT_IDS = Array.from({ length: MERCHANTS }, () => `mer_${base32(rando
 
 const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`;
 
-function sessionOf(index: number): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
+export function sessionOf(index: number): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
   const id = `cs_${base32(randomBytes(20))}` as SessionId;
   const atSec = FIRST_SEC + Math.floor((index / (EVENTS / EVENTS_PER_SESSION)) * DAYS * 86_400);
   const network = NETWORKS[index % NETWORKS.length]!;
@@ -99,7 +99,7 @@ function sessionOf(index: number): { id: SessionId; atSec: number; events: reado
   };
 }
 
-function encoded(stream: string, atSec: number, events: readonly SessionEvent[]): EncodedEvent[] {
+export function encoded(stream: string, atSec: number, events: readonly SessionEvent[]): EncodedEvent[] {
   let prev = '';
   return events.map((event, revision) => {
     const metadata = { correlationId: hex(8), actor: 'bench', prev };

@@ -106,9 +106,11 @@ def canonical(event):
     head = [json.dumps(event[name], ensure_ascii=False) for name in ("stream", "revision", "id", "type", "version", "at_ms")]
     return "[" + ",".join(head + [event["data"], event["metadata"]]) + "]"
 
-def events_of(path):
+def events_of(path, holding=""):
     with open(path, encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, 1):
+            if holding not in line:
+                continue
             try:
                 event = json.loads(line)
                 event["prev"] = json.loads(event["metadata"]).get("prev")
@@ -118,7 +120,7 @@ def events_of(path):
 
 def promised(arguments, key):
     heads = [head for path in arguments.checkpoint for head in checkpoints_of(path, key)]
-    for number, event, digest in events_of(arguments.export):
+    for number, event, digest in events_of(arguments.export, '"CheckpointSigned"'):
         if event["type"] == "CheckpointSigned" and digest.hex() == event["hash"]:
             heads.append(parse_checkpoint(json.loads(event["data"])["checkpoint"], key, f"event {number} of the export"))
     return sorted(heads, key=lambda head: head[0])

@@ -63,7 +63,8 @@ export async function verifyFiles(options: VerifyOptions): Promise<Record<string
     onProgress: (lines) => progress.report('reading events', lines, Math.max(total, lines)),
   });
   progress.end();
-  return { ...report };
+  const { closedMonths, ...counts } = report;
+  return { ...counts, closed_months: closedMonths };
 }
 
 /** The key itself, or a file that holds it. */

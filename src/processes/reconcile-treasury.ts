@@ -1,6 +1,6 @@
 import type { OutflowFacts, TreasuryFunded, TreasuryReconciled, UnknownOutflowFound } from '../domain/events/treasury-move-events.ts';
 import { DEPOSIT_WALLETS, TREASURY } from '../domain/ledger.ts';
-import { formatAmount, isCoin, parseAmount, signedAmountOf, type Coin } from '../domain/money.ts';
+import { formatAmount, isCoin, MAX_WHOLE_UNITS, SCALE, signedAmountOf, type Coin } from '../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { MoveSigner, SeenOutflow } from '../ports/moves.ts';
@@ -180,9 +180,14 @@ function fundingOf(
 ): TreasuryFunded['data'][] {
   const units = signedAmountOf(difference) + (seen[coin] ?? 0n);
   if (account !== 'treasury' || units <= 0n) return [];
-  if (parseAmount(formatAmount(units)) === null) throw new Error(`${formatAmount(units)} ${coin} is more than the books can hold`);
   const evidence = { fromAddress: null, txHash: null, logIndex: null, blockNumber };
-  return [{ mode, network, coin, amount: formatAmount(units), address: treasury, ...evidence, recordedAtSec }];
+  return partsOf(units).map((part) => ({ mode, network, coin, amount: formatAmount(part), address: treasury, ...evidence, recordedAtSec }));
+}
+
+/** An event holds less than `MAX_WHOLE_UNITS`; what is more is written down in several. */
+function partsOf(units: bigint): bigint[] {
+  const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
+  return units <= most ? [units] : [most, ...partsOf(units - most)];
 }
 
 const accountOf = (account: Account['account'], coin: Coin | NativeCoin, booked: bigint, onChain: bigint): Account => ({

@@ -20,11 +20,17 @@ export class LedgerAgain {
   readonly #isWhole: boolean;
   /** Events of the newest entries. */
   readonly #entries = new Set<string>();
+  #closedMonths = 0;
 
   /** `isWhole`: it is given every event, so that closed periods can be compared, too. */
   constructor(isWhole: boolean) {
     this.#isWhole = isWhole;
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
+  }
+
+  /** Closed months whose figures were compared. */
+  get closedMonths(): number {
+    return this.#closedMonths;
   }
 
   /** Why the event does not fit the books; null when it does. */
@@ -73,6 +79,7 @@ export class LedgerAgain {
   #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {
     if (event.type !== 'PeriodClosed' || figures === null || !this.#isWhole) return null;
     const { period, balances } = event.data;
+    this.#closedMonths += 1;
     const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find((key) => figures[key] !== balances[key]);
     return wrong === undefined
       ? null

@@ -32,6 +32,11 @@ export class HistoryReplay {
     return this.#states.size;
   }
 
+  /** Closed months whose figures were compared. */
+  get closedMonths(): number {
+    return this.#ledger.closedMonths;
+  }
+
   /** `isWhole`: it is given every event. */
   constructor(isWhole: boolean) {
     this.#ledger = new LedgerAgain(isWhole);

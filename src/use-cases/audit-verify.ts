@@ -28,7 +28,11 @@ export interface VerifyReport {
   readonly checkpoints: number;
   /** Events after the newest checkpoint: in the export, but under no signature yet. */
   readonly uncovered: number;
+  /** Closed months whose figures are those of their events; null for an export too long to compare them. */
+  readonly closedMonths: number | null;
 }
+
+type Counts = { -readonly [Name in keyof Omit<VerifyReport, 'ok' | 'fault'>]: VerifyReport[Name] };
 
 /** Sessions and other streams that are replayed in one pass: bounds what is held in memory. */
 const EVENTS_A_PASS = 2_000_000;
@@ -42,12 +46,16 @@ class Found extends Error {}
  * stream, the tree, every stream's life cycle, and the books.
  */
 export async function verifyExport(input: VerifyInput): Promise<VerifyReport> {
-  const counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0 };
+  const counts: Counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0, closedMonths: null };
   try {
     for (const checkpoint of input.checkpoints) assertSigned(checkpoint, input.key);
-    const heads = await promisedHeads(input);
-    await readThrough(input, heads, counts);
-    await replay(input, counts.events);
+    const { heads, lines } = await promisedHeads(input);
+    const passes = Math.max(1, Math.ceil(lines / EVENTS_A_PASS));
+    const replay = new ReplayedPart(0, passes);
+    await readThrough(input, heads, replay, counts);
+    replay.assertLegal();
+    counts.closedMonths = replay.closedMonths;
+    for (let part = 1; part < passes; part += 1) await replayAgain(input, new ReplayedPart(part, passes));
     return { ok: true, fault: null, ...counts };
   } catch (error) {
     if (!(error instanceof Found)) throw error;
@@ -63,9 +71,11 @@ function assertSigned(checkpoint: SignedCheckpoint, key: VerifierKey): void {
 }
 
 /** Every tree head that is promised anywhere, ascending: by the checkpoints given and by those in the export itself. */
-async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<PromisedHead[]> {
+async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<{ readonly heads: PromisedHead[]; readonly lines: number }> {
   const heads: PromisedHead[] = checkpoints.map(({ size, root }) => ({ size, root, source: 'the file given' }));
+  let count = 0;
   for await (const text of lines()) {
+    count += 1;
     if (!text.includes('"CheckpointSigned"')) continue;
     const event = parseAuditLine(text);
     if (typeof event === 'string' || event.type !== 'CheckpointSigned' || event.hash !== hashRecorded(event)) continue;
@@ -73,13 +83,14 @@ async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<
     if ('fault' in head) throw new Found(`event ${event.position} (${event.stream} ${event.revision}) is a checkpoint, but ${head.fault}`);
     heads.push({ ...head, source: `event ${event.position} of the export` });
   }
-  return heads.sort((one, other) => one.size - other.size);
+  return { heads: heads.sort((one, other) => one.size - other.size), lines: count };
 }
 
 async function readThrough(
   { lines, checkpoints, onProgress }: VerifyInput,
   heads: PromisedHead[],
-  counts: { events: number; streams: number; checkpoints: number; uncovered: number },
+  replay: ReplayedPart,
+  counts: Counts,
 ): Promise<void> {
   const tree = new MerkleFrontier();
   const streams = new StreamHashes();
@@ -92,6 +103,7 @@ async function readThrough(
       event.position === String(number) ? streams.take(event) : `it says that it is event ${event.position}: events are missing or in another order`;
     if (fault !== null) throw new Found(`event ${number} (revision ${event.revision} of stream ${event.stream}, ${event.type}): ${fault}`);
     tree.append(leafHash(Buffer.from(event.hash, 'hex')));
+    await replay.take(event);
     counts.events = tree.size;
     counts.streams = streams.size;
     for (let head = heads[0]; head && head.size === tree.size; head = heads[0]) {
@@ -137,16 +149,38 @@ function prevOf(metadata: string): unknown {
   }
 }
 
-async function replay({ lines }: VerifyInput, events: number): Promise<void> {
-  const passes = Math.max(1, Math.ceil(events / EVENTS_A_PASS));
-  for (let pass = 0; pass < passes; pass += 1) {
-    const history = new HistoryReplay(passes === 1);
-    for await (const text of lines()) {
-      const event = parseAuditLine(text) as RecordedEvent;
-      if (passes > 1 && partOf(event.stream, passes) !== pass) continue;
-      const fault = await history.take(event);
-      if (fault !== null) throw new Found(`event ${event.position} (revision ${event.revision} of stream ${event.stream}): ${fault}`);
-    }
+/** The streams of one pass, replayed. A history that is not legal is told once every hash was found right: those say more. */
+class ReplayedPart {
+  readonly #part: number;
+  readonly #parts: number;
+  readonly #history: HistoryReplay;
+  #fault: string | null = null;
+
+  constructor(part: number, parts: number) {
+    this.#part = part;
+    this.#parts = parts;
+    this.#history = new HistoryReplay(parts === 1);
+  }
+
+  get closedMonths(): number | null {
+    return this.#parts === 1 ? this.#history.closedMonths : null;
+  }
+
+  async take(event: RecordedEvent): Promise<void> {
+    if (this.#fault !== null || (this.#parts > 1 && partOf(event.stream, this.#parts) !== this.#part)) return;
+    const fault = await this.#history.take(event);
+    if (fault !== null) this.#fault = `event ${event.position} (revision ${event.revision} of stream ${event.stream}): ${fault}`;
+  }
+
+  assertLegal(): void {
+    if (this.#fault !== null) throw new Found(this.#fault);
+  }
+}
+
+async function replayAgain({ lines }: VerifyInput, part: ReplayedPart): Promise<void> {
+  for await (const text of lines()) {
+    await part.take(parseAuditLine(text) as RecordedEvent);
+    part.assertLegal();
   }
 }
 

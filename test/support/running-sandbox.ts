@@ -22,7 +22,7 @@ export interface RunningSandbox {
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-const READY_MS = 40_000;
+const READY_MS = 90_000;
 const STOP_MS = 15_000;
 const repository = resolve(import.meta.dirname, '../..');
 /** Shorter ones are a test's own words, such as a wrong secret. */
