@@ -149,7 +149,7 @@ async function rebuild(dataDir: string, readModel: ReadModel, projections: reado
     readModel,
     projections,
     clock: { nowMs: () => Date.now() },
-    maxBatch: 8_192,
+    maxBatch: 2_048,
     decode: decodeData,
     hooks: { onBatch: () => (peak = Math.max(peak, process.memoryUsage().rss - before)) },
   });
