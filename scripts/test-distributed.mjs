@@ -14,6 +14,7 @@ const target = process.env.EVENTSTORE_URL
 
 const SUITES = [
   'event-store-esdb',
+  'esdb-server-rules',
   'audit-esdb',
   'personal-keys-esdb',
   'read-model-redis',

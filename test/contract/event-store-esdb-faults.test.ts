@@ -122,6 +122,14 @@ describe('a read from EventStoreDB (double)', () => {
     expect(await readWholeLog(store)).toHaveLength(1);
   });
 
+  test('that comes slowly, but comes, is waited for', async () => {
+    const store = await open({ attemptMs: 200, totalMs: 3_000 });
+    await grow(store, 's-1', 8);
+    double.faults.plan('read', ...Array.from({ length: 20 }, () => ({ kind: 'slow', everyMs: 60 }) as const));
+    expect(await store.readStream('s-1')).toHaveLength(8);
+    expect(await readWholeLog(store)).toHaveLength(8);
+  });
+
   test('never hangs on a silent server', async () => {
     const store = await open({ attemptMs: 100, totalMs: 300 });
     double.faults.plan('read', ...Array.from({ length: 20 }, () => ({ kind: 'silent' }) as const));
@@ -136,6 +144,14 @@ describe('a read from EventStoreDB (double)', () => {
     event.data[event.data.length - 3]! ^= 1;
     await expect(store.readStream('s-1')).rejects.toThrow(/event 1 of stream s-1 does not have the hash/);
     expect(await store.readStream('s-1', { limit: 1 })).toHaveLength(1);
+  });
+
+  test('refuses a stream that somebody deleted on the server: an append at its beginning is no new one', async () => {
+    const store = await open();
+    await grow(store, 's-1', 2);
+    double.log.delete('s-1', 'any');
+    await expect(store.append(appendOf('s-1', FIRST))).rejects.toThrow(/stream s-1 was deleted/);
+    await expect(store.readStream('s-1')).rejects.toThrow(/does not have the hash/);
   });
 
   test('keeps several installations on one server apart', async () => {
@@ -279,6 +295,7 @@ describe('an append that is a mistake of its caller (double)', () => {
     ['no events', { events: [] }],
     ['a stream of the server itself', { stream: '$all' }],
     ['a hash of other content', { events: [{ ...sampleEvent('s-1', FIRST), data: '{}' }] }],
+    ['more than 1 MiB', { events: [sampleEvent('s-1', FIRST, 'x'.repeat(1024 * 1024))] }],
     ['riders', { riders: [{ kind: 'nonce', values: ['x'] }] as const }],
   ])('with %s is rejected before anything is sent', async (_, change) => {
     const store = await open();

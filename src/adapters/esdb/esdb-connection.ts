@@ -30,22 +30,26 @@ export class EsdbConnection {
     return this.#times.attemptMs;
   }
 
+  get totalMs(): number {
+    return this.#times.totalMs;
+  }
+
   /** A client of its own for a subscription, which lives as long as the subscription. */
   separateClient(): EventStoreDBClient {
     return openClient(this.#connectionString);
   }
 
   /**
-   * Runs the task until it succeeds, fails for good, or time is up. Every attempt must be safe to repeat.
+   * Runs the task until it succeeds, fails for good, or time is up. Every attempt must be safe to repeat and ends after `attemptMs`.
    * Rejects with `StoreUnavailable` when nothing is known, and with the driver's error when the store said no for good.
    */
-  async run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
+  async run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>, attemptMs = this.#times.attemptMs): Promise<Value> {
     const deadlineMs = performance.now() + this.#times.totalMs;
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw new StoreUnavailable('the event store is closed');
       const client = this.#client;
       try {
-        return await within(this.#times.attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
+        return await within(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
       } catch (error) {
         if (!mayRetry(error)) throw error;
         if (wasSilent(error)) this.#replace(client);

@@ -1,4 +1,4 @@
-import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import { type BinaryEventData, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import {
   type AppendRequest,
   type AppendResult,
@@ -35,6 +35,8 @@ export interface EsdbEventStoreOptions {
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
 }
 
+/** The server's default of `MaxAppendSize`, which counts data, metadata and two bytes for each letter of the type. */
+const MAX_APPEND_BYTES = 1024 * 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,511}$/;
 
 /** Opens the ledger on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` when nobody answers. */
@@ -113,6 +115,7 @@ class EsdbEventStore implements EventStore {
   /** An unknown outcome is asked again with the same ids at the same revision: the server answers a replay as the first time. */
   async #append({ stream, expected, events }: AppendRequest): Promise<AppendResult> {
     const clientEvents = events.map(toClientEvent);
+    if (bytesOf(clientEvents) > MAX_APPEND_BYTES) throw new TypeError(`the append to stream ${stream} has more than ${MAX_APPEND_BYTES} bytes`);
     const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected);
     try {
       const result = await this.#connection.run(`appending to stream ${stream}`, (client) =>
@@ -123,6 +126,9 @@ class EsdbEventStore implements EventStore {
         }),
       );
       const revision = firstRevision(expected) + events.length - 1;
+      // A stream that somebody deleted takes "no stream", and goes on behind its old revisions.
+      if (result.nextExpectedRevision !== BigInt(revision))
+        throw new DamagedEvent(`stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`);
       // With several events, and for replays on older servers, the answer names another position than the last event's.
       if (events.length === 1 && isSet(result.position)) return { ok: true, revision, position: positionText(result.position) };
       return { ok: true, revision, position: await this.#positionAt(stream, revision) };
@@ -150,5 +156,11 @@ function checkAppend({ stream, expected, events, riders }: AppendRequest): void 
     if (hash !== event.hash) throw new TypeError(`event ${index} of the append does not have the hash of its content and place`);
   }
 }
+
+const bytesOf = (events: readonly BinaryEventData[]): number =>
+  events.reduce(
+    (sum, { type, data, metadata }) => sum + data.byteLength + ((metadata as Uint8Array | undefined)?.byteLength ?? 0) + 2 * type.length,
+    0,
+  );
 
 const firstRevision = (expected: AppendRequest['expected']): number => (expected === 'no-stream' ? 0 : expected + 1);

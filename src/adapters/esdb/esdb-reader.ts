@@ -17,7 +17,7 @@ import { NoAnswer } from './esdb-faults.ts';
 import { isSet, type LogPosition, parsePosition, positionText } from './esdb-position.ts';
 import type { StreamNames } from './esdb-stream-names.ts';
 
-/** Events of one request: a page must come within one attempt. */
+/** Events of one request. */
 const PAGE = 512;
 const HEAD_PAGE = 16;
 
@@ -30,7 +30,10 @@ interface Page {
   readonly complete: boolean;
 }
 
-/** Reads by pages, each with a deadline of its own; always from the leader, so that everyone reads what anyone was told. */
+/**
+ * Reads by pages; always from the leader, so that everyone reads what anyone was told. A page that comes slowly is waited for as long as it
+ * comes: begun anew on a server under load it would come no sooner.
+ */
 export class EsdbReader {
   readonly #connection: EsdbConnection;
   readonly #names: StreamNames;
@@ -45,7 +48,7 @@ export class EsdbReader {
     while (events.length < limit) {
       const maxCount = Math.min(PAGE, limit - events.length);
       const fromRevision = BigInt(from + events.length);
-      const page = await this.#connection.run(`reading stream ${stream}`, async (client) =>
+      const page = await this.#run(`reading stream ${stream}`, async (client) =>
         this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: FORWARDS, fromRevision, maxCount, requiresLeader: true })),
       );
       events.push(...page.map(({ event }) => fromClientEvent(event!, this.#names)));
@@ -55,7 +58,7 @@ export class EsdbReader {
   }
 
   async last(stream: string): Promise<RecordedEvent | null> {
-    const [last] = await this.#connection.run(`reading the end of stream ${stream}`, async (client) =>
+    const [last] = await this.#run(`reading the end of stream ${stream}`, async (client) =>
       this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true })),
     );
     return last?.event ? fromClientEvent(last.event, this.#names) : null;
@@ -77,7 +80,7 @@ export class EsdbReader {
   async page(after: LogPosition | null, count: number, streamPrefixes?: readonly string[]): Promise<Page> {
     // Reads from a position begin with the event at it.
     const maxCount = after ? count + 1 : count;
-    const read = await this.#connection.run('reading the log', async (client) =>
+    const read = await this.#run('reading the log', async (client) =>
       this.#collect(client.readAll({ direction: FORWARDS, fromPosition: after ?? START, maxCount, requiresLeader: true })),
     );
     const events = read.flatMap(({ event }) => (event && !(after && isAt(event, after)) ? [event] : []));
@@ -93,7 +96,7 @@ export class EsdbReader {
     for (;;) {
       const at: LogPosition | typeof END = fromPosition;
       const count = maxCount;
-      const read: Resolved[] = await this.#connection.run('reading the head of the log', async (client: EventStoreDBClient) =>
+      const read: Resolved[] = await this.#run('reading the head of the log', async (client: EventStoreDBClient) =>
         this.#collect(client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true })),
       );
       const newest = read.find(({ event }) => event && isOurs(event.streamId))?.event?.position;
@@ -103,6 +106,11 @@ export class EsdbReader {
       fromPosition = oldest;
       maxCount = PAGE;
     }
+  }
+
+  /** An attempt has all the time there is: `#collect` ends it sooner when the server falls silent. */
+  #run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
+    return this.#connection.run(what, task, this.#connection.totalMs);
   }
 
   async #ofStream(read: StreamingRead<Resolved>): Promise<Resolved[]> {
@@ -119,10 +127,13 @@ export class EsdbReader {
     return new Promise((resolve, reject) => {
       const events: Resolved[] = [];
       const timer = setTimeout(() => {
-        reject(new NoAnswer(`a read had no end within ${this.#connection.attemptMs} ms`));
+        reject(new NoAnswer(`a read went silent for ${this.#connection.attemptMs} ms`));
         void read.cancel().catch(() => {});
       }, this.#connection.attemptMs);
-      read.on('data', (resolved: Resolved) => void events.push(resolved));
+      read.on('data', (resolved: Resolved) => {
+        events.push(resolved);
+        timer.refresh();
+      });
       read.on('error', (error: Error) => {
         clearTimeout(timer);
         reject(error);

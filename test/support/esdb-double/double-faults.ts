@@ -10,6 +10,8 @@ export type CallFault =
   | { readonly kind: 'timeout-after-commit' }
   /** The events are stored and the connection's call breaks. */
   | { readonly kind: 'unavailable-after-commit' }
+  /** A read whose events come one by one. */
+  | { readonly kind: 'slow'; readonly everyMs: number }
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'not-leader'; readonly host: string; readonly port: number };
 
@@ -41,15 +43,43 @@ export function unavailable(): ServiceError {
 
 /** Trailers as `RpcExceptions.LeaderInfo` of the server writes them and `NotLeaderError` of the client reads them. */
 export function notLeader(host: string, port: number): ServiceError {
-  const metadata = new Metadata();
-  metadata.set('exception', 'not-leader');
-  metadata.set('leader-endpoint-host', host);
-  metadata.set('leader-endpoint-port', String(port));
-  return serviceError(status.NOT_FOUND, 'Leader info available', metadata);
+  return withException(status.NOT_FOUND, 'Leader info available', 'not-leader', {
+    'leader-endpoint-host': host,
+    'leader-endpoint-port': String(port),
+  });
 }
+
+/** The trailers are those of `RpcExceptions.StreamDeleted`. */
+export function streamDeleted(stream: string): ServiceError {
+  return withException(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, 'stream-deleted', { 'stream-name': stream });
+}
+
+export function appendTooLarge(mostBytes: number): ServiceError {
+  const details = `Maximum Append Size of ${mostBytes} Exceeded.`;
+  return withException(status.INVALID_ARGUMENT, details, 'maximum-append-size-exceeded', { 'maximum-append-size': String(mostBytes) });
+}
+
+export function wrongVersionForDelete(stream: string, expected: number, current: number): ServiceError {
+  const details = `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${expected}, Actual version: ${current}`;
+  const versions = { 'stream-name': stream, 'expected-version': String(expected), 'actual-version': String(current) };
+  return withException(status.FAILED_PRECONDITION, details, 'wrong-expected-version', versions);
+}
+
+/** What the server says where no record begins at the position of a read. */
+export const betweenRecords = (): ServiceError => serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
+
+/** The same for a subscription. */
+export const thrownByHandler = (): ServiceError => serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
 
 export function errorOf(fault: CallFault): ServiceError {
   return fault.kind === 'not-leader' ? notLeader(fault.host, fault.port) : unavailable();
+}
+
+function withException(code: status, details: string, exception: string, trailers: Readonly<Record<string, string>>): ServiceError {
+  const metadata = new Metadata();
+  metadata.set('exception', exception);
+  for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
+  return serviceError(code, details, metadata);
 }
 
 function serviceError(code: status, details: string, metadata: Metadata): ServiceError {

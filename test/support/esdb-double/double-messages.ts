@@ -5,7 +5,7 @@ import status from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { BatchAppendResp, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js';
-import type { AppendVerdict, LoggedEvent, ProposedEvent } from './double-log.ts';
+import { type AppendVerdict, type Expected, type LoggedEvent, MAX_APPEND_BYTES, type ProposedEvent } from './double-log.ts';
 
 /* Conversions between the log and the messages of streams.proto and shared.proto (kurrent-io/KurrentDB, src/Protos/Grpc). */
 
@@ -27,6 +27,16 @@ export function proposedFrom(message: ProposedMessage): ProposedEvent {
   };
 }
 
+/** The expected revision of a request; its name differs between the messages. */
+export function expectedFrom(
+  options: { hasAny(): boolean; hasStreamExists(): boolean; hasNoStream(): boolean } | undefined,
+  revision: () => string | number,
+): Expected {
+  if (!options || options.hasNoStream()) return -1;
+  if (options.hasAny()) return 'any';
+  return options.hasStreamExists() ? 'stream-exists' : Number(revision());
+}
+
 export const nameFrom = (identifier: { getStreamName_asU8(): Uint8Array } | undefined): string =>
   Buffer.from(identifier!.getStreamName_asU8()).toString('utf8');
 
@@ -36,7 +46,7 @@ export function identifierOf(stream: string): InstanceType<typeof shared.StreamI
   return identifier;
 }
 
-export function eventMessage(event: LoggedEvent, withPosition: boolean): ReadResp {
+export function eventMessage(event: LoggedEvent): ReadResp {
   const record = new streams.ReadResp.ReadEvent.RecordedEvent();
   const id = new shared.UUID();
   id.setString(event.id);
@@ -50,8 +60,7 @@ export function eventMessage(event: LoggedEvent, withPosition: boolean): ReadRes
   record.setCustomMetadata(event.customMetadata);
   const read = new streams.ReadResp.ReadEvent();
   read.setEvent(record);
-  if (withPosition) read.setCommitPosition(String(event.position));
-  else read.setNoPosition(new shared.Empty());
+  read.setCommitPosition(String(event.position));
   const response = new streams.ReadResp();
   response.setEvent(read);
   return response;
@@ -65,14 +74,18 @@ export function streamNotFound(stream: string): ReadResp {
   return response;
 }
 
-/** Null: nothing was there to delete. */
-export function deleted(position: bigint | null): InstanceType<typeof streams.DeleteResp> {
+export function deleted(position: bigint): InstanceType<typeof streams.DeleteResp> {
   const response = new streams.DeleteResp();
-  if (position === null) {
-    response.setNoPosition(new shared.Empty());
-    return response;
-  }
   const at = new streams.DeleteResp.Position();
+  at.setCommitPosition(String(position));
+  at.setPreparePosition(String(position));
+  response.setPosition(at);
+  return response;
+}
+
+export function tombstoned(position: bigint): InstanceType<typeof streams.TombstoneResp> {
+  const response = new streams.TombstoneResp();
+  const at = new streams.TombstoneResp.Position();
   at.setCommitPosition(String(position));
   at.setPreparePosition(String(position));
   response.setPosition(at);
@@ -113,15 +126,18 @@ export function batchAnswer(correlationId: UUID, stream: string, verdict: Append
   response.setCorrelationId(correlationId);
   response.setStreamIdentifier(identifierOf(stream));
   if (!verdict.ok) {
-    response.setError(wrongExpectedVersion(verdict.current, verdict.expected));
+    response.setError(batchError(verdict, stream));
     return response;
   }
-  const position = new shared.AllStreamPosition();
-  position.setCommitPosition(String(verdict.position));
-  position.setPreparePosition(String(verdict.position));
   const success = new streams.BatchAppendResp.Success();
   success.setCurrentRevision(String(verdict.revision));
-  success.setPosition(position);
+  if (verdict.position === null) success.setNoPosition(new googleEmpty.Empty());
+  else {
+    const position = new shared.AllStreamPosition();
+    position.setCommitPosition(String(verdict.position));
+    position.setPreparePosition(String(verdict.position));
+    success.setPosition(position);
+  }
   response.setSuccess(success);
   return response;
 }
@@ -135,32 +151,54 @@ export function batchTimeout(correlationId: UUID, stream: string): BatchAppendRe
   return response;
 }
 
-export function unaryAnswer(verdict: AppendVerdict): InstanceType<typeof streams.AppendResp> {
+export function unaryAnswer(verdict: Answered): InstanceType<typeof streams.AppendResp> {
   const response = new streams.AppendResp();
   if (verdict.ok) {
-    const position = new streams.AppendResp.Position();
-    position.setCommitPosition(String(verdict.position));
-    position.setPreparePosition(String(verdict.position));
     const success = new streams.AppendResp.Success();
     success.setCurrentRevision(String(verdict.revision));
-    success.setPosition(position);
+    if (verdict.position === null) success.setNoPosition(new shared.Empty());
+    else {
+      const position = new streams.AppendResp.Position();
+      position.setCommitPosition(String(verdict.position));
+      position.setPreparePosition(String(verdict.position));
+      success.setPosition(position);
+    }
     response.setSuccess(success);
     return response;
   }
   const wrong = new streams.AppendResp.WrongExpectedVersion();
   if (verdict.current < 0) wrong.setCurrentNoStream(new shared.Empty());
   else wrong.setCurrentRevision(String(verdict.current));
-  if (verdict.expected < 0) wrong.setExpectedNoStream(new shared.Empty());
+  if (verdict.expected === 'any') wrong.setExpectedAny(new shared.Empty());
+  else if (verdict.expected === 'stream-exists') wrong.setExpectedStreamExists(new shared.Empty());
+  else if (verdict.expected < 0) wrong.setExpectedNoStream(new shared.Empty());
   else wrong.setExpectedRevision(String(verdict.expected));
   response.setWrongExpectedVersion(wrong);
   return response;
 }
 
-function wrongExpectedVersion(current: number, expected: number): InstanceType<typeof status.Status> {
+/** What an answer of its own stands for; other refusals are errors of the call. */
+export type Answered = Extract<AppendVerdict, { readonly ok: true } | { readonly why: 'revision' }>;
+
+function batchError(verdict: Extract<AppendVerdict, { readonly ok: false }>, stream: string): InstanceType<typeof status.Status> {
+  if (verdict.why === 'revision') return wrongExpectedVersion(verdict.current, verdict.expected);
+  if (verdict.why === 'size') {
+    const size = new shared.MaximumAppendSizeExceeded();
+    size.setMaxappendsize(MAX_APPEND_BYTES);
+    return statusOf(3, 'MaximumAppendSizeExceeded', size.serializeBinary());
+  }
+  const deletedStream = new shared.StreamDeleted();
+  deletedStream.setStreamIdentifier(identifierOf(stream));
+  return statusOf(9, 'StreamDeleted', deletedStream.serializeBinary());
+}
+
+function wrongExpectedVersion(current: number, expected: Expected): InstanceType<typeof status.Status> {
   const wrong = new shared.WrongExpectedVersion();
   if (current < 0) wrong.setCurrentNoStream(new googleEmpty.Empty());
   else wrong.setCurrentStreamRevision(String(current));
-  if (expected < 0) wrong.setExpectedNoStream(new googleEmpty.Empty());
+  if (expected === 'any') wrong.setExpectedAny(new googleEmpty.Empty());
+  else if (expected === 'stream-exists') wrong.setExpectedStreamExists(new googleEmpty.Empty());
+  else if (expected < 0) wrong.setExpectedNoStream(new googleEmpty.Empty());
   else wrong.setExpectedStreamPosition(String(expected));
   return statusOf(9, 'WrongExpectedVersion', wrong.serializeBinary());
 }

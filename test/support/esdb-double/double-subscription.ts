@@ -74,7 +74,7 @@ export class DoubleSubscription {
 
   #hand(event: LoggedEvent): void {
     if (this.#matches(event.stream)) {
-      for (let times = 0; times <= this.#repeats; times += 1) this.#call.write(eventMessage(event, true));
+      for (let times = 0; times <= this.#repeats; times += 1) this.#call.write(eventMessage(event));
       this.#repeats = 0;
     }
     this.#sinceCheckpoint += 1;

@@ -24,10 +24,34 @@ import type {
   DeleteResp,
   ReadReq,
   ReadResp,
+  TombstoneReq,
+  TombstoneResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
-import { type CallFault, errorOf, FaultQueue, operationTimedOut, unavailable } from './double-faults.ts';
-import { DoubleLog, type LoggedEvent, type ProposedEvent } from './double-log.ts';
-import { batchAnswer, batchTimeout, deleted, eventMessage, nameFrom, proposedFrom, streamNotFound, unaryAnswer } from './double-messages.ts';
+import {
+  appendTooLarge,
+  betweenRecords,
+  type CallFault,
+  errorOf,
+  FaultQueue,
+  operationTimedOut,
+  streamDeleted,
+  thrownByHandler,
+  unavailable,
+  wrongVersionForDelete,
+} from './double-faults.ts';
+import { type AppendVerdict, DoubleLog, type Expected, type LoggedEvent, MAX_APPEND_BYTES, type ProposedEvent } from './double-log.ts';
+import {
+  batchAnswer,
+  batchTimeout,
+  deleted,
+  eventMessage,
+  expectedFrom,
+  nameFrom,
+  proposedFrom,
+  streamNotFound,
+  tombstoned,
+  unaryAnswer,
+} from './double-messages.ts';
 import { DoubleSubscription } from './double-subscription.ts';
 
 export interface EsdbDoubleOptions {
@@ -37,18 +61,22 @@ export interface EsdbDoubleOptions {
   readonly batchAppend?: boolean;
 }
 
+/** `AnyStreamRevision.Any` of the server. */
+const ANY_REVISION = -2;
+
 /** `ReadDirection.BACKWARDS` of streams.proto. */
 const BACKWARDS = 1;
 
 interface OpenBatch {
   readonly stream: string;
-  readonly expected: number;
+  readonly expected: Expected;
   readonly events: ProposedEvent[];
 }
 
 /**
  * An EventStoreDB node in this process, as far as the wire shows it: the client's own generated messages over real gRPC. Written from
- * the protocol definitions, the documented behaviour of the server and its published sources; never compared with a running one here.
+ * the protocol definitions, the documented behaviour of the server and its published sources, and compared with a running EventStoreDB
+ * 23.10.6 by `test/contract/esdb-server-rules.test.ts`, which both pass.
  */
 export class EsdbDouble {
   readonly log: DoubleLog;
@@ -70,8 +98,10 @@ export class EsdbDouble {
       read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
       append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => this.#append(call, answer),
       batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => this.#batch(call),
-      delete: (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>) => this.#delete(call, answer),
-      tombstone: (_: unknown, answer: sendUnaryData<never>) => answer(unavailable()),
+      delete: (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>) =>
+        this.#delete(call.request, (name, expected) => this.log.delete(name, expected), answer, deleted),
+      tombstone: (call: ServerUnaryCall<TombstoneReq, TombstoneResp>, answer: sendUnaryData<TombstoneResp>) =>
+        this.#delete(call.request, (name, expected) => this.log.tombstone(name, expected), answer, tombstoned),
     });
     this.#server.addService(featuresGrpc.ServerFeaturesService, {
       getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#supported()),
@@ -111,7 +141,7 @@ export class EsdbDouble {
 
   /** Ends every subscription as a server that goes away does. */
   dropSubscriptions(): void {
-    for (const call of this.#subscriptions.values()) call.destroy(unavailable());
+    for (const call of this.#subscriptions.values()) call.emit('error', unavailable());
   }
 
   async stop(): Promise<void> {
@@ -128,7 +158,7 @@ export class EsdbDouble {
       const options = request.getOptions();
       const batch = open.get(key) ?? {
         stream: nameFrom(options!.getStreamIdentifier()),
-        expected: options!.hasNoStream() ? -1 : Number(options!.getStreamPosition()),
+        expected: expectedFrom(options, () => options!.getStreamPosition()),
         events: [],
       };
       open.set(key, batch);
@@ -137,24 +167,24 @@ export class EsdbDouble {
       open.delete(key);
       this.appendCalls += 1;
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
-      if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+      if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
       const verdict = this.log.append(batch.stream, batch.expected, batch.events);
       if (!fault) call.write(batchAnswer(correlationId, batch.stream, verdict));
       else if (fault.kind === 'timeout-after-commit') call.write(batchTimeout(correlationId, batch.stream));
-      else if (fault.kind === 'unavailable-after-commit') call.destroy(unavailable());
+      else if (fault.kind === 'unavailable-after-commit') call.emit('error', unavailable());
     });
     call.on('end', () => call.end());
   }
 
   #append(call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void {
     let stream = '';
-    let expected = -1;
+    let expected: Expected = -1;
     const events: ProposedEvent[] = [];
     call.on('data', (request: AppendReq) => {
       const options = request.getOptions();
       if (options) {
         stream = nameFrom(options.getStreamIdentifier());
-        expected = options.hasNoStream() ? -1 : Number(options.getRevision());
+        expected = expectedFrom(options, () => options.getRevision());
       }
       const message = request.getProposedMessage();
       if (message) events.push(proposedFrom(message));
@@ -164,37 +194,48 @@ export class EsdbDouble {
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
       const verdict = this.log.append(stream, expected, events);
-      if (!fault) answer(null, unaryAnswer(verdict));
+      if (!fault) answerAppend(answer, stream, verdict);
       else if (fault.kind === 'timeout-after-commit') answer(operationTimedOut());
       else if (fault.kind !== 'silent-after-commit') answer(unavailable());
     });
   }
 
-  #delete(call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>): void {
-    const name = nameFrom(call.request.getOptions()!.getStreamIdentifier());
-    answer(null, this.log.delete(name) ? deleted(this.log.events.at(-1)!.position) : deleted(null));
+  #delete<Answer>(
+    request: DeleteReq | TombstoneReq,
+    run: (name: string, expected: Expected) => AppendVerdict,
+    answer: sendUnaryData<Answer>,
+    done: (position: bigint) => Answer,
+  ): void {
+    const options = request.getOptions()!;
+    const name = nameFrom(options.getStreamIdentifier());
+    const expected = expectedFrom(options, () => options.getRevision());
+    const verdict = run(name, expected);
+    if (verdict.ok) answer(null, done(verdict.position!));
+    else if (verdict.why !== 'revision') answer(streamDeleted(name));
+    else answer(wrongVersionForDelete(name, typeof expected === 'number' ? expected : ANY_REVISION, verdict.current));
   }
 
   #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
     const options = call.request.getOptions()!;
     if (options.hasSubscription()) return this.#subscribe(call);
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
-    if (fault) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+    if (fault && fault.kind !== 'slow') return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const stream = options.getStream();
     const limit = Number(options.getCount());
     if (!stream) {
-      for (const event of this.#ofAll(options, limit)) call.write(eventMessage(event, true));
-      return void call.end();
+      const position = options.getAll()!.getPosition()?.getCommitPosition();
+      if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', betweenRecords());
+      return void writeEvents(call, this.#ofAll(options, limit), fault?.everyMs);
     }
     const name = nameFrom(stream.getStreamIdentifier());
+    if (this.log.isTombstoned(name)) return void call.emit('error', streamDeleted(name));
     const events = this.log.stream(name);
     if (events.length === 0) call.write(streamNotFound(name));
     const backwards = Number(options.getReadDirection()) === BACKWARDS;
-    const first = events[0]?.revision ?? 0;
+    const first = Number(events[0]?.revision ?? 0);
     const from = stream.hasEnd() ? events.length - 1 : stream.hasStart() ? 0 : Math.max(0, Number(stream.getRevision()) - first);
     const found = backwards ? events.slice(0, from + 1).reverse() : events.slice(from);
-    for (const event of found.slice(0, limit)) call.write(eventMessage(event, false));
-    call.end();
+    void writeEvents(call, found.slice(0, limit), fault?.everyMs);
   }
 
   /** Forward reads begin at the position itself, backward reads before it (developers.eventstore.com, "Reading from $all"). */
@@ -211,7 +252,9 @@ export class EsdbDouble {
   #subscribe(call: ServerWritableStream<ReadReq, ReadResp>): void {
     this.subscribeCalls += 1;
     const fault = this.#faultOf('subscribe', false);
-    if (fault) return void (fault.kind === 'silent' || call.destroy(errorOf(fault)));
+    if (fault) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
+    const position = call.request.getOptions()!.getAll()!.getPosition()?.getCommitPosition();
+    if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', thrownByHandler());
     const subscription = new DoubleSubscription(call, this.log);
     this.#subscriptions.set(subscription, call);
     const forget = (): void => {
@@ -231,8 +274,8 @@ export class EsdbDouble {
 
   #supported(): InstanceType<typeof features.SupportedMethods> {
     const supported = new features.SupportedMethods();
-    supported.setEventStoreServerVersion('24.6.0');
-    for (const name of ['append', 'read', ...(this.#batchAppend ? ['batchappend'] : [])]) {
+    supported.setEventStoreServerVersion('23.10.6');
+    for (const name of ['append', 'read', 'delete', 'tombstone', ...(this.#batchAppend ? ['batchappend'] : [])]) {
       const method = new features.SupportedMethod();
       method.setServiceName('event_store.client.streams.streams');
       method.setMethodName(name);
@@ -259,6 +302,19 @@ export class EsdbDouble {
     }
     return info;
   }
+}
+
+async function writeEvents(call: ServerWritableStream<ReadReq, ReadResp>, events: readonly LoggedEvent[], everyMs?: number): Promise<void> {
+  for (const event of events) {
+    if (everyMs !== undefined) await new Promise((wait) => setTimeout(wait, everyMs));
+    call.write(eventMessage(event));
+  }
+  call.end();
+}
+
+function answerAppend(answer: sendUnaryData<AppendResp>, stream: string, verdict: AppendVerdict): void {
+  if (verdict.ok || verdict.why === 'revision') answer(null, unaryAnswer(verdict));
+  else answer(verdict.why === 'size' ? appendTooLarge(MAX_APPEND_BYTES) : streamDeleted(stream));
 }
 
 const storesFirst = ({ kind }: CallFault): boolean => kind.endsWith('-after-commit');
