@@ -6,9 +6,6 @@ import { afterAppend, appendOf, FIRST, idsOf, type Place, readWholeLog } from '.
 
 /* Random histories against the simplest store there is: a list. */
 
-/** A server with a disk and a long log of others takes its time. */
-const HISTORIES_MS = 240_000;
-
 const STREAMS = ['a-1', 'a-2', 'b-1'] as const;
 
 interface Step {
@@ -90,68 +87,60 @@ async function take(store: EventStore, model: ModelStore, { kind, stream, count,
 }
 
 export function eventStoreModelTests(open: () => Promise<OpenedStore>): void {
-  test(
-    'any history of appends, repeats and reads gives what a plain list gives, and a subscriber sees all of it',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+  test('any history of appends, repeats and reads gives what a plain list gives, and a subscriber sees all of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+        const { store, dispose } = await open();
+        try {
+          const model = new ModelStore();
+          const seen: RecordedEvent[] = [];
+          store.subscribe({ name: 'model', after: null, maxBatch: 3, onEvents: (events) => void seen.push(...events) });
+          const late = store.subscribe({ name: 'late', after: null, streamPrefixes: ['b-'], onEvents: () => {} });
+          for (const next of steps) await take(store, model, next);
+          expect(idsOf(await readWholeLog(store, 7))).toEqual(idsOf(model.log));
+          const head = await store.head();
+          if (head !== null) await late.reached(head);
+          const subscription = store.subscribe({ name: 'again', after: null, onEvents: () => {} });
+          if (head !== null) await subscription.reached(head);
+          expect(idsOf(seen)).toEqual(idsOf(model.log).slice(0, seen.length));
+        } finally {
+          await dispose();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  }, 240_000);
+
+  test('any interleaving of concurrent appends keeps every accepted event once and every stream gapless', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.tuple(fc.constantFrom(...STREAMS), fc.integer({ min: 1, max: 3 })), { maxLength: 8 }), { maxLength: 6 }),
+        async (callers) => {
           const { store, dispose } = await open();
           try {
-            const model = new ModelStore();
-            const seen: RecordedEvent[] = [];
-            store.subscribe({ name: 'model', after: null, maxBatch: 3, onEvents: (events) => void seen.push(...events) });
-            const late = store.subscribe({ name: 'late', after: null, streamPrefixes: ['b-'], onEvents: () => {} });
-            for (const next of steps) await take(store, model, next);
-            expect(idsOf(await readWholeLog(store, 7))).toEqual(idsOf(model.log));
-            const head = await store.head();
-            if (head !== null) await late.reached(head);
-            const subscription = store.subscribe({ name: 'again', after: null, onEvents: () => {} });
-            if (head !== null) await subscription.reached(head);
-            expect(idsOf(seen)).toEqual(idsOf(model.log).slice(0, seen.length));
+            const accepted: string[] = [];
+            await Promise.all(
+              callers.map(async (appends) => {
+                for (const [stream, count] of appends) {
+                  const last = await store.lastOfStream(stream);
+                  const request = appendOf(stream, last ? { revision: last.revision + 1, prev: last.hash } : FIRST, count);
+                  const result = await store.append(request);
+                  if (result.ok) accepted.push(...idsOf(request.events));
+                }
+              }),
+            );
+            const log = await readWholeLog(store, 5);
+            expect(idsOf(log).sort()).toEqual(accepted.sort());
+            for (const stream of STREAMS) {
+              const revisions = log.filter((event) => event.stream === stream).map(({ revision }) => revision);
+              expect(revisions).toEqual(revisions.map((_, index) => index));
+            }
           } finally {
             await dispose();
           }
-        }),
-        { numRuns: 25 },
-      );
-    },
-    HISTORIES_MS,
-  );
-
-  test(
-    'any interleaving of concurrent appends keeps every accepted event once and every stream gapless',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.array(fc.tuple(fc.constantFrom(...STREAMS), fc.integer({ min: 1, max: 3 })), { maxLength: 8 }), { maxLength: 6 }),
-          async (callers) => {
-            const { store, dispose } = await open();
-            try {
-              const accepted: string[] = [];
-              await Promise.all(
-                callers.map(async (appends) => {
-                  for (const [stream, count] of appends) {
-                    const last = await store.lastOfStream(stream);
-                    const request = appendOf(stream, last ? { revision: last.revision + 1, prev: last.hash } : FIRST, count);
-                    const result = await store.append(request);
-                    if (result.ok) accepted.push(...idsOf(request.events));
-                  }
-                }),
-              );
-              const log = await readWholeLog(store, 5);
-              expect(idsOf(log).sort()).toEqual(accepted.sort());
-              for (const stream of STREAMS) {
-                const revisions = log.filter((event) => event.stream === stream).map(({ revision }) => revision);
-                expect(revisions).toEqual(revisions.map((_, index) => index));
-              }
-            } finally {
-              await dispose();
-            }
-          },
-        ),
-        { numRuns: 25 },
-      );
-    },
-    HISTORIES_MS,
-  );
+        },
+      ),
+      { numRuns: 25 },
+    );
+  }, 240_000);
 }
