@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient, jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EsdbConnection } from '../../src/adapters/esdb/esdb-connection.ts';
 import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
 import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
@@ -73,6 +75,20 @@ describe('an append to EventStoreDB whose outcome is unknown (double)', () => {
     expect(await store.append(request)).toEqual(first);
     expect(first).toMatchObject({ position: (await store.lastOfStream('s-1'))!.position });
   });
+});
+
+test('a call that begins while the driver closes its channel, because another call lost it, comes through (double)', async () => {
+  const connection = new EsdbConnection(double.connectionString, { attemptMs: 1_000, totalMs: 4_000 });
+  const [first, second] = ['s-1', 's-2'].map((stream) => [stream, jsonEvent({ type: 'Sample', data: {} })] as const);
+  await connection.run('connecting', (client) => client.appendToStream(...first!));
+  const result = await connection.run('racing', async (client) => {
+    // As the driver's own handling of errors does, between a call's choice of the channel and its beginning.
+    const channel = await (client as unknown as { getChannel(): Promise<Channel> }).getChannel();
+    channel.close();
+    return client.appendToStream(...second!);
+  });
+  expect(result.success).toBe(true);
+  await connection.close();
 });
 
 describe('a cluster of EventStoreDB (double)', () => {
@@ -267,7 +283,7 @@ describe('a subscription to EventStoreDB (double)', () => {
 
 test('a subscription to EventStoreDB (double) that was full when a damaged event came takes nothing that came behind it', async () => {
   const errors: string[] = [];
-  const store = await open({ onSubscriptionError: (_, error) => errors.push(String(error)), attemptMs: 5_000 });
+  const store = await open({ onSubscriptionError: (_, error) => errors.push(String(error)), attemptMs: 20_000, totalMs: 40_000 });
   await store.append(appendOf('s-1', FIRST, 2_600));
   // The handler holds 500, 2,000 wait, and the next few are in the stream's own buffer, which empties at one go.
   double.log.events[2_505]!.data[20]! ^= 1;

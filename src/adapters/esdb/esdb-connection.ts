@@ -3,6 +3,8 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { mayRetry, pauseMs, type RetryTimes, sleep, wasSilent, within } from './esdb-faults.ts';
 
+/** How long a channel stays open after it was closed. */
+const CLOSED_AFTER_MS = 1_000;
 /** Room for the gRPC deadline to fire first, so that the call itself ends too. */
 const OWN_TIMER_MARGIN_MS = 250;
 
@@ -86,7 +88,19 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
 function openClient(connectionString: string): EventStoreDBClient {
   const client = parsedClient(connectionString);
   Object.defineProperty(client, 'supports', { value: () => Promise.resolve(false) });
+  const { createChannel } = client as unknown as { createChannel(): Promise<Channel> };
+  Object.defineProperty(client, 'createChannel', { value: async () => closedLate(await createChannel()) });
   return client;
+}
+
+/**
+ * The driver closes its channel as soon as one call loses it. Another call that has chosen the channel and not begun yet would then throw
+ * where nobody can catch it, which ends the process; a moment later it has begun, and fails or succeeds like any other.
+ */
+function closedLate(channel: Channel): Channel {
+  const close = channel.close.bind(channel);
+  channel.close = () => void setTimeout(close, CLOSED_AFTER_MS).unref();
+  return channel;
 }
 
 /** The driver's own error would show the whole connection string, the password with it. */
