@@ -88,7 +88,7 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
 function openClient(connectionString: string): EventStoreDBClient {
   const client = parsedClient(connectionString);
   Object.defineProperty(client, 'supports', { value: () => Promise.resolve(false) });
-  const { createChannel } = client as unknown as { createChannel(): Promise<Channel> };
+  const { createChannel } = client as unknown as { readonly createChannel: () => Promise<Channel> };
   Object.defineProperty(client, 'createChannel', { value: async () => closedLate(await createChannel()) });
   return client;
 }
