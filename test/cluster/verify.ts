@@ -25,7 +25,7 @@ export type Inbox = () => readonly ReceivedWebhook[];
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** What processes keep for themselves and is no projection: the to-do list of deliveries, the board of the audit. */
-const OF_THE_PROCESS = /^table:[^:]*:(webhook-(process|queue|later|health|pace|parked)|audit-)/;
+const OF_THE_PROCESS = /^table:(webhook-(process|queue|later|health|pace|parked)|audit-)/;
 const QUIET_MS = 150_000;
 
 /** Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the look-ups against each other. */
