@@ -145,3 +145,52 @@ describe('the lanes, over random work', () => {
     );
   });
 });
+
+describe('a bound of the lanes', () => {
+  const filled = (merchants: number, jobs: number): Lanes => {
+    const lanes = new Lanes(
+      limits,
+      () => true,
+      () => undefined,
+    );
+    for (let seq = 0; seq < merchants * jobs; seq++) {
+      lanes.add({
+        id: `evt_${seq}` as NotificationId,
+        merchantId: merchantOf(seq % merchants),
+        sessionId: `cs_${seq}`,
+        seq,
+        ordered: true,
+        paced: false,
+        state: null,
+        row: { table: 't', key: 'k' },
+        running: false,
+        recheck: false,
+      });
+    }
+    return lanes;
+  };
+
+  it('holds over all merchants together, and an answer makes room for one more', () => {
+    const lanes = filled(4, 3);
+    const taken = Array.from({ length: limits.inFlight }, () => lanes.take(0));
+    expect(taken).not.toContain(null);
+    expect(lanes.take(0)).toBeNull();
+    lanes.answered(taken[0]!);
+    expect(lanes.take(0)).not.toBeNull();
+    expect(lanes.take(0)).toBeNull();
+  });
+
+  it('holds for outcomes that are not recorded yet: what a crash may repeat', () => {
+    const lanes = filled(1, 20);
+    const answered: Job[] = [];
+    for (let job = lanes.take(0); job; job = lanes.take(0)) {
+      lanes.answered(job);
+      answered.push(job);
+    }
+    expect(answered.length).toBeGreaterThanOrEqual(limits.unrecordedPerMerchant);
+    // What was on its way, or had its turn already, may still come on top.
+    expect(answered.length).toBeLessThanOrEqual(limits.unrecordedPerMerchant + limits.inFlightPerMerchant);
+    for (const job of answered) lanes.recorded(job);
+    expect(lanes.take(0)).not.toBeNull();
+  });
+});
