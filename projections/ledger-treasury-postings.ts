@@ -32,7 +32,7 @@ type Rule<Type extends TreasuryEvent['type']> = (data: EventOf<Type>['data'], is
 
 const nothing = (): null => null;
 const completed = (kind: EntryKind) => (data: MoveCompleted) => booked(kind, data);
-const failed = (data: MoveFailed): TreasuryBooking | null => feeOnly(data);
+const failed = (kind: EntryKind) => (data: MoveFailed) => feeOnly(kind, data);
 
 /** The posting rule of every event of the treasury; an event without one does not compile. */
 const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
@@ -44,26 +44,26 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   SweepRequested: nothing,
   SweepSigned: nothing,
   SweepCompleted: completed('sweep'),
-  SweepFailed: failed,
+  SweepFailed: failed('sweep'),
   GasTopUpRequested: nothing,
   GasTopUpSigned: nothing,
   GasTopUpCompleted: completed('gas_top_up'),
-  GasTopUpFailed: failed,
+  GasTopUpFailed: failed('gas_top_up'),
   WithdrawalRequested: nothing,
   WithdrawalApproved: nothing,
   WithdrawalSigned: nothing,
   WithdrawalCompleted: completed('withdrawal'),
-  WithdrawalFailed: failed,
+  WithdrawalFailed: failed('withdrawal'),
   SettlementRequested: nothing,
   SettlementApproved: nothing,
   SettlementSigned: nothing,
   SettlementCompleted: completed('settlement'),
-  SettlementFailed: failed,
+  SettlementFailed: failed('settlement'),
   ReturnRequested: nothing,
   ReturnApproved: nothing,
   ReturnSigned: nothing,
   ReturnCompleted: completed('transfer_returned'),
-  ReturnFailed: failed,
+  ReturnFailed: failed('transfer_returned'),
   TreasuryFunded: funded,
   UnknownOutflowFound: nothing,
   UnknownOutflowAcknowledged: writtenOff,
@@ -83,7 +83,7 @@ function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
     ...(merchantId !== null && { merchantId }),
     draft: {
       kind,
-      postings: [...transfer(kind, data), ...fee(data, data.networkFee)],
+      postings: [...transfer(kind, data), ...fee(kind, data, data.networkFee)],
       chainTimeSec: blockTimeSec,
       evidence: { network, txHash, blockNumber, blockHash },
     },
@@ -116,12 +116,12 @@ function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddre
   }
 }
 
-/** Whoever's native coin paid the fee: the treasury, or the collection address that was fed for it. */
-function fee(data: MoveCompleted | MoveFailed, amount: string): Posting[] {
-  const { network, feeCoin: coin, feeAddress, fromAddress, derivationIndex } = data;
+/** Whoever's native coin paid the fee: the treasury, or the collection address that was fed for its sweep. */
+function fee(kind: EntryKind, data: MoveCompleted | MoveFailed, amount: string): Posting[] {
+  const { network, feeCoin: coin, feeAddress, fromAddress } = data;
   const units = amountOf(amount);
   if (units === 0n) return [];
-  const payer = derivationIndex !== null && feeAddress === fromAddress ? DEPOSIT_WALLETS : TREASURY;
+  const payer = kind === 'sweep' && feeAddress === fromAddress ? DEPOSIT_WALLETS : TREASURY;
   return [
     { account: NETWORK_FEES, network, coin, units },
     { account: payer, network, coin, units: -units, address: feeAddress },
@@ -129,9 +129,9 @@ function fee(data: MoveCompleted | MoveFailed, amount: string): Posting[] {
 }
 
 /** A transaction without effect still costs its fee. */
-function feeOnly(data: MoveFailed): TreasuryBooking | null {
+function feeOnly(kind: EntryKind, data: MoveFailed): TreasuryBooking | null {
   const { mode, network, moveId, txHash, networkFee } = data;
-  const postings = networkFee === null ? [] : fee(data, networkFee);
+  const postings = networkFee === null ? [] : fee(kind, data, networkFee);
   if (postings.length === 0) return null;
   return { mode, moveId, draft: { kind: 'failed_move', postings, ...(txHash !== null && { evidence: { network, txHash } }) } };
 }

@@ -40,7 +40,7 @@ const TREASURY_PREFIX = 'treasury-';
  */
 export const ledger: Projection = {
   name: 'ledger',
-  version: 1,
+  version: 2,
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,

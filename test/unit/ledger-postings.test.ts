@@ -253,9 +253,9 @@ describe("the treasury's rules", () => {
   });
 
   it('move gas to a collection address, coins to cold storage and what is payable to its merchant', () => {
-    expect(lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } })?.slice(0, 2)).toEqual([
-      'assets:deposit-wallets ethereum 0.50 ETH @0xTo',
-      'assets:treasury ethereum -0.50 ETH @0xFrom',
+    expect(lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } })).toEqual([
+      ...['assets:deposit-wallets ethereum 0.50 ETH @0xTo', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
+      ...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
     ]);
     expect(lines({ type: 'WithdrawalCompleted', data: terms })?.[0]).toBe('assets:cold-storage ethereum 100.00 USDT @0xTo');
     expect(lines({ type: 'SettlementCompleted', data: { ...terms, merchantId: MERCHANT_ID } })?.[0]).toBe(
@@ -276,6 +276,9 @@ describe("the treasury's rules", () => {
       'assets:treasury ethereum -0.01 ETH @0xFrom',
     ]);
     expect(lines({ type: 'WithdrawalFailed', data: { ...failed, networkFee: null } })).toBeUndefined();
+    const ofAddress4 = { ...failed, derivationIndex: 4 };
+    expect(lines({ type: 'GasTopUpFailed', data: ofAddress4 })?.at(-1)).toBe('assets:treasury ethereum -0.01 ETH @0xFrom');
+    expect(lines({ type: 'SweepFailed', data: ofAddress4 })?.at(-1)).toBe('assets:deposit-wallets ethereum -0.01 ETH @0xFrom');
     const outflow: OutflowFacts = { mode, network, outflowKey: 'k', address: '0xA', coin, amount, toAddress: null, txHash: null, blockNumber: null };
     const acknowledged = { ...outflow, actor: 'operator', reason: 'known', acknowledgedAtSec: 1 };
     expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged })?.[1]).toBe('assets:treasury ethereum -100.00 USDT @0xA');
