@@ -16,6 +16,7 @@ import type { TreasuryAddresses } from '../ports/payouts.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
+import { attachedStarters } from '../sandbox/attached-chains.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
 import { startSurfpool, type SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
@@ -134,14 +135,17 @@ const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: 
   ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
 
 function startChains(dataDir: string, log: Logger): Promise<SandboxChains> {
+  const attached = process.env['SANDBOX_CHAINS'];
   return startSandboxChains({
     dataDir,
     log,
-    starters: {
-      ...EVM_STARTERS,
-      tron: ({ directory }) => startTronFacade({ directory }),
-      solana: ({ directory }) => startSurfpool({ directory, ...attached(process.env['SANDBOX_SOLANA_URL']) }),
-    },
+    starters: attached
+      ? attachedStarters(attached)
+      : {
+          ...EVM_STARTERS,
+          tron: ({ directory }) => startTronFacade({ directory }),
+          solana: ({ directory }) => startSurfpool({ directory }),
+        },
   });
 }
 
@@ -153,11 +157,7 @@ function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, 
   }
 }
 
-/** A Solana chain that outlives this process, for tests that kill it. */
-const attached = (url: string | undefined): { attachTo?: string } =>
-  url === undefined || !url.startsWith('http://127.0.0.1:') ? {} : { attachTo: url };
-
-function solanaOf(sandbox: SolanaSandbox, metrics: Metrics) {
+function solanaOf(sandbox: Pick<SolanaSandbox, 'settings' | 'rpcUrl' | 'previousGenesis'>, metrics: Metrics) {
   const { settings, rpcUrl, previousGenesis } = sandbox;
   const pool = createRpcPool({ network: 'solana', urls: [rpcUrl], maxLagBlocks: 50, observer: metrics.chains.rpcObserver(settings.mode) });
   return { chain: createSolanaChain({ settings, pool }), replaced: previousGenesis === null ? null : { oldGenesis: previousGenesis } };

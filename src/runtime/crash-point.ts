@@ -1,15 +1,28 @@
+import { readFileSync } from 'node:fs';
+
 /**
- * Named places around the effects of a payout where the crash tests kill the process: `CRASH_AT=name@n` ends it, as
- * SIGKILL does, at the n-th time it comes by. Without the variable a call costs one comparison.
+ * Named places around the effects of money out where the crash tests kill the process: `CRASH_AT=name@n` ends it, as
+ * SIGKILL does, at the n-th time it comes by. `CRASH_AT=file:<path>` reads the name from a file each time, so that a
+ * process that already runs can be told where to end. Without the variable a call costs one comparison.
  */
-const [wanted, nth] = (process.env['CRASH_AT'] ?? '').split('@');
-let left = Number(nth ?? '1');
+const setting = process.env['CRASH_AT'] ?? '';
+const FILE = 'file:';
+let armed = '';
+let left = 0;
 
 export function crashPoint(name: string): void {
-  if (name !== wanted) return;
+  if (setting === '') return;
+  arm(setting.startsWith(FILE) ? readFileSync(setting.slice(FILE.length), 'utf8').trim() : setting);
+  if (armed.split('@')[0] !== name) return;
   left -= 1;
   if (left > 0) return;
   process.kill(process.pid, 'SIGKILL');
   // The signal is delivered before the next statement of this thread has any effect outside of it.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+function arm(plan: string): void {
+  if (plan === armed) return;
+  armed = plan;
+  left = Number(plan.split('@')[1] ?? '1');
 }

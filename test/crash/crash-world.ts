@@ -1,69 +1,89 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
-import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
+import { newAddress, startLocalChain } from './local-chain.ts';
 import { transfersSeen } from './chain-witness.ts';
+import type { JourneyName, KilledNetwork, Plan } from './crash-plans.ts';
 import { RunningService, until } from './running-service.ts';
+import { tasksOf } from './crash-tasks.ts';
 
-export type PaidNetwork = 'ethereum' | 'bsc' | 'tron' | 'solana';
-
-/** Where the process is killed, in the order a payout comes by. */
-export const CRASH_POINTS = [
-  'before-reserve',
-  'after-reserve',
-  'signer-before-journal',
-  'signer-after-journal',
-  'after-sign',
-  'after-signed-event',
-  'after-sequence-event',
-  'before-broadcast',
-  'after-broadcast',
-  'before-landed-event',
-  'after-landed-event',
-] as const;
-export type CrashPoint = (typeof CRASH_POINTS)[number];
+/** One transfer that is to be made, however often the process is killed meanwhile. */
+export interface Task {
+  readonly coin: 'USDT';
+  readonly amount: string;
+  readonly from: string;
+  readonly to: string;
+  /** Asks for it; safe to repeat. */
+  order(service: RunningService): Promise<unknown>;
+  isDone(service: RunningService): Promise<boolean>;
+  /** What else must hold once `txHash` is the one transfer that the chain shows; null when it does. */
+  fault(service: RunningService, txHash: string): Promise<string | null>;
+}
 
 export interface Outcome {
-  readonly network: PaidNetwork;
-  readonly points: readonly string[];
+  readonly network: KilledNetwork;
+  readonly journey: JourneyName;
+  readonly points: Plan;
   /** Those of the points at which the process really ended; a later start may find the work done before. */
   readonly reached: readonly string[];
-  /** Transfers of this refund that the chain shows. */
+  /** Transfers of exactly this amount that the chain shows. */
   readonly transfers: number;
-  /** Why it is a violation; null when exactly one transfer reached the payer and everything agrees about it. */
+  /** Why it is a violation; null when exactly one transfer reached its place and everything agrees about it. */
   readonly violation: string | null;
 }
 
-const DECIMALS: Readonly<Record<PaidNetwork, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
-const REACH_MS = 40_000;
-const SETTLE_MS = 90_000;
+export const WAIT_MS = 300_000;
+const DECIMALS: Readonly<Record<KilledNetwork, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
+export const OPERATORS = ['ada', 'ben'] as const;
+export const secretOf = (operator: string): string => `secret of ${operator}`;
 
-/** One paid session that is refunded piece by piece; every piece has an amount of its own, so that the chain can tell them apart. */
+/** A chain that goes on, and beside it the sandbox as a user runs it, which is killed and started again. */
 export class CrashWorld {
+  readonly network: KilledNetwork;
+  readonly chain: SandboxChain;
+  /** An allow-listed address, and one that belongs to the merchant. */
+  readonly strangers: { readonly cold: string; readonly merchant: string };
   readonly #directory: string;
-  readonly #dataDir: string;
-  readonly #network: PaidNetwork;
-  #env: Readonly<Record<string, string>>;
-  #solana: SandboxChain | null = null;
-  #sessionId = '';
-  #payer = '';
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #tasks = new Map<JourneyName, (amount: string) => Promise<Task>>();
+  #service: RunningService | null = null;
   #pieces = 0;
 
-  private constructor(network: PaidNetwork, env: Readonly<Record<string, string>>) {
-    this.#network = network;
-    this.#env = env;
-    this.#directory = mkdtempSync(join(tmpdir(), 'quittance-crash-'));
-    this.#dataDir = join(this.#directory, 'data');
+  private constructor(network: KilledNetwork, chain: SandboxChain, directory: string, env: Readonly<Record<string, string>>) {
+    this.network = network;
+    this.chain = chain;
+    this.#directory = directory;
+    this.strangers = { cold: newAddress(network), merchant: newAddress(network) };
+    const approvers = OPERATORS.map((name) => ({ name, secretHash: createHash('sha256').update(secretOf(name)).digest('hex') }));
+    const { settings, rpcUrl, genesis } = chain;
+    writeFileSync(join(directory, 'chains.json'), JSON.stringify([{ settings, rpcUrl, genesis }]));
+    this.#env = {
+      SANDBOX_CHAINS: join(directory, 'chains.json'),
+      CRASH_AT: `file:${join(directory, 'crash-at')}`,
+      NODE_COMPILE_CACHE: join(directory, 'compiled'),
+      PAYOUT_APPROVERS: JSON.stringify(approvers),
+      WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { [network]: [this.strangers.cold] } }),
+      ...env,
+    };
+    this.#arm('');
   }
 
-  static async create(network: PaidNetwork, env: Readonly<Record<string, string>> = {}): Promise<CrashWorld> {
-    const world = new CrashWorld(network, env);
+  static async create(network: KilledNetwork, env: Readonly<Record<string, string>> = {}): Promise<CrashWorld> {
+    const directory = mkdtempSync(join(tmpdir(), 'quittance-crash-'));
+    mkdirSync(join(directory, 'chain'), { recursive: true });
+    const chain = await startLocalChain(network, join(directory, 'chain')).catch((error: unknown) => {
+      rmSync(directory, { recursive: true, force: true });
+      throw error;
+    });
+    const world = new CrashWorld(network, chain, directory, env);
     try {
-      // The other chains keep their state over a kill; Solana's must run outside of what is killed.
-      if (network === 'solana') await world.#runSolana();
-      await world.#prepare();
+      const service = await world.service();
+      await chain.fundTreasury!(service.facts.networks[network]!.treasury);
+      await until('the books know what the treasury holds', WAIT_MS, async () => (await world.disagreement()) === null);
       return world;
     } catch (error) {
       await world.remove();
@@ -72,102 +92,86 @@ export class CrashWorld {
   }
 
   async remove(): Promise<void> {
-    await this.#solana?.close();
+    await this.#service?.kill();
+    await this.chain.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Refunds one piece while the process is killed at each of the points, one start after the other. */
-  async refundThrough(points: readonly string[]): Promise<Outcome> {
-    this.#pieces += 1;
-    const amount = `1.${String(this.#pieces).padStart(4, '0')}`;
-    let refundId: string | null = null;
-    const key = `piece-${this.#pieces}-${points.join('-')}`;
+  /** The service, started when it does not run. */
+  async service(): Promise<RunningService> {
+    return (this.#service ??= await RunningService.start(this.#dataDir, this.#env));
+  }
+
+  async admin<Answer>(command: string, args: Readonly<Record<string, string | boolean>> = {}): Promise<Answer> {
+    return (await callAdmin(this.#dataDir, command, args)) as unknown as Answer;
+  }
+
+  /** Makes one transfer while the process is killed at each of the points, one start after the other. */
+  async through(journey: JourneyName, points: Plan): Promise<Outcome> {
+    const task = await this.#taskOf(journey);
     const reached: string[] = [];
     for (const point of points) {
-      const service = await RunningService.startUnlessKilled(this.#dataDir, { ...this.#env, CRASH_AT: point });
-      if (service && refundId === null) refundId = await this.#refund(service, amount, key).catch(() => null);
-      if (!service || (await this.#awaitCrash(service, point, refundId))) reached.push(point);
+      this.#arm(point);
+      if (await this.#diesAt(point, task)) reached.push(point);
     }
-    const service = await RunningService.start(this.#dataDir, this.#env);
-    try {
-      refundId = await this.#refund(service, amount, key);
-      return { network: this.#network, points, reached, ...(await this.#judge(service, refundId, amount)) };
-    } finally {
-      await service.kill();
-    }
+    this.#arm('');
+    return { network: this.network, journey, points, reached, ...(await this.#judge(task)) };
   }
 
-  async #runSolana(): Promise<void> {
-    const solana = await startSurfpool({ directory: join(this.#dataDir, 'chains', 'solana') });
-    if ('reason' in solana) throw new Error(solana.reason);
-    this.#solana = solana;
-    this.#env = { ...this.#env, SANDBOX_SOLANA_URL: solana.rpcUrl };
+  /** Why books and chain differ; null when every account has what the books say and nothing left that nobody ordered. */
+  async disagreement(): Promise<string | null> {
+    type Reconciled = { accounts: { account: string; coin: string; difference: string }[]; unknown: { outflowKey: string }[] };
+    const { treasuries } = await this.admin<{ treasuries: Reconciled[] }>('treasury.reconcile', { network: this.network });
+    const { accounts, unknown } = treasuries[0]!;
+    if (unknown.length > 0) return `nobody ordered ${unknown.map(({ outflowKey }) => outflowKey).join(', ')}`;
+    const differing = accounts.filter(({ difference }) => Number(difference) !== 0);
+    return differing.length === 0 ? null : differing.map(({ account, coin, difference }) => `${account} differs by ${difference} ${coin}`).join(', ');
   }
 
-  async #prepare(): Promise<void> {
-    const service = await RunningService.start(this.#dataDir, this.#env);
-    try {
-      const session = await service.client.sessions.create({ amount: '900.00', currency: 'USDT', order_id: 'crash-1' });
-      await service.client.sandbox.pay(session.id, { network: this.#network });
-      const paid = await until('the session is paid', SETTLE_MS, async () => {
-        const now = await service.client.sessions.get(session.id);
-        return now.payment_status === 'paid' && now;
-      });
-      this.#sessionId = session.id;
-      this.#payer = (paid as unknown as { deposits: { from_address: string }[] }).deposits[0]!.from_address;
-    } finally {
-      await service.stop();
-    }
+  get #dataDir(): string {
+    return join(this.#directory, 'data');
   }
 
-  async #refund(service: RunningService, value: string, idempotencyKey: string): Promise<string> {
-    const refund = await service.client.refunds.create({ session_id: this.#sessionId, amount: { value, currency: 'USDT' } }, { idempotencyKey });
-    return refund.id;
+  #arm(point: string): void {
+    writeFileSync(join(this.#directory, 'crash-at'), point);
   }
 
-  /** Resolves when the process is gone: true when it ended at the point. The signer dies alone; then the rest is killed too. */
-  async #awaitCrash(service: RunningService, point: string, refundId: string | null): Promise<boolean> {
-    const signerDied = (): boolean =>
-      point.startsWith('signer-') && service.log.split('the sandbox accepts requests').at(-1)!.includes('the signer ended');
-    const done = async (): Promise<boolean> => refundId !== null && (await service.client.refunds.get(refundId)).status === 'COMPLETED';
-    await until(`the process reaches ${point}`, REACH_MS, async () => service.hasEnded || signerDied() || (await done().catch(() => false)));
-    const reached = service.hasEnded || signerDied();
+  /** Every transfer has an amount of its own, so that the chain can tell them apart. */
+  async #taskOf(journey: JourneyName): Promise<Task> {
+    let next = this.#tasks.get(journey);
+    if (!next) this.#tasks.set(journey, (next = await tasksOf(this, journey)));
+    this.#pieces += 1;
+    return next(`1.${String(this.#pieces).padStart(4, '0')}`);
+  }
+
+  /** True when the process ended at the point; false when the work was done without coming by. The signer dies alone; then the rest is killed, too. */
+  async #diesAt(point: string, task: Task): Promise<boolean> {
+    const service = this.#service ?? (await RunningService.startUnlessKilled(this.#dataDir, this.#env));
+    this.#service = service;
+    if (service === null) return true;
+    await task.order(service).catch(() => undefined);
+    const isGone = (): boolean => service.hasEnded || service.hasLostItsSigner;
+    await until(`the process reaches ${point}`, WAIT_MS, async () => isGone() || (await task.isDone(service).catch(() => false)));
+    // The last point lies behind the event that tells that the work is done.
+    for (let looks = 0; looks < 5 && !isGone(); looks++) await sleep(50);
+    if (!isGone()) return false;
     await service.kill();
-    return reached;
+    this.#service = null;
+    return true;
   }
 
-  async #judge(service: RunningService, refundId: string, amount: string): Promise<Pick<Outcome, 'transfers' | 'violation'>> {
-    const refund = await until('the refund completes', SETTLE_MS, async () => {
-      const now = await service.client.refunds.get(refundId);
-      return now.status === 'COMPLETED' && now;
-    });
-    const { rpc_url: rpcUrl, tokens, treasury } = service.facts.networks[this.#network]!;
-    const units = BigInt(amount.replace('.', '')) * 10n ** BigInt(DECIMALS[this.#network] - 4);
-    const seen = await transfersSeen({ network: this.#network, rpcUrl, token: tokens['USDT']!, from: treasury, to: this.#payer, tokenUnits: units });
-    // A second payment would have had the time to come.
+  async #judge(task: Task): Promise<Pick<Outcome, 'transfers' | 'violation'>> {
+    const service = await this.service();
+    // Asking once more must change nothing.
+    await task.order(service);
+    await until('the money has moved', WAIT_MS, () => task.isDone(service));
+    // A second transfer would have had the time to come.
     await sleep(500);
-    const told = await until('the webhook is in the feed', SETTLE_MS, async () => {
-      const events = await refundEvents(service, refundId);
-      return events.length > 0 && events;
-    });
-    const fault =
-      seen.length !== 1
-        ? `${seen.length} transfers`
-        : refund.tx_hash !== seen[0]
-          ? `the API names ${refund.tx_hash}, the chain ${seen[0]}`
-          : told.length !== 1
-            ? `${told.length} notifications`
-            : null;
-    return { transfers: seen.length, violation: fault };
-  }
-}
-
-async function refundEvents(service: RunningService, refundId: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (let cursor: string | undefined; ;) {
-    const { data, pagination } = await service.client.events.after(cursor, { page_size: 100 });
-    for (const event of data) if (JSON.stringify(event).includes(refundId)) ids.push(event.id);
-    if (!pagination.has_more || pagination.next_cursor === null) return ids;
-    cursor = pagination.next_cursor;
+    const { rpcUrl, settings } = this.chain;
+    const token = settings.tokens.find(({ coin }) => coin === task.coin)!.address;
+    const [whole, fraction = ''] = task.amount.split('.');
+    const tokenUnits = BigInt(`${whole}${fraction.padEnd(DECIMALS[this.network], '0')}`);
+    const seen = await transfersSeen({ network: this.network, rpcUrl, token, from: task.from, to: task.to, tokenUnits });
+    return { transfers: seen.length, violation: seen.length === 1 ? await task.fault(service, seen[0]!) : `${seen.length} transfers` };
   }
 }

@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type Quittance } from '../../src/client/client.ts';
 
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
-const START_MS = 60_000;
+const START_MS = 120_000;
+const POLL_MS = 100;
 
 export interface SandboxFacts {
   readonly base_url: string;
@@ -30,7 +32,7 @@ export async function until<Value>(
     } catch (error) {
       last = String(error);
     }
-    await sleep(50);
+    await sleep(POLL_MS);
   }
   throw new Error(`${what}: not within ${ms} ms ${last}`);
 }
@@ -40,11 +42,11 @@ export class RunningService {
   readonly facts: SandboxFacts;
   readonly client: Quittance;
   readonly #child: ChildProcess;
-  readonly #logFile: string;
+  readonly #output: () => string;
 
-  private constructor(child: ChildProcess, logFile: string, facts: SandboxFacts) {
+  private constructor(child: ChildProcess, output: () => string, facts: SandboxFacts) {
     this.#child = child;
-    this.#logFile = logFile;
+    this.#output = output;
     this.facts = facts;
     this.client = createClient({ baseUrl: facts.base_url, apiKey: facts.merchant.api_key, apiSecret: facts.merchant.api_secret, maxRetries: 0 });
   }
@@ -61,15 +63,20 @@ export class RunningService {
     const factsFile = join(dataDir, 'sandbox.json');
     const logFile = `${dataDir}.log`;
     rmSync(factsFile, { force: true });
+    const before = existsSync(logFile) ? statSync(logFile).size : 0;
+    const output = (): string => readFileSync(logFile).subarray(before).toString('utf8');
     const out = openSync(logFile, 'a');
     const given = { ...process.env, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0', RATE_LIMIT_PER_KEY: '0', DATA_DIR: dataDir, ...env };
     const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], { env: given, stdio: ['ignore', out, out] });
     closeSync(out);
     try {
       const facts = await until('the service starts', START_MS, () =>
-        hasEnded(child) ? 'ended' : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts),
+        hasEnded(child) || lostItsSigner(output()) ? 'ended' : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts),
       );
-      return facts === 'ended' ? null : new RunningService(child, logFile, facts);
+      if (facts !== 'ended') return new RunningService(child, output, facts);
+      child.kill('SIGKILL');
+      if (!hasEnded(child)) await once(child, 'exit');
+      return null;
     } catch (error) {
       child.kill('SIGKILL');
       throw new Error(`${(error as Error).message}\n${endOf(logFile)}`, { cause: error });
@@ -80,9 +87,9 @@ export class RunningService {
     return hasEnded(this.#child);
   }
 
-  /** What it printed since the file was made. */
-  get log(): string {
-    return readFileSync(this.#logFile, 'utf8');
+  /** The signer has a process of its own, which may be killed alone. */
+  get hasLostItsSigner(): boolean {
+    return lostItsSigner(this.#output());
   }
 
   kill(): Promise<void> {
@@ -100,6 +107,8 @@ export class RunningService {
     await gone;
   }
 }
+
+const lostItsSigner = (output: string): boolean => output.includes('the signer ended');
 
 const endOf = (logFile: string): string => readFileSync(logFile, 'utf8').slice(-2_000);
 

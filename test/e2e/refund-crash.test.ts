@@ -18,7 +18,7 @@ describe('a refund whose process is killed', () => {
         ['after-signed-event', 'before-broadcast'],
         ['after-broadcast', 'before-landed-event'],
       ]) {
-        expect(await world.refundThrough(points)).toEqual({ network: 'ethereum', points, reached: points, transfers: 1, violation: null });
+        expect(await world.through('refund', points)).toMatchObject({ reached: points, transfers: 1, violation: null });
       }
     } finally {
       await world.remove();
@@ -33,7 +33,7 @@ describe('the crash tests', () => {
   ])('find the planted bug %s', async (bug, point) => {
     const world = await CrashWorld.create('tron', planted(bug));
     try {
-      const outcome = await world.refundThrough([point]);
+      const outcome = await world.through('refund', [point]);
       expect(outcome.transfers).toBe(2);
       expect(outcome.violation).toBe('2 transfers');
     } finally {
@@ -44,7 +44,7 @@ describe('the crash tests', () => {
   it('find nothing when the process alone signs anew, since the signer does not', async () => {
     const world = await CrashWorld.create('tron', planted('new-transaction-on-retry-in-the-process-only'));
     try {
-      expect(await world.refundThrough(['before-broadcast'])).toMatchObject({ transfers: 1, violation: null });
+      expect(await world.through('refund', ['before-broadcast'])).toMatchObject({ transfers: 1, violation: null });
     } finally {
       await world.remove();
     }

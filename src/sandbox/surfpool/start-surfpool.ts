@@ -22,8 +22,6 @@ export interface SurfpoolOptions {
   readonly slotTimeMs?: number;
   /** Default: the addon for this platform. */
   readonly addonPath?: string | null;
-  /** A chain that already runs elsewhere with this directory's keys; it goes on when this process ends. For tests that kill the process. */
-  readonly attachTo?: string;
 }
 
 /** The Solana chain of the sandbox, with what only tests ask of it. */
@@ -52,7 +50,6 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
   if (addonPath === null) return unavailable(`there is no Surfpool for ${process.platform} ${process.arch} here`);
   mkdirSync(options.directory, { recursive: true });
   const genesis = loadSolanaGenesis(options.directory);
-  if (options.attachTo !== undefined) return sandboxOf(FOREIGN_PROCESS, options.attachTo, genesis, options.directory);
   const config: SurfpoolChildConfig = {
     addonPath,
     directory: options.directory,
@@ -74,8 +71,6 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
     throw error;
   }
 }
-
-const FOREIGN_PROCESS: Pick<GuardedProcess, 'ended' | 'end'> = { ended: new Promise(() => {}), end: () => Promise.resolve() };
 
 const unavailable = (reason: string): SandboxChainUnavailable => ({ network: 'solana', reason });
 
