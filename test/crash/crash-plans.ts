@@ -41,29 +41,22 @@ export const isJourney = (text: string): text is JourneyName => (JOURNEYS as rea
 export type Plan = readonly string[];
 
 /** Points that a recovery comes by again, wherever up to there the process was killed before. */
-const AGAIN: Readonly<Record<'refund' | 'move', Plan>> = {
-  refund: ['after-reserve', 'after-sign', 'before-broadcast', 'after-broadcast', 'before-landed-event'],
-  move: ['after-move-reserve', 'after-move-sign', 'after-broadcast', 'before-move-completed'],
-};
+const AGAIN: Plan = ['after-sign', 'after-broadcast', 'before-landed-event'];
 
-/** Each point alone; each point and then again and again while it recovers; and all of them in turn, for a single transfer. */
+/** Each point alone; for refunds each point and then one more while it recovers; and all of them in turn, for a single transfer. */
 export function plansOf(journey: JourneyName, network: KilledNetwork): Plan[] {
-  if (journey === 'refund') return [...alone(REFUND_POINTS), ...againAfter(REFUND_POINTS, AGAIN.refund), REFUND_POINTS];
-  const once = [...alone(MOVE_POINTS), ...againAfter(MOVE_POINTS, AGAIN.move)];
-  // A settlement goes a withdrawal's way; only what may be ordered differs.
-  if (journey === 'settlement') return [...alone(MOVE_POINTS), MOVE_POINTS];
+  if (journey === 'refund') return [...alone(REFUND_POINTS), ...againAfter(REFUND_POINTS), REFUND_POINTS];
   // On Solana the treasury pays every fee, so a sweep needs no gas of its own.
-  if (journey !== 'sweep' || network === 'solana') return [...once, MOVE_POINTS];
-  const sweepAfterTopUp = MOVE_POINTS.map((point) => [`${point}@2`]);
-  return [['after-top-up-requested'], ...once, ...sweepAfterTopUp, ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS]];
+  if (journey !== 'sweep' || network === 'solana') return [...alone(MOVE_POINTS), MOVE_POINTS];
+  const sweepAfterTopUp = MOVE_POINTS.map((point) => `${point}@2`);
+  return [...alone(['after-top-up-requested', ...MOVE_POINTS, ...sweepAfterTopUp]), ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS]];
 }
 
 const alone = (points: Plan): Plan[] => points.map((point) => [point]);
 
 /** A recovery starts at what is durable, so only points that lie behind the first one are reached again. */
-function againAfter(points: Plan, again: Plan): Plan[] {
-  return points.flatMap((first, index) => {
-    const behind = again.filter((point) => points.indexOf(point) > index);
-    return behind.length === 0 ? [] : [[first, ...behind]];
+const againAfter = (points: Plan): Plan[] =>
+  points.flatMap((first, index) => {
+    const next = AGAIN.find((point) => points.indexOf(point) > index);
+    return next === undefined ? [] : [[first, next]];
   });
-}

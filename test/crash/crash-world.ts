@@ -64,7 +64,8 @@ export class CrashWorld {
     this.#env = {
       SANDBOX_CHAINS: join(directory, 'chains.json'),
       CRASH_AT: `file:${join(directory, 'crash-at')}`,
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
+      // Filled by the first service, which alone ends in order; most of a start is reading sources.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled'),
       PAYOUT_APPROVERS: JSON.stringify(approvers),
       WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { [network]: [this.strangers.cold] } }),
       ...env,
@@ -81,6 +82,8 @@ export class CrashWorld {
     });
     const world = new CrashWorld(network, chain, directory, env);
     try {
+      await (await world.service()).stop();
+      world.#service = null;
       const service = await world.service();
       await chain.fundTreasury!(service.facts.networks[network]!.treasury);
       await until('the books know what the treasury holds', WAIT_MS, async () => (await world.disagreement()) === null);

@@ -7,7 +7,7 @@ import { createClient, type Quittance } from '../../src/client/client.ts';
 
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 120_000;
-const POLL_MS = 100;
+const POLL_MS = 200;
 
 export interface SandboxFacts {
   readonly base_url: string;
