@@ -60,12 +60,17 @@ function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
       return { treasuries };
     },
     'treasury.acknowledge': async (args) => {
-      const outflowKey = requiredText(args, 'outflow');
+      const outflow = requiredText(args, 'outflow');
       const facts = { actor: requiredText(args, 'operator'), reason: requiredText(args, 'reason'), nowSec: toSec(clock.nowMs()) };
       for (const desk of treasury().moves.desks) {
-        if (!Object.hasOwn((await desk.context()).unknownOutflows, outflowKey)) continue;
-        const fault = await desk.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
-        return fault === null ? { acknowledged: outflowKey } : refused(fault);
+        // A transaction that took several coins is explained as one.
+        const reported = Object.values((await desk.context()).unknownOutflows);
+        const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
+        for (const { outflowKey } of meant) {
+          const fault = await desk.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
+          if (fault !== null) refused(fault);
+        }
+        if (meant.length > 0) return { acknowledged: outflow };
       }
       return refused('no such outflow is reported');
     },

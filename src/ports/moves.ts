@@ -2,7 +2,7 @@ import type { JournalPlace, MoveDraft } from '../domain/events/treasury-events.t
 import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { isCoin, type Coin } from '../domain/money.ts';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { NativeCoin, Network, NetworkSettings } from '../domain/networks.ts';
 import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Promised, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
 
 /** A move of money that is not a refund, as the treasury's own stream has it. */
@@ -55,18 +55,24 @@ export interface MoveChain {
   readonly bumpAfterMs: number;
   /** The highest block that the chain calls final. */
   finalBlock(): Promise<number>;
-  /** Transfers of our tokens out of an address, both blocks included; none where the chain cannot list them by address. */
-  outflows(address: string, fromBlock: number, toBlock: number): Promise<readonly SeenOutflow[]>;
+  /** What transactions that are not ours took from an address, from a block to the newest one, each with its fee where the address paid it. */
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
 }
 
-/** A transfer out of one of our addresses, as the chain shows it. */
+/** Those of the transactions that we never signed. */
+export type StrangersAmong = (txHashes: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** What one transaction took from one of our addresses, as the chain shows it. */
 export interface SeenOutflow {
-  readonly coin: Coin;
+  /** Null, as `units` is, for a transaction of the address that moved none of our coins. */
+  readonly coin: Coin | NativeCoin | null;
   /** 10^-18 units. */
-  readonly units: bigint;
-  readonly toAddress: string;
+  readonly units: bigint | null;
+  /** Null where it went to several, or as a fee. */
+  readonly toAddress: string | null;
   readonly txHash: string;
-  readonly logIndex: number;
+  /** Tells the outflows of one transaction apart: the place of its log, or a word. */
+  readonly part: string;
   readonly blockNumber: number;
 }
 

@@ -40,23 +40,32 @@ export const isJourney = (text: string): text is JourneyName => (JOURNEYS as rea
 /** The points of one plan; after each of them the service is started again, and is killed at the next one while it recovers. */
 export type Plan = readonly string[];
 
-/** Points that a recovery comes by again, wherever up to there the process was killed before. */
-const AGAIN: Plan = ['after-sign', 'after-broadcast', 'before-landed-event'];
+/** Points that a recovery from a kill at the very same point comes by again. */
+const RECURRING = new Set<string>([
+  ...['before-reserve', 'after-sign', 'before-landed-event'],
+  ...['before-move-reserve', 'after-move-sign', 'before-move-completed'],
+  ...['signer-before-journal', 'before-broadcast'],
+]);
 
-/** Each point alone; for refunds each point and then one more while it recovers; and all of them in turn, for a single transfer. */
+/** Each point alone, and all of them in turn, for a single transfer: every start but the first is then killed while it recovers. */
 export function plansOf(journey: JourneyName, network: KilledNetwork): Plan[] {
-  if (journey === 'refund') return [...alone(REFUND_POINTS), ...againAfter(REFUND_POINTS), REFUND_POINTS];
-  // On Solana the treasury pays every fee, so a sweep needs no gas of its own.
-  if (journey !== 'sweep' || network === 'solana') return [...alone(MOVE_POINTS), MOVE_POINTS];
-  const sweepAfterTopUp = MOVE_POINTS.map((point) => `${point}@2`);
-  return [...alone(['after-top-up-requested', ...MOVE_POINTS, ...sweepAfterTopUp]), ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS]];
+  switch (journey) {
+    case 'refund':
+      return [...alone(REFUND_POINTS), inTurn(REFUND_POINTS)];
+    case 'sweep': {
+      // On Solana the treasury pays every fee, so a sweep needs no gas of its own.
+      if (network === 'solana') return [...alone(MOVE_POINTS), inTurn(MOVE_POINTS)];
+      const sweepAfterTopUp = MOVE_POINTS.map((point) => `${point}@2`);
+      return [...alone(['after-top-up-requested', ...MOVE_POINTS, ...sweepAfterTopUp]), ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS]];
+    }
+    case 'withdrawal':
+      return [...alone(MOVE_POINTS), inTurn(MOVE_POINTS)];
+    case 'settlement':
+      // A settlement goes a withdrawal's way; only what may be ordered differs.
+      return [inTurn(MOVE_POINTS)];
+  }
 }
 
 const alone = (points: Plan): Plan[] => points.map((point) => [point]);
 
-/** A recovery starts at what is durable, so only points that lie behind the first one are reached again. */
-const againAfter = (points: Plan): Plan[] =>
-  points.flatMap((first, index) => {
-    const next = AGAIN.find((point) => points.indexOf(point) > index);
-    return next === undefined ? [] : [[first, next]];
-  });
+const inTurn = (points: Plan): Plan => points.flatMap((point) => (RECURRING.has(point) ? [point, point] : [point]));

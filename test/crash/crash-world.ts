@@ -102,11 +102,11 @@ export class CrashWorld {
 
   /** The service, started when it does not run. */
   async service(): Promise<RunningService> {
-    return (this.#service ??= await RunningService.start(this.#dataDir, this.#env));
+    return (this.#service ??= await RunningService.start(this.dataDir, this.#env));
   }
 
   async admin<Answer>(command: string, args: Readonly<Record<string, string | boolean>> = {}): Promise<Answer> {
-    return (await callAdmin(this.#dataDir, command, args)) as unknown as Answer;
+    return (await callAdmin(this.dataDir, command, args)) as unknown as Answer;
   }
 
   /** Makes one transfer while the process is killed at each of the points, one start after the other. */
@@ -131,7 +131,7 @@ export class CrashWorld {
     return differing.length === 0 ? null : differing.map(({ account, coin, difference }) => `${account} differs by ${difference} ${coin}`).join(', ');
   }
 
-  get #dataDir(): string {
+  get dataDir(): string {
     return join(this.#directory, 'data');
   }
 
@@ -149,7 +149,7 @@ export class CrashWorld {
 
   /** True when the process ended at the point; false when the work was done without coming by. The signer dies alone; then the rest is killed, too. */
   async #diesAt(point: string, task: Task): Promise<boolean> {
-    const service = this.#service ?? (await RunningService.startUnlessKilled(this.#dataDir, this.#env));
+    const service = this.#service ?? (await RunningService.startUnlessKilled(this.dataDir, this.#env));
     this.#service = service;
     if (service === null) return true;
     await task.order(service).catch(() => undefined);

@@ -9,10 +9,11 @@ import {
   type MoveCheck,
   type MoveOrder,
   type SeenOutflow,
+  type StrangersAmong,
 } from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { outflowsAt } from './evm-outflows.ts';
+import { evmOutflows } from './evm-outflows.ts';
 import { mustReadHeader } from './evm-rpc.ts';
 import { nativeFateAt } from './evm-native-fate.ts';
 import type { EvmPayouts } from './evm-payouts.ts';
@@ -125,8 +126,8 @@ export class EvmMoves implements MoveChain {
     return this.#payouts.on(async (provider) => (await mustReadHeader(provider, 'finalized')).block.number);
   }
 
-  outflows(address: string, fromBlock: number, toBlock: number): Promise<readonly SeenOutflow[]> {
-    return this.#payouts.on((provider) => outflowsAt(provider, this.settings, address, fromBlock, toBlock));
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return this.#payouts.on((provider) => evmOutflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
   async #checkTopUp(order: MoveOrder, promised: Promised): Promise<MoveCheck> {

@@ -1,8 +1,8 @@
-import { fromTokenUnits } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow } from '../../ports/moves.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { getAddress } from 'ethers';
+import { fromTokenUnits } from '../../domain/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 
 /** Providers cut wider ranges off. */
@@ -17,33 +17,64 @@ interface FoundLog {
   readonly blockNumber: string;
 }
 
-/** Every transfer of our tokens out of an address, both blocks included. */
-export async function outflowsAt(
+/**
+ * Transfers of our tokens out of an address that others made, with the native coin that the same transactions took. One
+ * that moves native coin alone leaves no log: the account's transaction count and its balance tell of it.
+ */
+export async function evmOutflows(
   provider: RpcProvider,
   settings: NetworkSettings,
   address: string,
   fromBlock: number,
-  toBlock: number,
+  strangersAmong: StrangersAmong,
 ): Promise<SeenOutflow[]> {
-  const found: SeenOutflow[] = [];
+  const logs = await logsOutOf(provider, settings, address, fromBlock);
+  if (logs.length === 0) return [];
+  const strangers = await strangersAmong([...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase()))]);
+  const transfers = logs.flatMap((log) => (strangers.has(log.transactionHash.toLowerCase()) ? (transferOf(settings, log) ?? []) : []));
+  const native = await Promise.all([...strangers].map((txHash) => nativeOutflow(provider, settings, address, txHash)));
+  return [...transfers, ...native.flat()];
+}
+
+async function logsOutOf(provider: RpcProvider, settings: NetworkSettings, address: string, fromBlock: number): Promise<FoundLog[]> {
+  const newest = Number(await provider.call('eth_blockNumber', []));
   const from = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-  for (let first = Math.max(0, fromBlock); first <= toBlock; first += RANGE) {
-    const range = { fromBlock: hex(first), toBlock: hex(Math.min(toBlock, first + RANGE - 1)) };
+  const found: FoundLog[] = [];
+  for (let first = fromBlock; first <= newest; first += RANGE) {
+    const range = { fromBlock: hex(first), toBlock: hex(Math.min(newest, first + RANGE - 1)) };
     const filter = { ...range, address: settings.tokens.map((token) => token.address), topics: [TRANSFER_TOPIC, from] };
-    for (const log of (await provider.call('eth_getLogs', [filter])) as readonly FoundLog[]) {
-      const token = settings.tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
-      if (!token || log.topics.length !== 3) continue;
-      found.push({
-        coin: token.coin,
-        units: fromTokenUnits(BigInt(log.data), token.decimals),
-        toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
-        txHash: log.transactionHash.toLowerCase(),
-        logIndex: Number(log.logIndex),
-        blockNumber: Number(log.blockNumber),
-      });
-    }
+    found.push(...((await provider.call('eth_getLogs', [filter])) as readonly FoundLog[]));
   }
   return found;
+}
+
+function transferOf({ tokens }: NetworkSettings, log: FoundLog): SeenOutflow | null {
+  const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
+  if (!token || log.topics.length !== 3) return null;
+  return {
+    coin: token.coin,
+    units: fromTokenUnits(BigInt(log.data), token.decimals),
+    toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
+    txHash: log.transactionHash.toLowerCase(),
+    part: String(Number(log.logIndex)),
+    blockNumber: Number(log.blockNumber),
+  };
+}
+
+/** What its sender paid beside the tokens: value and fee. Nothing when somebody else sent it. */
+async function nativeOutflow(provider: RpcProvider, { network }: NetworkSettings, address: string, txHash: string): Promise<SeenOutflow[]> {
+  const transaction = (await provider.call('eth_getTransactionByHash', [txHash])) as { readonly value: string } | null;
+  const receipt = (await provider.call('eth_getTransactionReceipt', [txHash])) as {
+    readonly from: string;
+    readonly blockNumber: string;
+    readonly gasUsed: string;
+    readonly effectiveGasPrice: string;
+  } | null;
+  if (transaction === null || receipt === null) throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
+  if (receipt.from.toLowerCase() !== address.toLowerCase()) return [];
+  const units = BigInt(transaction.value) + BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);
+  if (units === 0n) return [];
+  return [{ coin: NATIVE_COIN[network], units, toAddress: null, txHash, part: 'native', blockNumber: Number(receipt.blockNumber) }];
 }
 
 const hex = (number: number): string => `0x${number.toString(16)}`;

@@ -1,9 +1,19 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
 import { fromTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { moveFailureOf, tokenTransferOf, type AccountBalances, type MoveChain, type MoveCheck, type MoveOrder } from '../../ports/moves.ts';
+import {
+  moveFailureOf,
+  tokenTransferOf,
+  type AccountBalances,
+  type MoveChain,
+  type MoveCheck,
+  type MoveOrder,
+  type SeenOutflow,
+  type StrangersAmong,
+} from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
 import { associatedTokenAccount } from './associated-token-account.ts';
+import { solanaOutflows } from './solana-outflows.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
 import { ask, slotOf } from './solana-rpc.ts';
 
@@ -68,9 +78,8 @@ export class SolanaMoves implements MoveChain {
     return this.#payouts.on((provider) => slotOf(provider, 'finalized'));
   }
 
-  /** Balances show what is missing; transfers are not listed. */
-  outflows(): Promise<[]> {
-    return Promise.resolve([]);
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return this.#payouts.on((provider) => solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
   fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {

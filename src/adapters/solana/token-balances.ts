@@ -70,7 +70,7 @@ export function payerOf(deltas: readonly TokenDelta[], mint: string): string | n
 }
 
 /** Keys of the message, then those of look-up tables: the order in which balances count accounts. `jsonParsed` lists all of them itself. */
-function accountKeysOf({ transaction, meta }: SolanaTransaction): string[] {
+export function accountKeysOf({ transaction, meta }: SolanaTransaction): string[] {
   const keys = transaction.message.accountKeys;
   const own = keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
   const parsed = keys.some((key) => typeof key !== 'string');

@@ -1,9 +1,19 @@
 import type { MoveDraft } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { moveFailureOf, tokenTransferOf, type AccountBalances, type MoveChain, type MoveCheck, type MoveOrder } from '../../ports/moves.ts';
+import {
+  moveFailureOf,
+  tokenTransferOf,
+  type AccountBalances,
+  type MoveChain,
+  type MoveCheck,
+  type MoveOrder,
+  type SeenOutflow,
+  type StrangersAmong,
+} from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { tronOutflows } from './tron-outflows.ts';
 import { BALANCER_LAG_MS, BANDWIDTH_SUN, hexOf, SUN, view, word, type TronPayouts } from './tron-payouts.ts';
 import { ask, blockAt, newestBlock, transactionInfo } from './tron-rpc.ts';
 
@@ -90,9 +100,8 @@ export class TronMoves implements MoveChain {
     return this.#payouts.on(async (provider) => (await newestBlock(provider, 'walletsolidity')).number);
   }
 
-  /** The node's own API lists no transfers by address; balances show what is missing. */
-  outflows(): Promise<[]> {
-    return Promise.resolve([]);
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return tronOutflows((task) => this.#payouts.on(task), this.settings, address, fromBlock, strangersAmong);
   }
 
   async #checkTopUp(order: MoveOrder, promised: Promised): Promise<MoveCheck> {
