@@ -5,7 +5,7 @@ import type { Network } from '../src/domain/networks.ts';
 
 /* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@1';
+export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@2';
 
 export interface BookedDeposit {
   readonly network: Network;

@@ -136,7 +136,8 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const desk = deskFor(parts, { ...args, mode });
       const { network } = desk.chain;
       const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
-      await assertPayable(parts, merchantId, desk, args);
+      // A settlement that is just done must not be paid again for rows that do not know it yet.
+      await treasury().wholeBooks(() => assertPayable(parts, merchantId, desk, args));
       return propose(parts, args, desk, 'settlement', { toAddress, merchantId });
     },
     'treasury.approve': async (args) => {

@@ -16,6 +16,7 @@ import { MoveMoney } from '../processes/move-money.process.ts';
 import type { PayRefunds } from '../processes/pay-refunds.process.ts';
 import { SweepCollected } from '../processes/sweep-collected.process.ts';
 import { WatchTreasuries, type KnownBalance, type WatchedTreasury } from '../processes/watch-treasuries.process.ts';
+import type { WholeRows } from '../runtime/whole-rows.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 
@@ -23,6 +24,8 @@ import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 export interface Treasury {
   readonly moves: MoveMoney;
   readonly sweeper: SweepCollected;
+  /** What is decided by the books reads them whole: rows that lag behind the ledger are no facts. */
+  readonly wholeBooks: WholeRows;
   /** Compares books and chain now. */
   reconcile(desk: MoveDesk): ReturnType<typeof reconcileTreasury>;
   /** What the accounts hold that refunds and fees are paid from, as last read. */
@@ -89,6 +92,7 @@ export function startTreasury(
   return {
     moves,
     sweeper,
+    wholeBooks,
     reconcile,
     balances: () => watch.balances(),
     stop: async () => {

@@ -72,10 +72,21 @@ export class SweepCollected {
 
   async #order(candidate: SweepCandidate, desk: MoveDesk, requestedBy: string): Promise<PlannedSweep> {
     const moveId = newMoveId('sweep', this.#deps.random);
+    const emptied = await this.#isEmptied(candidate, desk);
+    if (emptied !== null) return { ...candidate, toAddress: desk.treasury, moveId: null, note: emptied };
     const data = requestOf(candidate, desk.treasury, moveId, requestedBy, toSec(this.#deps.clock.nowMs()));
     const refused = await desk.tell({ type: 'RequestMove', kind: 'sweep', data }, requestedBy);
     if (refused === null) this.#deps.moves.wake(desk);
     return { ...candidate, toAddress: desk.treasury, moveId: refused === null ? moveId : null, note: refused ?? 'ordered' };
+  }
+
+  /**
+   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait for ever for money that
+   * is gone and hold up every later sweep of the address, so the chain is asked.
+   */
+  async #isEmptied(candidate: SweepCandidate, desk: MoveDesk): Promise<string | null> {
+    const held = (await desk.chain.balances(candidate.address)).coins[candidate.coin] ?? 0n;
+    return held >= candidate.units ? null : `the address holds ${formatAmount(held)} ${candidate.coin} by now`;
   }
 
   async #forecast(candidate: SweepCandidate, desk: MoveDesk): Promise<PlannedSweep> {
