@@ -2,7 +2,7 @@ import { request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { Coin } from '../domain/money.ts';
 
@@ -35,7 +35,7 @@ export interface ChainView {
   /** Why the draft is not the payout that was ordered; null when it is exactly that. */
   faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null;
   /** Signs exactly the draft. The same draft gives the same bytes. */
-  sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes>;
+  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes>;
   /** Whether a transaction may be signed after `last` without a chance that both land. */
   mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean>;
   /** True when, on final state, none of the entries moved money and none ever can. */

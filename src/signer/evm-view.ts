@@ -5,7 +5,7 @@ import type { PayoutOrder } from '../ports/payouts.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { evmAddressOf } from './account-address.ts';
 import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 interface RawLog {
   readonly address: string;
@@ -66,8 +66,8 @@ export class EvmView implements ChainView {
     return null;
   }
 
-  async sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes> {
-    const { SigningKey, Transaction } = await import('ethers');
+  async sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
+    const { getBytes, hexlify, Transaction } = await import('ethers');
     const { chainId, nonce, tokenAddress, tokenUnits, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
     const data = TRANSFER_CALL + order.toAddress.slice(2).toLowerCase().padStart(64, '0') + BigInt(tokenUnits).toString(16).padStart(64, '0');
     const transaction = Transaction.from({
@@ -81,7 +81,7 @@ export class EvmView implements ChainView {
       maxFeePerGas: BigInt(maxFeePerGas),
       maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
     });
-    transaction.signature = new SigningKey(wallet.treasuryKey('evm')).sign(transaction.unsignedHash);
+    transaction.signature = hexlify(await wallet.signDigest('evm', 'treasury', getBytes(transaction.unsignedHash)));
     return { txHash: transaction.hash!, signedBytes: transaction.serialized };
   }
 

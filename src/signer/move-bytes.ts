@@ -5,8 +5,8 @@ import type { SignedBytes } from './chain-view.ts';
 import { MAX_FEE_PER_GAS, MAX_GAS, TRANSFER_CALL } from './evm-view.ts';
 import { solanaMoveBytes } from './solana-payout-bytes.ts';
 import { MAX_LIFETIME_MS } from './tron-view.ts';
-import { tronNativeBytes, tronPayoutBytes, type TronRaw } from './tron-payout-bytes.ts';
-import type { Wallet } from './wallet.ts';
+import { signedTron, tronNativeBytes, tronPayoutBytes } from './tron-payout-bytes.ts';
+import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 
 const SUN_DECIMALS = 6;
 
@@ -22,27 +22,26 @@ export function nativeFault(draft: NativeDraft, order: MoveOrder): string | null
 }
 
 /** Signs exactly the draft, as the treasury or as the collection address that a sweep empties. */
-export function signMove(draft: MoveDraft, order: MoveOrder, wallet: Wallet): Promise<SignedBytes> {
+export function signMove(draft: MoveDraft, order: MoveOrder, wallet: SigningWallet): Promise<SignedBytes> {
   switch (draft.kind) {
     case 'evm':
     case 'evm-native':
       return evmBytes(draft, order, wallet);
     case 'tron':
-      return tronBytes(tronPayoutBytes(draft, order.fromAddress, order.toAddress), keyOf('tron', order, wallet));
+      return signedTron(tronPayoutBytes(draft, order.fromAddress, order.toAddress), keyPlaceOf(order), wallet);
     case 'tron-native':
-      return tronBytes(tronNativeBytes(draft, order.fromAddress, order.toAddress), keyOf('tron', order, wallet));
+      return signedTron(tronNativeBytes(draft, order.fromAddress, order.toAddress), keyPlaceOf(order), wallet);
     case 'solana':
       return solanaMoveBytes(draft, order, wallet);
   }
 }
 
-const keyOf = (family: 'evm' | 'tron', { kind, derivationIndex }: MoveOrder, wallet: Wallet): Uint8Array =>
-  kind === 'sweep' ? wallet.collectionKey(family, derivationIndex!) : wallet.treasuryKey(family);
+const keyPlaceOf = ({ kind, derivationIndex }: MoveOrder): KeyPlace => (kind === 'sweep' ? derivationIndex! : 'treasury');
 
 type EvmDraft = Extract<MoveDraft, { kind: 'evm' | 'evm-native' }>;
 
-async function evmBytes(draft: EvmDraft, order: MoveOrder, wallet: Wallet): Promise<SignedBytes> {
-  const { SigningKey, Transaction } = await import('ethers');
+async function evmBytes(draft: EvmDraft, order: MoveOrder, wallet: SigningWallet): Promise<SignedBytes> {
+  const { getBytes, hexlify, Transaction } = await import('ethers');
   const target = draft.kind === 'evm' ? tokenCall(draft, order) : { to: order.toAddress, value: BigInt(draft.value), data: '0x' };
   const transaction = Transaction.from({
     type: 2,
@@ -53,18 +52,11 @@ async function evmBytes(draft: EvmDraft, order: MoveOrder, wallet: Wallet): Prom
     maxFeePerGas: BigInt(draft.maxFeePerGas),
     maxPriorityFeePerGas: BigInt(draft.maxPriorityFeePerGas),
   });
-  transaction.signature = new SigningKey(keyOf('evm', order, wallet)).sign(transaction.unsignedHash);
+  transaction.signature = hexlify(await wallet.signDigest('evm', keyPlaceOf(order), getBytes(transaction.unsignedHash)));
   return { txHash: transaction.hash!, signedBytes: transaction.serialized };
 }
 
 function tokenCall({ tokenAddress, tokenUnits }: Extract<PayoutDraft, { kind: 'evm' }>, { toAddress }: MoveOrder) {
   const data = TRANSFER_CALL + toAddress.slice(2).toLowerCase().padStart(64, '0') + BigInt(tokenUnits).toString(16).padStart(64, '0');
   return { to: tokenAddress, value: 0n, data };
-}
-
-async function tronBytes({ rawHex, rawData, txId }: TronRaw, key: Uint8Array): Promise<SignedBytes> {
-  const { SigningKey } = await import('ethers');
-  const signature = new SigningKey(key).sign(`0x${txId}`).serialized.slice(2);
-  const signedBytes = JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] });
-  return { txHash: txId, signedBytes };
 }

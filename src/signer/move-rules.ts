@@ -7,7 +7,7 @@ import type { PayoutRules } from '../ports/signer-protocol.ts';
 import type { JournalEntry, MovedEntry } from './payout-journal.ts';
 import { limitsRefusal, refusal } from './payout-rules.ts';
 import { returnedDeposit } from './return-rules.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 const DAY_MS = 86_400_000;
 const APPROVERS_NEEDED = 2;
@@ -38,7 +38,7 @@ export const movedOf = (entries: readonly JournalEntry[]): MovedEntry[] => entri
  */
 export function moveRefusal(
   order: MoveOrder,
-  parts: { readonly wallet: Wallet; readonly entries: readonly JournalEntry[]; readonly rules: PayoutRules; readonly nowMs: number },
+  parts: { readonly wallet: SigningWallet; readonly entries: readonly JournalEntry[]; readonly rules: PayoutRules; readonly nowMs: number },
 ): PayoutRefusal | null {
   if (amountOf(order.amount) <= 0n) return refusal('denied', 'nothing_to_move', 'the amount is zero');
   switch (order.kind) {
@@ -55,7 +55,7 @@ export function moveRefusal(
 }
 
 /** The sender is the collection address at the place named, the receiver the treasury: both derived here. */
-function sweepRefusal(order: MoveOrder, wallet: Wallet): PayoutRefusal | null {
+function sweepRefusal(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | null {
   const family = addressFamilyOf(order.network);
   if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.fromAddress)
     return refusal('denied', 'not_our_address', 'a sweep starts at one of our collection addresses');
@@ -63,7 +63,7 @@ function sweepRefusal(order: MoveOrder, wallet: Wallet): PayoutRefusal | null {
   return isCoin(order.coin) ? null : refusal('denied', 'other_coin', 'a sweep moves stablecoins only');
 }
 
-function topUpRefusal(order: MoveOrder, wallet: Wallet, entries: readonly JournalEntry[]): PayoutRefusal | null {
+function topUpRefusal(order: MoveOrder, wallet: SigningWallet, entries: readonly JournalEntry[]): PayoutRefusal | null {
   const family = addressFamilyOf(order.network);
   const fault = treasuryFault(order, wallet);
   if (fault) return fault;
@@ -118,7 +118,7 @@ const isSame = (network: Network, one: string, other: string): boolean =>
 
 const isOutward = (move: MovedEntry['move']): boolean => move === 'withdrawal' || move === 'settlement';
 
-function destinationFault(order: MoveOrder, wallet: Wallet, entries: readonly JournalEntry[], rules: PayoutRules): PayoutRefusal | null {
+function destinationFault(order: MoveOrder, wallet: SigningWallet, entries: readonly JournalEntry[], rules: PayoutRules): PayoutRefusal | null {
   if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the money would stay where it is');
   if (order.kind === 'withdrawal') {
     const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
@@ -132,7 +132,7 @@ function destinationFault(order: MoveOrder, wallet: Wallet, entries: readonly Jo
   return agreed >= APPROVERS_NEEDED ? null : refusal('denied', 'not_on_allow_list', `${address} is not a settlement address of ${merchantId}`);
 }
 
-function treasuryFault(order: MoveOrder, wallet: Wallet): PayoutRefusal | null {
+function treasuryFault(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | null {
   const own = order.fromAddress === wallet.treasury[addressFamilyOf(order.network)];
   return own ? null : refusal('denied', 'other_treasury', 'the treasury is not the account of this wallet');
 }

@@ -25,10 +25,10 @@ import {
 import { depositFault, isOurs } from './return-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 export interface SignerDesk {
-  readonly wallet: Wallet;
+  readonly wallet: SigningWallet;
   readonly journal: PayoutJournal;
 }
 
@@ -48,7 +48,7 @@ export class Payouts {
   readonly moves: Moves;
 
   /** Throws `JournalBroken`. The caller holds the lock of the journals. */
-  constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, Wallet>, nowMs: () => number = Date.now) {
+  constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, SigningWallet>, nowMs: () => number = Date.now) {
     this.#rules = rules;
     this.#nowMs = nowMs;
     this.#desks = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
@@ -187,7 +187,7 @@ export class Payouts {
   }
 
   /** Takes the amount from the deposits named, each found on chain at one of our addresses and paid by the payee. */
-  async #allocate(order: PayoutOrder, view: ChainView, wallet: Wallet, journal: PayoutJournal): Promise<Allocation> {
+  async #allocate(order: PayoutOrder, view: ChainView, wallet: SigningWallet, journal: PayoutJournal): Promise<Allocation> {
     const taken = takenByDeposit(journal.entries);
     const takenFrom: { depositKey: string; units: string }[] = [];
     let rest = amountOf(order.amount);
@@ -241,7 +241,7 @@ function viewOf(network: PayoutNetwork): ChainView {
 }
 
 /** One journal for a wallet, whatever data directory is used with it. */
-function journalPath(rules: PayoutRules, mode: Mode, wallet: Wallet): string {
+function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
   return join(rules.journalDirectory, `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`);
 }
 

@@ -6,12 +6,12 @@ import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { FoundDeposit } from './chain-view.ts';
 import type { JournalEntry } from './payout-journal.ts';
 import { refusal, takenByDeposit } from './payout-rules.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 export type Taken = readonly { readonly depositKey: string; readonly units: string }[];
 
 /** Whether the address is the one that the wallet has at the place: a collection address, or with null the treasury. */
-export function isOurs(wallet: Wallet, network: MoveOrder['network'], { toAddress, derivationIndex }: DepositProof): boolean {
+export function isOurs(wallet: SigningWallet, network: MoveOrder['network'], { toAddress, derivationIndex }: DepositProof): boolean {
   const family = addressFamilyOf(network);
   return toAddress === (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex));
 }
@@ -25,7 +25,7 @@ export function depositFault(found: FoundDeposit | null, order: { readonly coin:
 }
 
 /** The rules of a return that need no chain; the proof, or why there is none. */
-export function returnedDeposit(order: MoveOrder, wallet: Wallet): DepositProof | PayoutRefusal {
+export function returnedDeposit(order: MoveOrder, wallet: SigningWallet): DepositProof | PayoutRefusal {
   const { deposit, network, fromAddress, toAddress } = order;
   if (fromAddress !== wallet.treasury[addressFamilyOf(network)])
     return refusal('denied', 'other_treasury', 'the treasury is not the account of this wallet');

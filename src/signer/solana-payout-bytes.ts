@@ -3,7 +3,7 @@ import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
 import type { SignedBytes } from './chain-view.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 export type SolanaDraft = Extract<PayoutDraft, { kind: 'solana' }>;
 
@@ -25,10 +25,10 @@ interface SolanaTransfer {
  * Pays the owner's associated token account, which is made when it is missing; the treasury pays fee and rent. The memo
  * holds the leg, so that two equal refunds of one moment are two transactions.
  */
-export const solanaPayoutBytes = (draft: SolanaDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes> =>
+export const solanaPayoutBytes = (draft: SolanaDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> =>
   transferBytes(draft, { fromOwner: wallet.treasury.solana, toOwner: order.toAddress, memo: order.legId, collectionIndex: null }, wallet);
 
-export function solanaMoveBytes(draft: SolanaDraft, order: MoveOrder, wallet: Wallet): Promise<SignedBytes> {
+export function solanaMoveBytes(draft: SolanaDraft, order: MoveOrder, wallet: SigningWallet): Promise<SignedBytes> {
   const collectionIndex = order.kind === 'sweep' ? order.derivationIndex : null;
   return transferBytes(draft, { fromOwner: order.fromAddress, toOwner: order.toAddress, memo: order.moveId, collectionIndex }, wallet);
 }
@@ -36,7 +36,7 @@ export function solanaMoveBytes(draft: SolanaDraft, order: MoveOrder, wallet: Wa
 async function transferBytes(
   draft: SolanaDraft,
   { fromOwner, toOwner, memo, collectionIndex }: SolanaTransfer,
-  wallet: Wallet,
+  wallet: SigningWallet,
 ): Promise<SignedBytes> {
   const [web3, token] = await Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]);
   const treasury = new web3.PublicKey(wallet.treasury.solana);
@@ -53,8 +53,8 @@ async function transferBytes(
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(memo) }),
   );
   const message = transaction.serializeMessage();
-  const signature = wallet.signForSolanaTreasury(message);
+  const signature = await wallet.signSolanaMessage('treasury', message);
   transaction.addSignature(treasury, Buffer.from(signature));
-  if (collectionIndex !== null) transaction.addSignature(sender, Buffer.from(wallet.signForSolanaCollection(collectionIndex, message)));
+  if (collectionIndex !== null) transaction.addSignature(sender, Buffer.from(await wallet.signSolanaMessage(collectionIndex, message)));
   return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };
 }

@@ -5,7 +5,7 @@ import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { agreed, rpc, ViewUnavailable, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
 import { solanaPayoutBytes, type SolanaDraft } from './solana-payout-bytes.ts';
-import type { Wallet } from './wallet.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 interface TokenBalance {
   readonly accountIndex: number;
@@ -61,7 +61,7 @@ export class SolanaView implements ChainView {
     return BigInt(draft.computeUnitPrice) > MAX_COMPUTE_UNIT_PRICE ? 'the draft could burn too much SOL' : null;
   }
 
-  sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes> {
+  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
     return solanaPayoutBytes(draft as SolanaDraft, order, wallet);
   }
 

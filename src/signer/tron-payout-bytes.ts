@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { fromBase58 } from '../runtime/base58.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { SignedBytes } from './chain-view.ts';
+import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 
 export type TronDraft = Extract<PayoutDraft, { kind: 'tron' }>;
 type TronNativeDraft = Extract<MoveDraft, { kind: 'tron-native' }>;
@@ -69,6 +71,13 @@ export function tronNativeBytes(draft: TronNativeDraft, from: string, to: string
     timestamp: draft.timestampMs,
   };
   return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
+}
+
+/** As nodes take it for broadcast. */
+export async function signedTron({ rawHex, rawData, txId }: TronRaw, place: KeyPlace, wallet: SigningWallet): Promise<SignedBytes> {
+  const signature = Buffer.from(await wallet.signDigest('tron', place, Buffer.from(txId, 'hex'))).toString('hex');
+  const signedBytes = JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] });
+  return { txHash: txId, signedBytes };
 }
 
 /** 21 bytes: `41` and the account. */

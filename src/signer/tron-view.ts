@@ -5,8 +5,8 @@ import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { tronAddressOf } from './account-address.ts';
 import { agreed, postJson, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
-import { tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
-import type { Wallet } from './wallet.ts';
+import { signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
+import type { SigningWallet } from './signing-wallet.ts';
 
 interface Info {
   readonly id?: string;
@@ -59,14 +59,8 @@ export class TronView implements ChainView {
     return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
   }
 
-  async sign(draft: PayoutDraft, order: PayoutOrder, wallet: Wallet): Promise<SignedBytes> {
-    const { SigningKey } = await import('ethers');
-    const { rawHex, rawData, txId } = tronPayoutBytes(draft as TronDraft, wallet.treasury.tron, order.toAddress);
-    const signature = new SigningKey(wallet.treasuryKey('tron')).sign(`0x${txId}`).serialized.slice(2);
-    return {
-      txHash: txId,
-      signedBytes: JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] }),
-    };
+  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
+    return signedTron(tronPayoutBytes(draft as TronDraft, wallet.treasury.tron, order.toAddress), 'treasury', wallet);
   }
 
   async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {

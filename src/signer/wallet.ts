@@ -7,6 +7,7 @@ import type { TreasuryAddresses } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
 import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts';
 import { AuditKey } from './audit-key.ts';
+import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 import { SolanaKeys } from './solana-keys.ts';
 
 /*
@@ -26,11 +27,10 @@ export class InvalidMnemonic extends Error {
 /** 24 random words. */
 export const newMnemonic = (): string => generateMnemonic(wordlist, 256);
 
-/** The keys of one mode. Lives in the signer's memory only; hands out public keys. */
-export class Wallet {
+/** The keys of one mode, in the signer's memory: hands out public keys and signatures, never a private key. */
+export class Wallet implements SigningWallet {
   readonly evmXpub: string;
   readonly tronXpub: string;
-  /** Where refunds are paid from. */
   readonly treasury: TreasuryAddresses;
   /** Signs checkpoints of the ledger and nothing else. */
   readonly auditKey: AuditKey;
@@ -64,31 +64,20 @@ export class Wallet {
     return this.#solana.publicKeys(fromIndex, count).map(base58);
   }
 
-  /** The collection address that sessions show at this place of the wallet. */
   collectionAddress(family: AddressFamily, index: number): string {
     if (family === 'solana') return this.solanaPublicKeys(index, 1)[0]!;
     const account = accountOfKey(HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey!);
     return family === 'evm' ? evmAddressOf(account) : tronAddressOf(account);
   }
 
-  /** 32 secret bytes; they never leave this process. */
-  treasuryKey(family: 'evm' | 'tron'): Uint8Array {
-    return this.#treasuryKeys[family];
+  async signDigest(family: 'evm' | 'tron', place: KeyPlace, digest: Uint8Array): Promise<Uint8Array> {
+    const { getBytes, SigningKey } = await import('ethers');
+    const key = place === 'treasury' ? this.#treasuryKeys[family] : this.#collection[family].deriveChild(place).privateKey!;
+    return getBytes(new SigningKey(key).sign(digest).serialized);
   }
 
-  /** 32 secret bytes of a collection address; they never leave this process. */
-  collectionKey(family: 'evm' | 'tron', index: number): Uint8Array {
-    return this.#collection[family].deriveChild(index).privateKey!;
-  }
-
-  /** Ed25519 signature (64 bytes) by the collection address at this place. */
-  signForSolanaCollection(index: number, message: Uint8Array): Uint8Array {
-    return this.#solana.signAsCollection(index, message);
-  }
-
-  /** Ed25519 signature (64 bytes) by Solana's treasury. */
-  signForSolanaTreasury(message: Uint8Array): Uint8Array {
-    return this.#solana.signAsTreasury(message);
+  signSolanaMessage(place: KeyPlace, message: Uint8Array): Promise<Uint8Array> {
+    return Promise.resolve(place === 'treasury' ? this.#solana.signAsTreasury(message) : this.#solana.signAsCollection(place, message));
   }
 }
 

@@ -5,7 +5,7 @@ import {
   getAssociatedTokenAddressSync,
 } from '@solana/spl-token';
 import { Connection, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
-import { TronWeb } from 'tronweb';
+import { TronWeb, type Types } from 'tronweb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readMnemonic } from '../../src/signer/wallet-source.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
@@ -33,18 +33,23 @@ const tokenOn = (world: CrashWorld): string => world.chain.settings.tokens.find(
 
 const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wallet) => Theft>> = {
   tron: (world, wallet) => {
-    const privateKey = Buffer.from(wallet.treasuryKey('tron')).toString('hex');
-    const web = new TronWeb({ fullHost: world.chain.rpcUrl, privateKey });
+    const web = new TronWeb({ fullHost: world.chain.rpcUrl });
+    const owner = wallet.treasury.tron;
+    const send = async (transaction: Types.Transaction): Promise<string> => {
+      const signature = Buffer.from(await wallet.signDigest('tron', 'treasury', Buffer.from(transaction.txID, 'hex'))).toString('hex');
+      return (await web.trx.sendRawTransaction({ ...transaction, signature: [signature] })).txid;
+    };
     return {
       token: async (to) => {
         const parameters = [
           { type: 'address', value: to },
           { type: 'uint256', value: '7000000' },
         ];
-        const built = await web.transactionBuilder.triggerSmartContract(tokenOn(world), 'transfer(address,uint256)', { feeLimit: 40e6 }, parameters);
-        return (await web.trx.sendRawTransaction(await web.trx.sign(built.transaction))).txid;
+        const call = 'transfer(address,uint256)';
+        const built = await web.transactionBuilder.triggerSmartContract(tokenOn(world), call, { feeLimit: 40e6 }, parameters, owner);
+        return send(built.transaction);
       },
-      native: async (to) => (await web.trx.sendTransaction(to, 3_000_000)).txid,
+      native: async (to) => send(await web.transactionBuilder.sendTrx(to, 3_000_000, owner)),
     };
   },
   solana: (world, wallet) => {
@@ -53,7 +58,7 @@ const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wal
     const send = async (transaction: Transaction): Promise<string> => {
       transaction.feePayer = treasury;
       transaction.recentBlockhash = (await connection.getLatestBlockhash()).blockhash;
-      transaction.addSignature(treasury, Buffer.from(wallet.signForSolanaTreasury(transaction.serializeMessage())));
+      transaction.addSignature(treasury, Buffer.from(await wallet.signSolanaMessage('treasury', transaction.serializeMessage())));
       return connection.sendRawTransaction(transaction.serialize());
     };
     return {
