@@ -18,7 +18,7 @@ const wallet = new Wallet('test test test test test test test test test test tes
 const strangers = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow').treasury;
 const NETWORKS = ['ethereum', 'tron', 'solana'] as const satisfies readonly Network[];
 const INDEX = 3;
-const [MERCHANT, OTHER_MERCHANT] = ['mer_a', 'mer_b'] as readonly MerchantId[] as [MerchantId, MerchantId];
+const [MERCHANT, OTHER_MERCHANT] = ['mer_a', 'mer_b'] as unknown as readonly [MerchantId, MerchantId];
 const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
 
