@@ -113,7 +113,7 @@ describe('the inbox', () => {
       await service.stop();
       service = await start({ CRASH_AT: point });
       await admin('inbox.return', { transfer: item.id, ...BY }).catch(() => null);
-      await until(`the process reaches ${point}`, WAIT_MS, () => service.hasEnded || service.log.includes('the signer ended'));
+      await until(`the process reaches ${point}`, WAIT_MS, () => service.hasEnded || service.hasLostItsSigner);
       await service.kill();
       service = await start();
       await until('the transfer is returned', WAIT_MS, async () => (await show(item.id)).state === 'returned' || null);
