@@ -121,11 +121,12 @@ async function listingDelays(load: Load, one: string, other: string): Promise<nu
 
 const asked = process.argv.slice(2);
 const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
-const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'] });
+const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'], namespace: true });
 const inbox = await startWebhookReceiver();
 let violations = 0;
 try {
-  console.log(`The store is ${cluster.target}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.\n`);
+  console.log(`The store is ${cluster.target}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.`);
+  console.log(`Cuts from Redis are ${cluster.cuts}.\n`);
   console.log('| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |');
   console.log('|---|---|---|---|---|---|---|---|');
   for (const round of rounds) {

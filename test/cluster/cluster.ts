@@ -16,6 +16,7 @@ import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../../src/
 import type { RestartRequest } from '../support/esdb-double/main.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { freePort } from '../support/running-sandbox.ts';
+import { RedisNetwork, type RedisLink } from './redis-network.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -29,6 +30,8 @@ export interface ClusterOptions {
   readonly networks: readonly ('ethereum' | 'bsc')[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logLevel?: string;
+  /** Redis in a network namespace, where the machine allows one; else the links are proxies. */
+  readonly namespace?: boolean;
 }
 
 /** One process of the cluster, which may be killed, frozen and cut off. */
@@ -37,14 +40,14 @@ export class ClusterNode {
   readonly dataDir: string;
   readonly baseUrl: string;
   readonly opsUrl: string;
-  readonly redis: TcpProxy;
+  readonly redis: RedisLink;
   readonly #env: Readonly<Record<string, string>>;
   readonly #file: string;
   #child: ChildProcess | null = null;
 
   constructor(
     name: NodeName,
-    parts: { dataDir: string; port: number; opsPort: number; redis: TcpProxy; env: Readonly<Record<string, string>>; file: string },
+    parts: { dataDir: string; port: number; opsPort: number; redis: RedisLink; env: Readonly<Record<string, string>>; file: string },
   ) {
     this.name = name;
     this.dataDir = parts.dataDir;
@@ -111,15 +114,24 @@ export class Cluster {
   readonly redis: RedisServer;
   readonly chains: SandboxChains;
   readonly #double: ChildProcess | null;
+  readonly #network: RedisNetwork | { readonly reason: string };
   #balancer: Server | null = null;
   #turn = 0;
   treasury = '';
 
-  private constructor(parts: { directory: string; storeUrl: string; double: ChildProcess | null; redis: RedisServer; chains: SandboxChains }) {
+  private constructor(parts: {
+    directory: string;
+    storeUrl: string;
+    double: ChildProcess | null;
+    redis: RedisServer;
+    network: RedisNetwork | { readonly reason: string };
+    chains: SandboxChains;
+  }) {
     this.directory = parts.directory;
     this.storeUrl = parts.storeUrl;
     this.#double = parts.double;
     this.redis = parts.redis;
+    this.#network = parts.network;
     this.chains = parts.chains;
     this.target = parts.double ? 'the wire-level DOUBLE, no real server' : 'a REAL server at EVENTSTORE_URL';
     process.once('exit', this.#killNow);
@@ -128,16 +140,17 @@ export class Cluster {
     process.once('SIGHUP', this.#exitNow);
   }
 
-  static async start({ networks, env = {}, logLevel = 'warn' }: ClusterOptions): Promise<Cluster> {
+  static async start({ networks, env = {}, logLevel = 'warn', namespace = false }: ClusterOptions): Promise<Cluster> {
     const directory = mkdtempSync(join(tmpdir(), 'quittance-cluster-'));
     const given = process.env['EVENTSTORE_URL'];
     const double = given === undefined ? fork(join(ROOT, 'test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }) : null;
+    const network = namespace ? RedisNetwork.create() : { reason: 'not asked for' };
     const [redis, chains, storeUrl] = await Promise.all([
-      RedisServer.start(),
+      RedisServer.start(network instanceof RedisNetwork ? { place: network.place } : {}),
       startSandboxChains({ dataDir: directory, log: silentLog, starters: Object.fromEntries(networks.map((it) => [it, EVM_STARTERS[it]!])) }),
       given ?? firstLine(double!),
     ]);
-    const cluster = new Cluster({ directory, storeUrl, double, redis, chains });
+    const cluster = new Cluster({ directory, storeUrl, double, redis, network, chains });
     try {
       await cluster.#begin(env, logLevel);
       return cluster;
@@ -145,6 +158,13 @@ export class Cluster {
       await cluster.close();
       throw error;
     }
+  }
+
+  /** What a cut between a node and Redis is. */
+  get cuts(): string {
+    return this.#network instanceof RedisNetwork
+      ? 'links into the network namespace of Redis, taken down'
+      : `proxies that swallow what is sent (no namespace: ${this.#network.reason})`;
   }
 
   get namespace(): string {
@@ -179,6 +199,7 @@ export class Cluster {
     this.#balancer?.close();
     await Promise.all([...this.nodes.values()].map(({ redis }) => redis.close()));
     await Promise.all([this.chains.close(), this.redis.stop()]);
+    if (this.#network instanceof RedisNetwork) this.#network.close();
     this.#double?.kill('SIGTERM');
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -186,10 +207,9 @@ export class Cluster {
   async #begin(env: Readonly<Record<string, string>>, logLevel: string): Promise<void> {
     const file = join(this.directory, 'cluster.json');
     writeFileSync(file, JSON.stringify(await this.#facts()), { mode: 0o600 });
-    const { hostname: host, port } = new URL(this.redis.url);
     this.#balancer = await this.#balance();
     for (const [index, name] of NODES.entries()) {
-      const redis = await TcpProxy.start({ host, port: Number(port) });
+      const redis = await this.#link();
       const [nodePort, opsPort] = [await freePort(), await freePort()];
       const dataDir = join(this.directory, name);
       this.nodes.set(
@@ -209,7 +229,7 @@ export class Cluster {
             PUBLIC_URL: this.baseUrl,
             MASTER_KEY: this.masterKey,
             EVENTSTORE_URL: this.storeUrl,
-            REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+            REDIS_URL: redis.url,
             SIGNER_JOURNAL_DIR: join(this.directory, `${name}-journal`),
             LOG_LEVEL: logLevel,
             ...env,
@@ -219,6 +239,11 @@ export class Cluster {
     }
     for (const node of this.nodes.values()) node.begin();
     await Promise.all([...this.nodes.values()].map((node) => node.ready()));
+  }
+
+  #link(): RedisLink | Promise<RedisLink> {
+    const { hostname: host, port } = new URL(this.redis.url);
+    return this.#network instanceof RedisNetwork ? this.#network.link(Number(port)) : TcpProxy.start({ host, port: Number(port) });
   }
 
   /** The wallet is made once, by the same program that signs with it later. */

@@ -1,12 +1,13 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
+import type { RedisLink } from './redis-network.ts';
 
 /** A way to a server that can be cut as a network is: what is sent goes nowhere, and nothing says so. */
-export class TcpProxy {
+export class TcpProxy implements RedisLink {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #isCut = false;
-  port = 0;
+  url = '';
 
   private constructor(target: { readonly host: string; readonly port: number }) {
     this.#server = createServer((near) => {
@@ -28,7 +29,7 @@ export class TcpProxy {
     const proxy = new TcpProxy(target);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
-    proxy.port = (proxy.#server.address() as AddressInfo).port;
+    proxy.url = `redis://127.0.0.1:${(proxy.#server.address() as AddressInfo).port}`;
     return proxy;
   }
 

@@ -6,24 +6,34 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+/** Where a server runs, and the words before its command line. */
+export interface ServerPlace {
+  readonly host: string;
+  readonly command: readonly string[];
+}
+
+const HERE: ServerPlace = { host: '127.0.0.1', command: [] };
+
 /** A real redis-server of its own on a free port, without persistence unless asked for; it dies with the test. */
 export class RedisServer {
   readonly url: string;
   readonly #port: number;
   readonly #dir: string;
   readonly #appendOnly: boolean;
+  readonly #place: ServerPlace;
   #child: ChildProcess | null = null;
 
-  private constructor(port: number, appendOnly: boolean) {
+  private constructor(port: number, appendOnly: boolean, place: ServerPlace) {
     this.#port = port;
     this.#appendOnly = appendOnly;
-    this.url = `redis://127.0.0.1:${port}`;
+    this.#place = place;
+    this.url = `redis://${place.host}:${port}`;
     this.#dir = mkdtempSync(join(tmpdir(), 'quittance-redis-'));
     process.once('exit', this.#killNow);
   }
 
-  static async start({ appendOnly = false } = {}): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), appendOnly);
+  static async start({ appendOnly = false, place = HERE } = {}): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), appendOnly, place);
     await server.restart();
     return server;
   }
@@ -40,8 +50,11 @@ export class RedisServer {
   async restart(): Promise<void> {
     await this.kill();
     const persistence = this.#appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no'];
-    const options = ['--port', String(this.#port), '--bind', '127.0.0.1', '--dir', this.#dir, '--save', '', ...persistence];
-    const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const { host, command } = this.#place;
+    // A namespace of its own is reached over the links into it only; the server takes them all.
+    const where = command.length === 0 ? ['--bind', host] : ['--bind', '0.0.0.0', '--protected-mode', 'no'];
+    const words = [...command, 'redis-server', '--port', String(this.#port), ...where, '--dir', this.#dir, '--save', '', ...persistence];
+    const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
     this.#child = child;
     for await (const line of createInterface({ input: child.stdout })) if (line.includes('Ready to accept connections')) break;
     child.stdout.resume();
