@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnyStateMachine } from 'xstate';
 import { checkoutSessionMachine } from '../state-machines/checkout-session.machine.ts';
+import { transferMachine } from '../state-machines/transfer.machine.ts';
 import { webhookDeliveryMachine } from '../state-machines/webhook-delivery.machine.ts';
 
 /*
@@ -62,6 +63,10 @@ export function drawnDocuments(): Record<string, string> {
     '## Webhook delivery',
     '',
     delivery,
+    '',
+    '## Transfer that pays no order',
+    '',
+    fenced(diagramOf(transferMachine)),
     '',
   ].join('\n');
   return { 'README.md': readme, 'docs/state-machines.md': machines };

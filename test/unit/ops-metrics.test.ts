@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../src/ops/health.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
 import { reportAudit, reportDrift } from '../../src/ops/metrics-audit.ts';
+import { reportInbox } from '../../src/ops/metrics-inbox.ts';
 import { reportAddresses, reportLedger, reportPayouts, reportRates, reportTreasury } from '../../src/ops/metrics-parts.ts';
 import { chainFacts, rateFacts, webhookFacts } from '../../src/ops/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
@@ -56,6 +57,7 @@ function allMetrics(): Metrics {
   reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
   const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
   reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);
+  reportInbox(registry, () => [{ mode: 'live', network: 'bsc', transfers: 1, oldestSec: NOW_MS / 1000 - 60 }], clock);
   reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
   metrics.addHealth(new HealthChecks());
   return metrics;
