@@ -1,4 +1,5 @@
 import { StoreUnavailable, type EventStore } from '../ports/event-store.ts';
+import { storeWith } from '../ports/store-with.ts';
 
 /** A store that can be made read-only while it is in use. */
 export interface LedgerGuard {
@@ -18,14 +19,8 @@ export function guardedStore(store: EventStore): { readonly store: EventStore; r
       },
       refuse: (reason) => void (refusal = reason),
     },
-    store: {
+    store: storeWith(store, {
       append: (request) => (refusal === null ? store.append(request) : Promise.reject(new StoreUnavailable(`nothing is written: ${refusal}`))),
-      readStream: (stream, options) => store.readStream(stream, options),
-      lastOfStream: (stream) => store.lastOfStream(stream),
-      readAll: (options) => store.readAll(options),
-      subscribe: (options) => store.subscribe(options),
-      head: () => store.head(),
-      close: () => store.close(),
-    },
+    }),
   };
 }

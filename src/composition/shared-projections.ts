@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventStore, Position } from '../ports/event-store.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import { storeWith } from '../ports/store-with.ts';
 import { parkedTable, projectionId, type ParkedEvent } from '../runtime/projection-batch.ts';
 import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
 import { ProjectionRunner, type ProjectionStatus } from '../runtime/projection-runner.ts';
@@ -52,19 +53,13 @@ export class SharedProjections implements ServiceProjections {
 
   /** The store, with an eye on what this process appends. */
   observe(store: EventStore): EventStore {
-    return {
+    return storeWith(store, {
       append: async (request) => {
         const result = await store.append(request);
         if (result.ok && this.#prefixes.some((prefix) => request.stream.startsWith(prefix))) this.#wrote(result.position);
         return result;
       },
-      readStream: (stream, options) => store.readStream(stream, options),
-      lastOfStream: (stream) => store.lastOfStream(stream),
-      readAll: (options) => store.readAll(options),
-      subscribe: (options) => store.subscribe(options),
-      head: () => store.head(),
-      close: () => store.close(),
-    };
+    });
   }
 
   async start(store: EventStore, hooks: ProjectionHooks = {}): Promise<void> {

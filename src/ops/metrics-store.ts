@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
 import type { AppendRequest, AppendResult, EventStore, SubscribeOptions, Subscription } from '../ports/event-store.ts';
+import { storeWith } from '../ports/store-with.ts';
 
 const APPEND_BUCKETS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const EVENT_BUCKETS = [1, 2, 3, 5, 10, 25, 50, 100];
@@ -35,15 +36,7 @@ export class StoreMetrics {
 
   /** The same store, seen at work. */
   observe(store: EventStore): EventStore {
-    return {
-      append: (request) => this.#timed(store, request),
-      readStream: (stream, options) => store.readStream(stream, options),
-      lastOfStream: (stream) => store.lastOfStream(stream),
-      readAll: (options) => store.readAll(options),
-      subscribe: (options) => this.#followed(store, options),
-      head: () => store.head(),
-      close: () => store.close(),
-    };
+    return storeWith(store, { append: (request) => this.#timed(store, request), subscribe: (options) => this.#followed(store, options) });
   }
 
   async #timed(store: EventStore, request: AppendRequest): Promise<AppendResult> {

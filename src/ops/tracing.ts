@@ -5,6 +5,7 @@ import type { NotificationId, SessionId } from '../domain/ids.ts';
 import { deliveryStream, sessionStream } from '../domain/streams.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 import type { AppendRequest, AppendResult, EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import { storeWith } from '../ports/store-with.ts';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../ports/tracing.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhook-sender.ts';
 import type { CommandContext } from '../runtime/command-handler.ts';
@@ -87,16 +88,7 @@ export class Tracing {
 
   /** Appends as children of the command whose events they write. */
   store(): EventStore {
-    const store = this.#store;
-    return {
-      append: (request) => this.#append(request),
-      readStream: (stream, options) => store.readStream(stream, options),
-      lastOfStream: (stream) => store.lastOfStream(stream),
-      readAll: (options) => store.readAll(options),
-      subscribe: (options) => store.subscribe(options),
-      head: () => store.head(),
-      close: () => store.close(),
-    };
+    return storeWith(this.#store, { append: (request) => this.#append(request) });
   }
 
   /** Commands in spans of their own, which the metadata of their events names. */

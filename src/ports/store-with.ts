@@ -1,0 +1,15 @@
+import type { EventStore } from './event-store.ts';
+
+/** The same store, whose `own` methods come first; everything else goes to `store` itself. */
+export function storeWith(store: EventStore, own: Partial<EventStore>): EventStore {
+  return {
+    append: (request) => store.append(request),
+    readStream: (stream, options) => store.readStream(stream, options),
+    lastOfStream: (stream) => store.lastOfStream(stream),
+    readAll: (options) => store.readAll(options),
+    subscribe: (options) => store.subscribe(options),
+    head: () => store.head(),
+    close: () => store.close(),
+    ...own,
+  };
+}
