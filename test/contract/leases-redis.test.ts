@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { redisLeasesSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { leasesContract } from './leases.contract.ts';
 
@@ -9,16 +9,7 @@ let server: RedisServer;
 beforeAll(async () => void (server = await RedisServer.start()));
 afterAll(() => server.stop());
 
-leasesContract('Redis (a real redis-server)', async () => {
-  const options = { url: server.url, prefix: randomUUID() };
-  const [mine, theirs] = [await openRedisLeases(options), await openRedisLeases(options)];
-  return {
-    mine,
-    theirs,
-    pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-    dispose: async () => void (await Promise.all([mine.close(), theirs.close()])),
-  };
-});
+leasesContract('Redis (a real redis-server)', () => redisLeasesSubject(server.url));
 
 describe('leases in Redis', () => {
   test('grow their tokens over a restart that lost everything, and the old holder is out', async () => {

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRedisNonces } from '../../src/adapters/redis/redis-nonces.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { redisNoncesSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { noncesContract } from './nonces.contract.ts';
 
@@ -10,19 +10,7 @@ let server: RedisServer;
 beforeAll(async () => void (server = await RedisServer.start()));
 afterAll(() => server.stop());
 
-noncesContract('Redis (a real redis-server)', async () => {
-  const options = { url: server.url, prefix: randomUUID() };
-  let nonces = await openRedisNonces({ ...options, emptyMeans: 'new' });
-  return {
-    nonces,
-    restart: async () => {
-      await nonces.close();
-      return (nonces = await openRedisNonces({ ...options, emptyMeans: 'new' }));
-    },
-    commit: () => Promise.reject(new Error('Redis gives no riders')),
-    dispose: () => nonces.close(),
-  };
-});
+noncesContract('Redis (a real redis-server)', () => redisNoncesSubject(server.url));
 
 describe('nonces that Redis may have lost', () => {
   const NOW = 1_800_000_000;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -6,6 +5,7 @@ import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts
 import { ReadModelMoved } from '../../src/ports/read-model.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import { redisReadModelSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { readModelContract } from './read-model.contract.ts';
 
@@ -13,23 +13,7 @@ let server: RedisServer;
 beforeAll(async () => void (server = await RedisServer.start()));
 afterAll(() => server.stop());
 
-readModelContract('Redis (a real redis-server)', async () => {
-  const options = { url: server.url, prefix: randomUUID() };
-  let model = await openRedisReadModel(options);
-  const others: ReadModel[] = [];
-  return {
-    model,
-    reopen: async () => {
-      await model.close();
-      return (model = await openRedisReadModel(options));
-    },
-    another: async () => {
-      others.push(await openRedisReadModel(options));
-      return others.at(-1)!;
-    },
-    dispose: async () => void (await Promise.all([model, ...others].map((one) => one.close()))),
-  };
-});
+readModelContract('Redis (a real redis-server)', () => redisReadModelSubject(server.url));
 
 describe('the read model in Redis', () => {
   let own: RedisServer;

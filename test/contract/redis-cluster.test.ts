@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
 import { openRedisNonces } from '../../src/adapters/redis/redis-nonces.ts';
 import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
-import type { ReadModel } from '../../src/ports/read-model.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
+import { redisLeasesSubject, redisNoncesSubject, redisReadModelSubject } from '../support/redis-contract-subjects.ts';
 import { leasesContract } from './leases.contract.ts';
 import { noncesContract } from './nonces.contract.ts';
 import { readModelContract } from './read-model.contract.ts';
@@ -16,48 +15,11 @@ let cluster: RedisCluster;
 beforeAll(async () => void (cluster = await RedisCluster.start()), 120_000);
 afterAll(() => cluster.stop());
 
-readModelContract(NAME, async () => {
-  const options = { url: cluster.url, prefix: randomUUID() };
-  let model = await openRedisReadModel(options);
-  const others: ReadModel[] = [];
-  return {
-    model,
-    reopen: async () => {
-      await model.close();
-      return (model = await openRedisReadModel(options));
-    },
-    another: async () => {
-      others.push(await openRedisReadModel(options));
-      return others.at(-1)!;
-    },
-    dispose: async () => void (await Promise.all([model, ...others].map((one) => one.close()))),
-  };
-});
+readModelContract(NAME, () => redisReadModelSubject(cluster.url));
 
-noncesContract(NAME, async () => {
-  const options = { url: cluster.url, prefix: randomUUID() };
-  let nonces = await openRedisNonces({ ...options, emptyMeans: 'new' });
-  return {
-    nonces,
-    restart: async () => {
-      await nonces.close();
-      return (nonces = await openRedisNonces({ ...options, emptyMeans: 'new' }));
-    },
-    commit: () => Promise.reject(new Error('Redis gives no riders')),
-    dispose: () => nonces.close(),
-  };
-});
+noncesContract(NAME, () => redisNoncesSubject(cluster.url));
 
-leasesContract(NAME, async () => {
-  const options = { url: cluster.url, prefix: randomUUID() };
-  const [mine, theirs] = [await openRedisLeases(options), await openRedisLeases(options)];
-  return {
-    mine,
-    theirs,
-    pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-    dispose: async () => void (await Promise.all([mine.close(), theirs.close()])),
-  };
-});
+leasesContract(NAME, () => redisLeasesSubject(cluster.url));
 
 redisSharedContract(NAME, () => cluster.url);
 
