@@ -44,7 +44,7 @@ export class InboxList {
   async find(depositKey: string): Promise<ListedTransfer | null> {
     const place = (await this.#readModel.get(INBOX_PLACES_TABLE, depositKey)) as InboxPlaceRow | null;
     const row = place && ((await this.#readModel.get(INBOX_TABLE, place.key)) as unknown as InboxRow | null);
-    return row ? (await this.#withSessions([row]))[0]! : null;
+    return row ? ((await this.#withSessions([row]))[0] ?? null) : null;
   }
 
   async page(filter: InboxFilter, after: string | null, limit: number): Promise<InboxPage> {
@@ -55,11 +55,12 @@ export class InboxList {
       const rows = await this.#readModel.scan(INBOX_TABLE, { afterKey, limit: SCAN });
       const own = rows.filter(({ key }) => key.startsWith(prefix));
       const listed = await this.#withSessions(own.map(({ row }) => row as unknown as InboxRow));
-      for (const [index, transfer] of listed.entries()) {
-        if (filter.state === 'unresolved' && filter.untilSec !== undefined && transfer.blockTimeSec > filter.untilSec)
+      for (const [index, { key }] of own.entries()) {
+        const transfer = listed[index];
+        if (transfer && filter.state === 'unresolved' && filter.untilSec !== undefined && transfer.blockTimeSec > filter.untilSec)
           return { transfers: found, next: null };
-        afterKey = own[index]!.key;
-        if (meets(transfer, filter)) found.push(transfer);
+        afterKey = key;
+        if (transfer && meets(transfer, filter)) found.push(transfer);
         if (found.length >= limit) return { transfers: found, next: afterKey };
       }
       if (own.length < SCAN) return { transfers: found, next: null };
@@ -68,13 +69,14 @@ export class InboxList {
     return { transfers: found, next: afterKey };
   }
 
-  async #withSessions(rows: readonly InboxRow[]): Promise<ListedTransfer[]> {
+  /** One answer for each row; null for one whose session is not in the look-ups yet. */
+  async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
     const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
     const sessions = new Map((await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row as SessionRow | null]));
-    return rows.flatMap((row) => {
+    return rows.map((row) => {
       const session = row.sessionId === null ? null : sessions.get(row.sessionId);
       const mode = row.mode ?? session?.mode;
-      return mode ? [{ ...row, mode, merchantId: session?.merchantId ?? null, orderId: session?.orderId ?? null }] : [];
+      return mode ? { ...row, mode, merchantId: session?.merchantId ?? null, orderId: session?.orderId ?? null } : null;
     });
   }
 }
