@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so two at a time fit. */
 const FAST = { timeoutMs: 20_000, workers: 2 };
 const SLOW = { timeoutMs: 240_000 };
+/** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
+const PROCESSES = { retry: 1 };
 
 const fast = (name: string) => ({
   test: {
@@ -29,6 +31,7 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          retry: PROCESSES.retry,
           maxWorkers: FAST.workers,
           sequence: { groupOrder: 0 },
         },
@@ -40,8 +43,7 @@ export default defineConfig({
           testTimeout: SLOW.timeoutMs,
           hookTimeout: SLOW.timeoutMs,
           maxWorkers: FAST.workers,
-          // Nodes, browsers and clocks of a busy machine: what fails twice in a row is a fault.
-          retry: 1,
+          retry: PROCESSES.retry,
           sequence: { groupOrder: 1 },
         },
       },

@@ -95,14 +95,29 @@ export class RedisCluster {
     for (const { control } of [first!, ...others]) await until('the nodes know each other', () => knows(control, others.length + 1));
     for (const [index, { control }] of this.#replicas.entries())
       await control.cluster('REPLICATE', await this.#masters[index]!.control.cluster('MYID'));
-    for (const { control } of [first!, ...others])
+    for (const { control } of [first!, ...others]) {
       await until('the cluster is formed', async () => (await control.cluster('INFO')).includes('cluster_state:ok'));
+      await until(
+        'the roles are known',
+        async () => (await members(control)).filter((member) => /\bslave\b/.test(member)).length === this.#replicas.length,
+      );
+    }
   }
 
   readonly #killNow = (): void => [...this.#masters, ...this.#replicas].forEach(({ child }) => child.kill('SIGKILL'));
 }
 
-const knows = async (control: Redis, nodes: number): Promise<boolean> => (await control.cluster('INFO')).includes(`cluster_known_nodes:${nodes}`);
+/** One line a node: https://redis.io/docs/latest/commands/cluster-nodes/ */
+const members = async (control: Redis): Promise<string[]> =>
+  String(await control.cluster('NODES'))
+    .trim()
+    .split('\n');
+
+/** A node in handshake counts as known, but hears nothing for up to the node timeout when its handshake was lost. */
+const knows = async (control: Redis, nodes: number): Promise<boolean> => {
+  const found = await members(control);
+  return found.length === nodes && found.every((member) => / connected\b/.test(member) && !/\bhandshake\b|\bnoaddr\b/.test(member));
+};
 
 async function startNode(directory: string): Promise<Node> {
   mkdirSync(directory, { recursive: true });
