@@ -42,7 +42,7 @@ export function addInbox(program: Command, host: CliHost, admin: DeclareAdmin): 
   admin(inbox, host, 'record', 'inbox.record', 'take up a transfer to the treasury, or to an address that no session has', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--tx <hash>', 'its transaction', true],
-    ['--log-index <n>', 'its place in the transaction, as explorers show it', true],
+    ['--log-index <n>', 'which transfer of it: see docs/inbox.md', true],
     ['--index <n>', 'place of the collection address in the wallet; not for the treasury'],
     ['--mode <mode>', 'test or live, where the network is used in both'],
     ...DECISION,

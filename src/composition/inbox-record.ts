@@ -30,7 +30,7 @@ export interface NamedTransfer {
   readonly derivationIndex: number | undefined;
 }
 
-/** The transfer as the chain has it, when it is final and came to an address of ours that no session has. Throws `CommandRefused`. */
+/** The transfer as the chain has it, when it is final and came from outside to an address of ours that no session has. Throws `CommandRefused`. */
 export async function strayTransferOf(named: NamedTransfer, parts: RecordParts): Promise<StrayTransfer> {
   const { network, txHash, logIndex } = named;
   const chains = parts.chains.filter((chain) => chain.network === network && (named.mode === undefined || chain.mode === named.mode));
@@ -41,9 +41,21 @@ export async function strayTransferOf(named: NamedTransfer, parts: RecordParts):
   if (!transfer) throw new CommandRefused(`there is no transfer of our coins at log index ${logIndex} of ${txHash}`);
   if (transfer.block.number > (await chain.finalized()).number) throw new CommandRefused('the transfer is not final yet');
   const facts = depositFactsOf(transfer, chain.settings);
+  await parts.core.addressesComplete();
+  assertFromOutside(facts, chain.mode, parts);
   const place = await placeOf(facts, chain.mode, named, parts);
   const sender = facts.fromAddress === null ? null : await parts.senders.of(chain.mode, network, facts.fromAddress);
   return { ...facts, ...place, mode: chain.mode, sender };
+}
+
+/** A sweep brings the treasury money that the books have already: taken up here, it would be there twice. */
+function assertFromOutside({ network, fromAddress }: DepositFacts, mode: Mode, { core, treasuries }: RecordParts): void {
+  if (fromAddress === null) return;
+  const family = addressFamilyOf(network);
+  const treasury = treasuries.get(mode)?.[family];
+  if (treasury !== undefined && isSame(family, treasury, fromAddress)) throw new CommandRefused('it came from the treasury itself');
+  const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(fromAddress);
+  if (session) throw new CommandRefused(`it came from the address of ${session}: it is a move of our own`);
 }
 
 async function placeOf(
@@ -53,7 +65,6 @@ async function placeOf(
   { core, derivers, treasuries }: RecordParts,
 ): Promise<Pick<StrayTransfer, 'origin' | 'derivationIndex' | 'toAddress'>> {
   const family = addressFamilyOf(network);
-  await core.addressesComplete();
   const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(toAddress);
   if (session) throw new CommandRefused(`it came to the address of ${session}, which records it by itself`);
   const treasury = treasuries.get(mode)?.[family];

@@ -152,7 +152,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       if (fault !== null) refused(fault);
       treasury().moves.wake(desk);
       const proposer = mayApproveOwn(move.kind) ? [] : [move.terms.requestedBy];
-      return { id, approved_by: [...proposer, ...move.approvers, approver] };
+      return { id, approved_by: [...new Set([...proposer, ...move.approvers, approver])] };
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
