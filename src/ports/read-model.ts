@@ -70,7 +70,7 @@ export interface ReadModel {
   get(table: string, key: string): Promise<Row | null>;
   /** In the order of the keys; null where there is no row. */
   getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]>;
-  /** Every row of a small table, in key order, a page at a time. */
+  /** Every row of a table, in the order of the keys' bytes in UTF-8, a page at a time. The cost grows with `limit`, not with the table. */
   scan(table: string, options: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]>;
   /** Members newest first by rank, with the total in range. The cost does not grow with `offset` or the total. */
   page(list: string, options: ListRange & { readonly offset: number; readonly limit: number }): Promise<{ members: ListMember[]; total: number }>;

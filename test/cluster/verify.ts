@@ -164,8 +164,8 @@ async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
   const redis = new Redis(cluster.redis.url);
   try {
     await projectionDigests(store, rebuilt, PROJECTIONS);
-    const kept = `{quittance-${cluster.namespace}:rows}:`;
-    const mine = `{${prefix}:rows}:`;
+    const kept = `{quittance-${cluster.namespace}:look-ups}:`;
+    const mine = `{${prefix}:look-ups}:`;
     let differences: string[] = [];
     // The service may be a moment behind its own last event.
     for (let looks = 0; looks < 20; looks += 1) {
@@ -175,7 +175,7 @@ async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
     }
     return differences;
   } finally {
-    for (const key of await redis.keys(`{${prefix}:rows}*`)) await redis.unlink(key);
+    for (const key of await redis.keys(`{${prefix}:look-ups}*`)) await redis.unlink(key);
     redis.disconnect();
     await rebuilt.close();
     await store.close();

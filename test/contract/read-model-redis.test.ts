@@ -88,12 +88,39 @@ describe('the read model in Redis', () => {
     expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });
   });
 
+  test('is asked for a page of a table, however many rows the table has', async () => {
+    const row = { text: 'x'.repeat(100) };
+    const putAll = (from: number): Change[] =>
+      Array.from({ length: 5_000 }, (_, index) => ({ op: 'put', table: 'rows@1', key: String(from + index).padStart(9, '0'), row }));
+    const bytesOfAPage = async (): Promise<number> => {
+      const sent = async (): Promise<number> => Number(/total_net_output_bytes:(\d+)/.exec(await control.info('stats'))![1]);
+      const [before, own] = [await sent(), (await control.info('stats')).length];
+      expect(await model.scan('rows@1', { afterKey: '000002500', limit: 50 })).toHaveLength(50);
+      return (await sent()) - before - own;
+    };
+    await model.apply('records', putAll(0), '1');
+    const few = await bytesOfAPage();
+    for (let batch = 1; batch < 8; batch += 1) await model.apply('records', putAll(batch * 5_000), String(batch + 1));
+    expect(await bytesOfAPage()).toBeLessThan(2 * few);
+    expect(few).toBeLessThan(20_000);
+  });
+
+  test('leaves nothing of rows that were cleared', async () => {
+    await model.begin('records');
+    await model.apply('records', [put(1), { op: 'enlist', list: 'records@1/l', member: 'm', order: 0, atSec: 1 }], '1');
+    const kept = await control.keys('*');
+    await model.clear({ projection: 'records', tables: ['rows@1'], lists: ['records@1/'] });
+    const left = (): Promise<string[]> => control.keys('*').then((keys) => keys.filter((key) => /:(table|ordered|list|times|names):/.test(key)));
+    expect(kept.filter((key) => /:(table|ordered|list|times|names):/.test(key))).toHaveLength(5);
+    await expect.poll(left).toEqual([]);
+  });
+
   test('keeps all its keys in one slot', async () => {
     await model.apply('records', [put(1), { op: 'enlist', list: 'l', member: 'm', order: 0, atSec: 1 }], '1');
     const keys = await control.keys('*');
     expect(keys.length).toBeGreaterThan(3);
     const tags = new Set(keys.map((key) => /\{([^}]+)\}/.exec(key)?.[1]));
-    expect([...tags]).toEqual(['quittance:rows']);
+    expect([...tags]).toEqual(['quittance:look-ups']);
   });
 
   test('shows no password when Redis refuses it', async () => {

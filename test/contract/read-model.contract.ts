@@ -136,6 +136,31 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
           { key: 'd', row: { key: 'd' } },
         ]);
       });
+
+      it('scans keys in the order of their bytes', async () => {
+        const keys = ['', 'a', 'a/', 'b', 'é', '\uffee', '😀'];
+        await apply(...[...keys].reverse().map((key) => put('rows@1', `k${key}`, { key })));
+        expect((await model.scan('rows@1', { limit: 9 })).map(({ row }) => row['key'])).toEqual(keys);
+        expect((await model.scan('rows@1', { afterKey: 'k\uffee', limit: 9 })).map(({ row }) => row['key'])).toEqual(['😀']);
+      });
+
+      it('scans what is there: rows put twice once, deleted ones not, those put anew again', async () => {
+        const key = (index: number): string => String(index).padStart(5, '0');
+        await apply(...upTo(2_500).map((index) => put('rows@1', key(index), { index })));
+        await apply(
+          put('rows@1', key(7), { index: 7 }),
+          ...[3, 1_200, 2_499].map((index): Change => ({ op: 'delete', table: 'rows@1', key: key(index) })),
+        );
+        await apply(put('rows@1', key(1_200), { index: 1_200 }), put('rows@1', key(8), { index: 8 }), { op: 'delete', table: 'rows@1', key: key(8) });
+        const seen: unknown[] = [];
+        for (let afterKey = ''; ;) {
+          const page = await model.scan('rows@1', { afterKey, limit: 1_000 });
+          seen.push(...page.map(({ row }) => row['index']));
+          if (page.length < 1_000) break;
+          afterKey = page.at(-1)!.key;
+        }
+        expect(seen).toEqual(upTo(2_499).filter((index) => index !== 3 && index !== 8));
+      });
     });
 
     describe('lists', () => {
@@ -270,7 +295,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await model.apply('other', [put('other@1', 'a', { n: 2 }), enlist(0, 'other@1/x')], '9');
         expect(await model.get('one@1', 'a')).toEqual({ n: 1 });
         await model.clear({ projection: 'one', tables: ['one@1', 'never@1'], lists: ['one@1/'] });
-        expect([await model.checkpoint('one'), await model.get('one@1', 'a')]).toEqual([null, null]);
+        expect([await model.checkpoint('one'), await model.get('one@1', 'a'), await model.scan('one@1', { limit: 9 })]).toEqual([null, null, []]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
         expect([await model.checkpoint('other'), await model.get('other@1', 'a')]).toEqual(['9', { n: 2 }]);
         expect((await model.page('other@1/x', { offset: 0, limit: 10 })).total).toBe(1);
@@ -281,6 +306,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await model.clear({ projection: 'one', tables: ['one@1'], lists: ['one@1/'] });
         await model.apply('one', [put('one@1', 'b', { n: 2 }), enlist(3, 'one@1/x')], '1');
         expect(await model.getMany('one@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
+        expect(await model.scan('one@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(3), order: 3 }], total: 1 });
         expect((await model.page('one@1/x', { offset: 0, limit: 10, fromSec: SECOND, toSec: SECOND })).total).toBe(0);
       });

@@ -4,6 +4,8 @@ interface Entry extends ListMember {
   readonly atSec: number;
 }
 
+const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
+
 /** The plainest read model that keeps the contract: maps and sorted arrays. */
 export class MemoryReadModel implements ReadModel {
   readonly checkpoints = new Map<string, string>();
@@ -41,8 +43,8 @@ export class MemoryReadModel implements ReadModel {
   }
 
   async scan(table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
-    const keys = [...(this.tables.get(table)?.keys() ?? [])].sort();
-    const page = keys.filter((key) => key > afterKey).slice(0, limit);
+    const keys = [...(this.tables.get(table)?.keys() ?? [])].sort(byBytes);
+    const page = keys.filter((key) => byBytes(key, afterKey) > 0).slice(0, limit);
     return page.map((key) => ({ key, row: structuredClone(this.tables.get(table)!.get(key)!) }));
   }
 

@@ -34,11 +34,15 @@ export class DroppedRows {
       this.#isAskedAgain = false;
       for (const entry of await answered(this.#redis.smembers(this.#keys.dropped))) {
         const [kind, generation, ...name] = entry.split(' ') as [string, string, ...string[]];
-        if (kind === 'table') await answered(this.#redis.unlink(this.#keys.table(name.join(' '), generation)));
+        if (kind === 'table') await this.#sweepTable(name.join(' '), generation);
         else if (!(await this.#sweepSet(name.join(' '), generation))) return;
         await answered(this.#redis.srem(this.#keys.dropped, entry));
       }
     }
+  }
+
+  async #sweepTable(name: string, generation: string): Promise<void> {
+    await answered(this.#redis.unlink(this.#keys.table(name, generation), this.#keys.ordered(name, generation)));
   }
 
   /** False when it was closed before the end. */

@@ -19,7 +19,8 @@ return { stored, redis.call('HGETALL', KEYS[2]) }
 `;
 
 /**
- * KEYS[1] checkpoints, then the tables that the changes name by their index, and the lists: members by order, members by second, names of its set.
+ * KEYS[1] checkpoints, then what the changes name by its index: a table and the order of its keys, or a list's members by order, members by second and
+ * names of its set.
  * ARGV: projection, the new checkpoint with its mark, how many marks follow, the marks of which one must be stored (none: any), then the changes.
  * Answers 1, or 0 when another mark is stored: then nothing was changed.
  */
@@ -38,10 +39,10 @@ while at <= #ARGV do
   local first = tonumber(ARGV[at + 1])
   local key = KEYS[first]
   if op == 'put' then
-    redis.call('HSET', key, ARGV[at + 2], ARGV[at + 3])
+    if redis.call('HSET', key, ARGV[at + 2], ARGV[at + 3]) == 1 then redis.call('ZADD', KEYS[first + 1], 0, ARGV[at + 2]) end
     at = at + 4
   elseif op == 'delete' then
-    redis.call('HDEL', key, ARGV[at + 2])
+    if redis.call('HDEL', key, ARGV[at + 2]) == 1 then redis.call('ZREM', KEYS[first + 1], ARGV[at + 2]) end
     at = at + 3
   else
     local times = KEYS[first + 1]

@@ -60,15 +60,14 @@ class RedisReadModel implements ReadModel {
 
   async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
     if (keys.length === 0) return [];
-    return (await this.#ofServed(table, (key) => this.#redis.hmget(key, ...keys))).map(rowOf);
+    return (await this.#ofServed(table, (generation) => this.#redis.hmget(this.#keys.table(table, generation), ...keys))).map(rowOf);
   }
 
   async scan(table: string, { afterKey, limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
-    const found = await this.#ofServed(table, (key) => this.#redis.hkeys(key));
-    const page = found
-      .filter((key) => afterKey === undefined || key > afterKey)
-      .sort()
-      .slice(0, limit);
+    const from = afterKey === undefined ? '-' : `(${afterKey}`;
+    const page = await this.#ofServed(table, (generation) =>
+      this.#redis.zrange(this.#keys.ordered(table, generation), from, '+', 'BYLEX', 'LIMIT', 0, limit),
+    );
     const rows = await this.getMany(table, page);
     return page.flatMap((key, index) => (rows[index] ? [{ key, row: rows[index] }] : []));
   }
@@ -139,9 +138,9 @@ class RedisReadModel implements ReadModel {
   }
 
   /** Read with the generation that was known, and asked for right after: when it is still that one, it was then, too. */
-  async #ofServed<Found>(name: string, read: (key: string) => Promise<Found>): Promise<Found> {
+  async #ofServed<Found>(name: string, read: (generation: string) => Promise<Found>): Promise<Found> {
     for (;;) {
-      const reading = read(this.#keys.table(name, this.#keys.served(name)));
+      const reading = read(this.#keys.served(name));
       const [found, generation] = await answered(Promise.all([reading, this.#redis.hget(this.#keys.generations, name)]));
       if (!this.#keys.saw(name, generation ?? '')) return found;
     }
@@ -196,7 +195,8 @@ class RedisReadModel implements ReadModel {
     };
     const words = changes.flatMap((change): string[] => {
       if (change.op === 'put' || change.op === 'delete') {
-        const index = indexOf(this.#keys.table(change.table, generationOf(change.table)));
+        const generation = generationOf(change.table);
+        const index = indexOf(this.#keys.table(change.table, generation), this.#keys.ordered(change.table, generation));
         return change.op === 'put' ? ['put', index, change.key, JSON.stringify(change.row)] : ['delete', index, change.key];
       }
       if (!Number.isSafeInteger(change.order) || change.order < 0) throw new RangeError(`${change.order} is not an order`);

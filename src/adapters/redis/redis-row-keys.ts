@@ -17,7 +17,7 @@ export class RowKeys {
   readonly #served = new Map<string, string>();
 
   constructor(prefix: string) {
-    this.#tag = `{${prefix}:rows}`;
+    this.#tag = `{${prefix}:look-ups}`;
     this.checkpoints = `${this.#tag}:checkpoints`;
     this.generations = `${this.#tag}:generations`;
     this.dropped = `${this.#tag}:dropped`;
@@ -43,6 +43,11 @@ export class RowKeys {
 
   table(name: string, generation: string): string {
     return `${this.#tag}:table:${generation}:${name}`;
+  }
+
+  /** Keys of a table's rows, in their order. */
+  ordered(name: string, generation: string): string {
+    return `${this.#tag}:ordered:${generation}:${name}`;
   }
 
   list(name: string, generation: string): string {
