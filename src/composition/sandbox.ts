@@ -18,11 +18,11 @@ import type { Metrics } from '../ops/metrics.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { attachedStarters } from '../sandbox/attached-chains.ts';
 import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
-import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
-import { startSurfpool, type SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
+import { startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
+import { STARTERS } from '../sandbox/starters.ts';
+import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
-import { startTronFacade } from '../sandbox/tron-facade/start-tron-facade.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
 import { createMetrics } from './observability.ts';
@@ -139,13 +139,7 @@ function startChains(dataDir: string, log: Logger): Promise<SandboxChains> {
   return startSandboxChains({
     dataDir,
     log,
-    starters: attached
-      ? attachedStarters(attached)
-      : {
-          ...EVM_STARTERS,
-          tron: ({ directory }) => startTronFacade({ directory }),
-          solana: ({ directory }) => startSurfpool({ directory }),
-        },
+    starters: attached ? attachedStarters(attached) : STARTERS,
   });
 }
 

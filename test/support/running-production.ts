@@ -6,10 +6,12 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually, freePort } from './running-sandbox.ts';
 
+/** Several start at once on a busy machine. */
+const READY_MS = 120_000;
 const run = promisify(execFile);
 const entry = resolve(import.meta.dirname, '../../bin/quittance.mjs');
 /** Published with every wallet library: worth nothing. */
-const TEST_WORDS = 'test test test test test test test test test test test junk';
+export const TEST_WORDS = 'test test test test test test test test test test test junk';
 
 export interface RunningProduction {
   readonly baseUrl: string;
@@ -53,10 +55,11 @@ export async function startRunningProduction(env: Readonly<Record<string, string
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await eventually('the service', async () => {
+    const begins = async (): Promise<boolean> => {
       if (child.exitCode !== null) throw new Error(output());
       return (await fetch(`http://127.0.0.1:${opsPort}/healthz`).catch(() => null))?.ok === true;
-    });
+    };
+    await eventually('the service', begins, READY_MS);
   } catch (error) {
     const text = output().slice(-4_000);
     await stop();

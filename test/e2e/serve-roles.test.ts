@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runWalletTool } from '../../src/composition/wallet-tools.ts';
+import { addressFamilyOf, NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import type { TreasuryAddresses } from '../../src/ports/payouts.ts';
+import { startSandboxChains, type SandboxChains } from '../../src/sandbox/sandbox-chains.ts';
+import { STARTERS } from '../../src/sandbox/starters.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+import { transfersSeen } from '../crash/chain-witness.ts';
+import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
+import { RedisServer } from '../support/redis-server.ts';
+import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../support/running-production.ts';
+import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
+
+/* `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the signer's alone. */
+
+const WAIT_MS = 120_000;
+const LIMITS = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
+const treasury: TreasuryAddresses = new Wallet(TEST_WORDS).treasury;
+
+let directory: string;
+let chains: SandboxChains;
+let store: EsdbDouble;
+let redis: RedisServer;
+let api: RunningProduction;
+const running: RunningProduction[] = [];
+let shop: { readonly api_key: string; readonly api_secret: string };
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'quittance-roles-'));
+  [chains, store, redis] = await Promise.all([
+    startSandboxChains({ dataDir: directory, log: silentLog, starters: STARTERS }),
+    EsdbDouble.start(),
+    RedisServer.start(),
+  ]);
+  await Promise.all(chains.chains.map((chain) => chain.fundTreasury!(treasury[addressFamilyOf(chain.settings.network)])));
+  const shared = { ...networkSettings(), EVENTSTORE_URL: store.connectionString, REDIS_URL: redis.url, MASTER_KEY: randomBytes(32).toString('hex') };
+  const exported = await runWalletTool(
+    'wallet.export-watch-only',
+    { mode: 'test', solanaPool: '50', solanaPoolFile: join(directory, 'pool.txt') },
+    { TEST_WALLET_MNEMONIC: TEST_WORDS },
+    silentLog,
+  );
+  const roles = {
+    api: exported as Record<string, string>,
+    worker: {},
+    signer: { TEST_WALLET_MNEMONIC: TEST_WORDS, SIGNER_JOURNAL_DIR: join(directory, 'journal'), PAYOUT_LIMITS: JSON.stringify({ USDT: LIMITS }) },
+  };
+  const nodes = Object.entries(roles).map(([role, own], index) =>
+    startRunningProduction({ ...shared, TEST_WALLET_MNEMONIC: '', ROLES: role, NODE_NUMBER: String(index + 1), ...own }),
+  );
+  running.push(...(await Promise.all(nodes)));
+  api = running[0]!;
+  shop = (await api.cli('merchant', 'create', '--name', 'Shop', '--mode', 'test')) as typeof shop;
+});
+afterAll(async () => {
+  await Promise.all(running.map((node) => node.stop()));
+  await Promise.all([chains?.close(), store?.stop(), redis?.stop()]);
+  rmSync(directory, { recursive: true, force: true });
+});
+
+test.concurrent.each(NETWORKS)('a payment on %s is credited by the worker and refunded by the signer, once', async (network) => {
+  const created = await call('POST', '/api/v1/checkout/sessions/create', { amount: '7.00', currency: 'USDT', order_id: `on-${network}` });
+  const options = created.json['payment_options'] as readonly { readonly network: Network; readonly coin: string; readonly address: string }[];
+  const to = options.find((option) => option.network === network && option.coin === 'USDT')!.address;
+  const { fromAddress } = await chains.pay(network, { coin: 'USDT', to, amount: '7.00' });
+  const path = `/api/v1/checkout/sessions/${created.json['id'] as string}`;
+  await eventually('the session is paid', async () => (await call('GET', path)).json['payment_status'] === 'paid', WAIT_MS);
+  const asked = await call('POST', '/v1/refunds', { session_id: created.json['id'] });
+  expect([asked.status, asked.json['to_address']]).toEqual([200, fromAddress]);
+  const refund = await eventually(
+    'the refund is complete',
+    async () => {
+      const { json } = await call('GET', `/v1/refunds/${asked.json['id'] as string}`);
+      return json['status'] === 'COMPLETED' && json;
+    },
+    WAIT_MS,
+  );
+  const { settings, rpcUrl } = chains.chains.find((chain) => chain.settings.network === network)!;
+  const { address: token, decimals } = settings.tokens.find(({ coin }) => coin === 'USDT')!;
+  const from = treasury[addressFamilyOf(network)];
+  const seen = await transfersSeen({ network, rpcUrl, token, from, to: fromAddress, tokenUnits: 7n * 10n ** BigInt(decimals) });
+  expect(seen).toEqual([refund['tx_hash']]);
+});
+
+/** Providers, and the coins of the local chains, as an operator names those of a test network. */
+function networkSettings(): Record<string, string> {
+  const urls = chains.chains.map(({ settings: { network }, rpcUrl }) => [
+    `TEST_${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`,
+    rpcUrl,
+  ]);
+  const networks = chains.chains.map(({ settings: { network, chainId, tokens } }) => [network, { chain_id: chainId, tokens }]);
+  return { ...(Object.fromEntries(urls) as Record<string, string>), TEST_NETWORKS: JSON.stringify(Object.fromEntries(networks)) };
+}
+
+const call = (method: string, path: string, body?: unknown): Promise<ApiAnswer> => signedCall(api.baseUrl, shop, method, path, body);
