@@ -54,9 +54,9 @@ export function leasesContract(name: string, open: () => Promise<OpenedLeases>):
     });
 
     test('a renewed lease outlives its first time', async () => {
-      const lease = (await opened.mine.acquire('one', 400))!;
-      for (let round = 0; round < 4; round += 1) {
-        await opened.pass(150);
+      const lease = (await opened.mine.acquire('one', 2_000))!;
+      for (let round = 0; round < 3; round += 1) {
+        await opened.pass(700);
         expect(await lease.renew()).toBe(true);
       }
       expect(await opened.theirs.acquire('one', 60_000)).toBeNull();
