@@ -177,8 +177,9 @@ type Seen = { context: SessionContext; event: SessionEvent };
 export const checkoutSessionMachine = setup({
   types: { context: {} as SessionContext, events: {} as SessionEvent },
   guards: {
-    isOnTimeAndNew: ({ context, event }: Seen) =>
-      isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) && as<'DepositDetected'>(event).kind === 'on_time',
+    isPendingAndNew: ({ context, event }: Seen) =>
+      isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) &&
+      hasPending({ ...context, ...foldDetected(context, as<'DepositDetected'>(event)) }),
     isNewDeposit: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey),
     leavesPending: ({ context, event }: Seen) =>
       depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected') &&
@@ -193,6 +194,8 @@ export const checkoutSessionMachine = setup({
       return isNewOperation(context, depositKey, operation) && whyNotSetAside(context, depositKey) === null;
     },
     isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, as<'DepositPutBack'>(event)),
+    isPendingAndPutBack: ({ context, event }: Seen) =>
+      isSetAsideFor(context, as<'DepositPutBack'>(event)) && hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
     isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
     mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
     isSufficient: ({ context, event }: Seen) =>
@@ -256,8 +259,12 @@ export const checkoutSessionMachine = setup({
     open: {
       on: {
         DepositDetected: [
-          { guard: 'isOnTimeAndNew', target: 'processing', actions: 'foldDetected' },
+          { guard: 'isPendingAndNew', target: 'processing', actions: 'foldDetected' },
           { guard: 'isNewDeposit', actions: 'foldDetected' },
+        ],
+        DepositPutBack: [
+          { guard: 'isPendingAndPutBack', target: 'processing', actions: 'foldPutBack' },
+          { guard: 'isSetAsideFor', actions: 'foldPutBack' },
         ],
         SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' },
         SessionExpired: { target: 'expired', actions: 'foldExpired' },

@@ -56,7 +56,9 @@ async function died(child: ChildProcess): Promise<void> {
   expect(child.signalCode).toBe('SIGKILL');
 }
 
+/** Once it is up, that is: all may have been told before, and a signal before that ends it as it stands. */
 async function ended(child: ChildProcess): Promise<void> {
+  await once(child.stdout!, 'data');
   child.kill('SIGTERM');
   if (child.exitCode === null) await once(child, 'exit');
   expect(child.exitCode).toBe(0);

@@ -54,7 +54,7 @@ directory.set(merchantId(1), url, { suspended: crash === 'during-drain' });
 const limits = { windowPerMerchant: 10, pacePerSec: 200, unrecordedPerMerchant: 5 };
 const world = await WebhookWorld.open({ dataDir, directory, sender, store: mortal, process: { limits } });
 await world.process.start();
+process.on('SIGTERM', () => void world.close().then(() => process.exit(0)));
 process.stdout.write('ready\n');
 if (crash === 'during-drain') directory.change(merchantId(1), { suspended: false });
 for (let session = Number(first); session < Number(first) + Number(sessions); session++) await world.cancelled(session);
-process.on('SIGTERM', () => void world.close().then(() => process.exit(0)));

@@ -132,6 +132,36 @@ describe('a payment', () => {
   });
 });
 
+describe('a transfer that an operator set aside', () => {
+  const dust = depositFacts({ amount: '0.005' });
+  const reverted: SessionEvent = {
+    type: 'DepositReverted',
+    data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30 },
+  };
+  const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
+  const putBack = { type: 'PutDepositBack' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20 };
+  const again = detected({ ...full, depositKey: dust.depositKey });
+  const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
+
+  it('keeps no session waiting when the chain shows it once more', () => {
+    const { state } = given(...asideAndLost, again);
+    expect(state.value).toBe('open');
+    given(...asideAndLost, again)
+      .when(expire)
+      .then('SessionExpired');
+  });
+  it('is waited for again once it is put back', () => {
+    const { after } = given(...asideAndLost, again)
+      .when(putBack)
+      .then('DepositPutBack');
+    expect(after.value).toBe('processing');
+    const { after: lost } = given(...asideAndLost)
+      .when(putBack)
+      .then('DepositPutBack');
+    expect(lost.value).toBe('open');
+  });
+});
+
 describe('the end of a session', () => {
   it('expires when nothing came', () => {
     const { events } = given(created()).when(expire).then('SessionExpired');
