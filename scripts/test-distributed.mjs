@@ -27,7 +27,7 @@ const SUITES = [
 const rounds = process.argv.slice(2);
 const steps = [
   ['contract suites', 'vitest', ['run', ...SUITES.map((name) => `test/contract/${name}`)]],
-  ['cluster', 'vitest', ['run', 'test/e2e/cluster.test.ts']],
+  ['cluster', 'vitest', ['run', 'test/e2e/cluster.test.ts', 'test/e2e/serve-roles.test.ts']],
   ['chaos', 'node', ['test/cluster/chaos.ts', ...(rounds.length > 0 ? rounds : ['kill -9', 'FLUSHALL', 'store restarts'])]],
 ];
 

@@ -1,11 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
-import { createEvmChain } from '../adapters/evm/evm-chain.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/signer-process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
-import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
-import { createTronChain } from '../adapters/tron/tron-chain.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
@@ -15,14 +11,10 @@ import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
-import type { AddressHistory } from '../ports/address-safety.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
-import type { AccountChain } from '../ports/account-chain.ts';
-import type { Chain } from '../ports/chain.ts';
-import type { PayerTransactions } from '../ports/payer-transactions.ts';
-import type { RpcPool } from '../ports/rpc-pool.ts';
 import { systemClock } from '../ports/clock.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
+import { chainReaders } from './chain-readers.ts';
 import { providerUrls } from './chains.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
@@ -80,6 +72,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
       ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log })
       : null;
   const derivation = startHdDerivation();
+  const readers = chainReaders(access, metrics, secondSource(config));
   const service = await startService({
     config,
     roles,
@@ -90,10 +83,8 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     log,
     metrics,
     derivers: roles.api ? await derivers(config, signer, derivation, networks, wallets, log) : [],
-    chains: [...networks.values()].flat().flatMap((settings) => chainOf(config, settings, metrics) ?? []),
-    solana: [...networks.values()]
-      .flat()
-      .flatMap((settings) => (settings.network === 'solana' ? [{ chain: solanaOf(config, settings, metrics), replaced: null }] : [])),
+    chains: readers.byBlocks,
+    solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
     networks: (mode) => networks.get(mode) ?? [],
     contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,
@@ -153,27 +144,9 @@ async function payoutParts(
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
 }
 
-/** Slots are short: machines behind one balancer differ by several even when all is well. */
-const SOLANA_MAX_LAG_SLOTS = 50;
-
-function poolOf(config: Config, { mode, network }: NetworkSettings, metrics: Metrics): RpcPool {
-  const observer = metrics.chains.rpcObserver(mode);
-  const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
-  return createRpcPool({ network, urls: providerUrls(config, mode, network), headers: headersOf(config, network), observer, ...lag });
-}
-
 function secondSource(config: Config): (units: bigint) => boolean {
   const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
   return (units) => from !== null && units >= from;
-}
-
-const solanaOf = (config: Config, settings: NetworkSettings, metrics: Metrics): AccountChain & AddressHistory & PayerTransactions =>
-  createSolanaChain({ settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) });
-
-function chainOf(config: Config, settings: NetworkSettings, metrics: Metrics): (Chain & AddressHistory) | null {
-  if (settings.network === 'solana') return null;
-  const options = { settings, pool: poolOf(config, settings, metrics), confirmWithSecond: secondSource(config) };
-  return settings.network === 'tron' ? createTronChain(options) : createEvmChain(options);
 }
 
 /** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */

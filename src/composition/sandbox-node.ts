@@ -1,19 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { createEvmChain } from '../adapters/evm/evm-chain.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
 import { startSignerProcess } from '../adapters/signer/signer-process.ts';
-import { createTronChain } from '../adapters/tron/tron-chain.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
+import { solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
-import type { AddressHistory } from '../ports/address-safety.ts';
-import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
+import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, sandboxPayoutRules, type PayoutNetworkAccess } from './payouts.ts';
 import { rolesOf } from './roles.ts';
@@ -24,9 +21,9 @@ import { openStorage } from './storage.ts';
 
 /** What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet. */
 export interface SandboxClusterFile {
-  /** Chains that are read by blocks. */
   readonly networks: readonly PayoutNetworkAccess[];
-  readonly watchOnly: { readonly evmXpub: string; readonly tronXpub: string };
+  /** What an API node derives addresses from. */
+  readonly watchOnly: { readonly evmXpub: string; readonly tronXpub: string; readonly solanaPool: readonly string[] };
   readonly treasury: TreasuryAddresses;
   /** Read by the signer's node only. */
   readonly walletDirectory: string;
@@ -53,6 +50,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
   const signer = roles.signer ? await startSigner(config, cluster, log) : null;
   const derivation = startHdDerivation();
   const settings = cluster.networks.map((network) => network.settings);
+  const readers = chainReaders(cluster.networks, metrics);
   const families = new Set(settings.map(({ network }) => addressFamilyOf(network)));
   const service = await startService({
     config: { ...config, WEBHOOK_ALLOW_INSECURE: true },
@@ -66,8 +64,10 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     derivers: [
       ...(families.has('evm') ? [derivation.deriver('test', 'evm', cluster.watchOnly.evmXpub)] : []),
       ...(families.has('tron') ? [derivation.deriver('test', 'tron', cluster.watchOnly.tronXpub)] : []),
+      ...(families.has('solana') ? [solanaPoolDeriver('test', cluster.watchOnly.solanaPool)] : []),
     ],
-    chains: cluster.networks.map((network) => readerOf(network, metrics)),
+    chains: readers.byBlocks,
+    solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
     networks: (mode) => (mode === 'test' ? settings : []),
     contractChecks: cluster.networks.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
@@ -102,11 +102,3 @@ const startSigner = (config: Config, { networks, walletDirectory }: SandboxClust
 
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
-
-function readerOf(
-  { settings, urls }: { readonly settings: NetworkSettings; readonly urls: readonly string[] },
-  metrics: Metrics,
-): Chain & AddressHistory {
-  const pool = createRpcPool({ network: settings.network, urls, observer: metrics.chains.rpcObserver(settings.mode) });
-  return settings.network === 'tron' ? createTronChain({ settings, pool }) : createEvmChain({ settings, pool });
-}

@@ -1,29 +1,23 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createEvmChain } from '../adapters/evm/evm-chain.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
-import { createTronChain } from '../adapters/tron/tron-chain.ts';
 import { startSignerProcess } from '../adapters/signer/signer-process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
-import type { AddressHistory } from '../ports/address-safety.ts';
-import type { Chain } from '../ports/chain.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { parseMasterKeys } from '../runtime/sealing.ts';
 import { attachedStarters } from '../sandbox/attached-chains.ts';
-import type { SandboxChain } from '../sandbox/sandbox-chain.ts';
 import { startSandboxChains, type SandboxChains } from '../sandbox/sandbox-chains.ts';
 import { STARTERS } from '../sandbox/starters.ts';
 import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
-import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
+import { chainReaders } from './chain-readers.ts';
 import type { Core } from './core.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
@@ -32,6 +26,7 @@ import { TestWallet } from './sandbox-desk.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
+import type { ReplacedChain } from './solana.ts';
 import { openStorage } from './storage.ts';
 
 interface DemoMerchant {
@@ -88,6 +83,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
+  const readers = chainReaders(access, metrics);
   const service = await startService({
     config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true },
     roles,
@@ -102,8 +98,8 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
       derivation.deriver('test', 'tron', watchOnly.tronXpub),
       signerSolanaDeriver('test', signer),
     ],
-    chains: chains.chains.filter(({ settings }) => settings.network !== 'solana').map((chain) => readerOf(chain, metrics)),
-    solana: chains.chains.filter(({ settings }) => settings.network === 'solana').map((chain) => solanaOf(chain as SolanaSandbox, metrics)),
+    chains: readers.byBlocks,
+    solana: readers.byAccounts.map((chain) => ({ chain, replaced: replacedChain(chains) })),
     networks: (mode) => (mode === 'test' ? settings : []),
     contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
@@ -151,15 +147,10 @@ function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, 
   }
 }
 
-function solanaOf(sandbox: Pick<SolanaSandbox, 'settings' | 'rpcUrl' | 'previousGenesis'>, metrics: Metrics) {
-  const { settings, rpcUrl, previousGenesis } = sandbox;
-  const pool = createRpcPool({ network: 'solana', urls: [rpcUrl], maxLagBlocks: 50, observer: metrics.chains.rpcObserver(settings.mode) });
-  return { chain: createSolanaChain({ settings, pool }), replaced: previousGenesis === null ? null : { oldGenesis: previousGenesis } };
-}
-
-function readerOf(chain: SandboxChain, metrics: Metrics): Chain & AddressHistory {
-  const pool = createRpcPool({ network: chain.settings.network, urls: [chain.rpcUrl], observer: metrics.chains.rpcObserver(chain.settings.mode) });
-  return chain.settings.network === 'tron' ? createTronChain({ settings: chain.settings, pool }) : createEvmChain({ settings: chain.settings, pool });
+/** Surfpool keeps no chain over a restart. */
+function replacedChain({ chains }: SandboxChains): ReplacedChain | null {
+  const { previousGenesis } = chains.find(({ settings }) => settings.network === 'solana') as SolanaSandbox;
+  return previousGenesis === null ? null : { oldGenesis: previousGenesis };
 }
 
 /** A shop to try things with, and an inbox that shows what it is told. The inbox keeps its port where it can. */

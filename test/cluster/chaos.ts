@@ -1,12 +1,13 @@
 import { Redis } from 'ioredis';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
-import { Cluster, type NodeName } from './cluster.ts';
+import { Cluster, networksNamed, type NodeName } from './cluster.ts';
 import { Load, type Merchant } from './load.ts';
 import { verify } from './verify.ts';
 
 /*
  * `npm run test:chaos [round ...]`: faults in a loaded cluster, and after each the question whether anything was lost, doubled or left
- * undone. `CHAOS_SECONDS` (default 60) is how long something stays frozen or cut off, `CHAOS_EVERY_MS` (default 500) the pace of new orders.
+ * undone. `CHAOS_SECONDS` (default 60) is how long something stays frozen or cut off, `CHAOS_EVERY_MS` (default 500) the pace of new orders,
+ * `CHAOS_NETWORKS` (default `ethereum,bsc`) where they are paid.
  */
 
 const HURT_MS = Number(process.env['CHAOS_SECONDS'] ?? 60) * 1000;
@@ -121,11 +122,14 @@ async function listingDelays(load: Load, one: string, other: string): Promise<nu
 
 const asked = process.argv.slice(2);
 const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
-const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'], namespace: true });
+const cluster = await Cluster.start({ networks: networksNamed((process.env['CHAOS_NETWORKS'] ?? '').split(',').filter(Boolean)), namespace: true });
 const inbox = await startWebhookReceiver();
 let violations = 0;
 try {
-  console.log(`The store is ${cluster.target}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.`);
+  const paidOn = cluster.chains.chains.map(({ settings }) => settings.network).join(', ');
+  console.log(
+    `The store is ${cluster.target}; orders are paid on ${paidOn}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.`,
+  );
   console.log(`Cuts from Redis are ${cluster.cuts}.\n`);
   console.log('| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |');
   console.log('|---|---|---|---|---|---|---|---|');

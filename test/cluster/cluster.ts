@@ -10,9 +10,11 @@ import { startSignerProcess } from '../../src/adapters/signer/signer-process.ts'
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { SandboxClusterFile } from '../../src/composition/sandbox-node.ts';
 import { sandboxNamespace } from '../../src/composition/secrets-files.ts';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
+import { addressFamilyOf, isNetwork, type Network } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../../src/sandbox/sandbox-chains.ts';
+import type { TreasuryAddresses } from '../../src/ports/payouts.ts';
+import { startSandboxChains, type SandboxChains } from '../../src/sandbox/sandbox-chains.ts';
+import { STARTERS } from '../../src/sandbox/starters.ts';
 import type { RestartRequest } from '../support/esdb-double/main.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { freePort } from '../support/running-sandbox.ts';
@@ -21,13 +23,22 @@ import { TcpProxy } from './tcp-proxy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const READY_MS = 240_000;
+/** Addresses for hours of orders, and what restarts of API nodes leave unused. */
+const SOLANA_POOL = 5_000;
 
 export type NodeName = 'api-1' | 'api-2' | 'worker-1' | 'worker-2' | 'signer';
 const ROLES: Readonly<Record<NodeName, string>> = { 'api-1': 'api', 'api-2': 'api', 'worker-1': 'worker', 'worker-2': 'worker', signer: 'signer' };
 export const NODES = Object.keys(ROLES) as readonly NodeName[];
 
+/** The networks that are named; without any, those that the least is needed for. Throws `RangeError`. */
+export function networksNamed(names: readonly string[]): readonly Network[] {
+  const foreign = names.find((name) => !isNetwork(name));
+  if (foreign !== undefined) throw new RangeError(`${foreign} is no network`);
+  return names.length === 0 ? ['ethereum', 'bsc'] : names.filter(isNetwork);
+}
+
 export interface ClusterOptions {
-  readonly networks: readonly ('ethereum' | 'bsc')[];
+  readonly networks: readonly Network[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logLevel?: string;
   /** Redis in a network namespace, where the machine allows one; else the links are proxies. */
@@ -117,7 +128,7 @@ export class Cluster {
   readonly #network: RedisNetwork | { readonly reason: string };
   #balancer: Server | null = null;
   #turn = 0;
-  treasury = '';
+  treasury: TreasuryAddresses = { evm: '', tron: '', solana: '' };
 
   private constructor(parts: {
     directory: string;
@@ -147,9 +158,11 @@ export class Cluster {
     const network = namespace ? RedisNetwork.create() : { reason: 'not asked for' };
     const [redis, chains, storeUrl] = await Promise.all([
       RedisServer.start(network instanceof RedisNetwork ? { place: network.place } : {}),
-      startSandboxChains({ dataDir: directory, log: silentLog, starters: Object.fromEntries(networks.map((it) => [it, EVM_STARTERS[it]!])) }),
+      startSandboxChains({ dataDir: directory, log: silentLog, starters: Object.fromEntries(networks.map((it) => [it, STARTERS[it]!])) }),
       given ?? firstLine(double!),
     ]);
+    const [missing] = chains.unavailable;
+    if (missing) throw new Error(`${missing.network}: ${missing.reason}`);
     const cluster = new Cluster({ directory, storeUrl, double, redis, network, chains });
     try {
       await cluster.#begin(env, logLevel);
@@ -256,12 +269,12 @@ export class Cluster {
     });
     try {
       const { evmXpub, tronXpub } = await signer.exportWatchOnly('test', 0);
-      const treasury = await signer.treasuryAddresses('test');
-      this.treasury = treasury.evm;
+      const solanaPool = await signer.exportSolanaKeys('test', 0, SOLANA_POOL);
+      this.treasury = await signer.treasuryAddresses('test');
       const { chains } = this.chains;
-      for (const chain of chains) await chain.fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)]);
+      for (const chain of chains) await chain.fundTreasury?.(this.treasury[addressFamilyOf(chain.settings.network)]);
       const networks = chains.map(({ settings, rpcUrl }) => ({ settings, urls: [rpcUrl] }));
-      return { networks, watchOnly: { evmXpub, tronXpub }, treasury, walletDirectory };
+      return { networks, watchOnly: { evmXpub, tronXpub, solanaPool }, treasury: this.treasury, walletDirectory };
     } finally {
       await signer.close();
     }

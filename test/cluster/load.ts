@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Network } from '../../src/domain/networks.ts';
 import type { ApiAnswer } from '../support/running-sandbox.ts';
 import { signedCall } from '../support/running-sandbox.ts';
 import type { Cluster } from './cluster.ts';
@@ -14,7 +15,9 @@ export interface Merchant {
 export interface Order {
   readonly orderId: string;
   readonly amount: string;
-  readonly network: 'ethereum' | 'bsc';
+  readonly network: Network;
+  /** Who paid; null while nobody has. */
+  payer: string | null;
   sessionId: string | null;
   /** Every id that any answer ever named for this order. */
   readonly named: Set<string>;
@@ -72,13 +75,15 @@ export class Load {
   place(): Order {
     const index = this.orders.length;
     const { chains } = this.#cluster.chains;
-    const network = chains[index % chains.length]!.settings.network as Order['network'];
+    // Shifted after every four orders: the same of them is never paid, and no network may have only those.
+    const { network } = chains[(index + 3 * Math.floor(index / 4)) % chains.length]!.settings;
     const order: Order = {
       orderId: `${this.#run}-${index}`,
       amount: ((FIRST_CENTS + everyOrder.length) / 100).toFixed(2),
       network,
       sessionId: null,
       named: new Set(),
+      payer: null,
       paidTx: null,
       refundId: null,
       refundsNamed: new Set(),
@@ -100,6 +105,7 @@ export class Load {
     const options = created.json['payment_options'] as readonly { readonly network: string; readonly coin: string; readonly address: string }[];
     const to = options.find(({ network, coin }) => network === order.network && coin === 'USDT')!.address;
     const paid = await this.#cluster.chains.pay(order.network, { coin: 'USDT', to, amount: order.amount });
+    order.payer = paid.fromAddress;
     order.paidTx = paid.txHash;
     if (!steps.refund) return;
     const path = `/api/v1/checkout/sessions/${order.sessionId}`;

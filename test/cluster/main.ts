@@ -1,8 +1,8 @@
-import { Cluster, NODES } from './cluster.ts';
+import { Cluster, networksNamed, NODES } from './cluster.ts';
 
-/* `npm run cluster`: the distributed profile as processes on this machine, until SIGINT or SIGTERM. */
+/* `npm run cluster -- [network ...]`: the distributed profile as processes on this machine, until SIGINT or SIGTERM. */
 
-const cluster = await Cluster.start({ networks: ['ethereum', 'bsc'], logLevel: 'info' });
+const cluster = await Cluster.start({ networks: networksNamed(process.argv.slice(2)), logLevel: 'info' });
 const merchant = await cluster.admin('merchant.create', { name: 'Demo shop', mode: 'test' });
 const nodes = NODES.map((name) => `  ${name.padEnd(9)} ops ${cluster.node(name).opsUrl}, log ${cluster.node(name).logFile}`);
 process.stdout.write(

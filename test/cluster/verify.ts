@@ -2,11 +2,12 @@ import { Redis } from 'ioredis';
 import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
 import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { decodeEvent } from '../../src/runtime/codec.ts';
 import { projectionDigests } from '../../src/runtime/projections-digest.ts';
-import { createRpc } from '../../src/sandbox/json-rpc.ts';
+import { isSameAccount, outflowsSeen } from '../crash/chain-witness.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import type { Cluster } from './cluster.ts';
 import { everyOrder, type Load, type Order } from './load.ts';
@@ -23,7 +24,6 @@ export interface Verdict {
 /** What the merchant was sent, as of now. */
 export type Inbox = () => readonly ReceivedWebhook[];
 
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** What processes keep for themselves and is no projection: the to-do list of deliveries, the board of the audit. */
 const OF_THE_PROCESS = /^table:(webhook-(process|queue|later|health|pace|parked)|audit-)/;
 const QUIET_MS = 150_000;
@@ -105,19 +105,18 @@ async function checkOrder(
 /** By amount: each order has its own. */
 async function checkRefundsOnChain(cluster: Cluster, orders: readonly Order[], note: (isRight: boolean, what: string) => void): Promise<void> {
   for (const { settings, rpcUrl } of cluster.chains.chains) {
-    const usdt = settings.tokens.find(({ coin }) => coin === 'USDT')!;
-    const from = `0x${cluster.treasury.slice(2).toLowerCase().padStart(64, '0')}`;
-    const filter = { fromBlock: '0x0', toBlock: 'latest', address: usdt.address, topics: [TRANSFER, from] };
-    const logs = await createRpc(rpcUrl)<{ data: string }[]>('eth_getLogs', [filter]);
-    const amounts = logs.map(({ data }) => BigInt(data));
-    for (const order of orders.filter(({ network }) => network === settings.network)) {
-      const units = BigInt(order.amount.replace('.', '')) * 10n ** BigInt(usdt.decimals - 2);
-      const times = amounts.filter((amount) => amount === units).length;
+    const { network } = settings;
+    const { address: token, decimals } = settings.tokens.find(({ coin }) => coin === 'USDT')!;
+    const outflows = await outflowsSeen({ network, rpcUrl, token, from: cluster.treasury[addressFamilyOf(network)] });
+    for (const order of orders.filter((it) => it.network === network)) {
+      const units = BigInt(order.amount.replace('.', '')) * 10n ** BigInt(decimals - 2);
+      const own = outflows.filter(({ tokenUnits }) => tokenUnits === units);
       const wanted = order.refundId ? 1 : 0;
-      note(times === wanted, `${order.orderId}: ${times} refunds on ${settings.network}, ${wanted} asked for`);
+      note(own.length === wanted, `${order.orderId}: ${own.length} refunds on ${network}, ${wanted} asked for`);
+      for (const { to } of own) note(isSameAccount(network, to, order.payer!), `${order.orderId} was paid back to ${to} on ${network}`);
     }
-    const asked = everyOrder.filter(({ network, refundId }) => network === settings.network && refundId !== null);
-    note(amounts.length === asked.length, `${amounts.length} transfers left the treasury on ${settings.network}, ${asked.length} were asked for`);
+    const asked = everyOrder.filter((order) => order.network === network && order.refundId !== null);
+    note(outflows.length === asked.length, `${outflows.length} transfers left the treasury on ${network}, ${asked.length} were asked for`);
   }
 }
 
