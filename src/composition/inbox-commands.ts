@@ -120,7 +120,6 @@ function namedOf(args: AdminArguments): NamedTransfer {
   const logIndex = wholeOf(args, 'logIndex', 'log-index') ?? wholeOf(args, 'log_index');
   if (mode !== undefined && mode !== 'test' && mode !== 'live') return refused('mode must be test or live');
   if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
-  if (!/^[0-9A-Za-z]{32,128}$/.test(txHash)) return refused('tx is not a transaction hash');
   if (logIndex === undefined) return refused('log-index is missing');
   return { mode, network, txHash: txHash.startsWith('0x') ? txHash.toLowerCase() : txHash, logIndex, derivationIndex: wholeOf(args, 'index') };
 }

@@ -30,9 +30,17 @@ export interface NamedTransfer {
   readonly derivationIndex: number | undefined;
 }
 
+const TX_HASH: Readonly<Record<Network, RegExp>> = {
+  ethereum: /^0x[0-9a-f]{64}$/i,
+  bsc: /^0x[0-9a-f]{64}$/i,
+  tron: /^[0-9a-f]{64}$/i,
+  solana: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
+};
+
 /** The transfer as the chain has it, when it is final and came from outside to an address of ours that no session has. Throws `CommandRefused`. */
 export async function strayTransferOf(named: NamedTransfer, parts: RecordParts): Promise<StrayTransfer> {
   const { network, txHash, logIndex } = named;
+  if (!TX_HASH[network].test(txHash)) throw new CommandRefused(`tx is not a transaction of ${network}`);
   const chains = parts.chains.filter((chain) => chain.network === network && (named.mode === undefined || chain.mode === named.mode));
   if (chains.length > 1) throw new CommandRefused('mode is missing: the network is used in test and live mode');
   const chain = chains[0];

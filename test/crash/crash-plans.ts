@@ -33,7 +33,10 @@ export const MOVE_POINTS = [
   'after-move-completed',
 ] as const;
 
-export const JOURNEYS = ['refund', 'sweep', 'withdrawal', 'settlement'] as const;
+/** What comes before the move that pays a stray transfer back. */
+export const INBOX_POINTS = ['inbox-after-set-aside', 'inbox-after-return-request'] as const;
+
+export const JOURNEYS = ['refund', 'sweep', 'withdrawal', 'settlement', 'return'] as const;
 export type JourneyName = (typeof JOURNEYS)[number];
 export const isJourney = (text: string): text is JourneyName => (JOURNEYS as readonly string[]).includes(text);
 
@@ -44,7 +47,7 @@ export type Plan = readonly string[];
 const RECURRING = new Set<string>([
   ...['before-reserve', 'after-sign', 'before-landed-event'],
   ...['before-move-reserve', 'after-move-sign', 'before-move-completed'],
-  ...['signer-before-journal', 'before-broadcast'],
+  ...['signer-before-journal', 'before-broadcast', 'inbox-after-set-aside'],
 ]);
 
 /** Each point alone, and all of them in turn, for a single transfer: every start but the first is then killed while it recovers. */
@@ -63,6 +66,8 @@ export function plansOf(journey: JourneyName, network: KilledNetwork): Plan[] {
     case 'settlement':
       // A settlement goes a withdrawal's way; only what may be ordered differs.
       return [inTurn(MOVE_POINTS)];
+    case 'return':
+      return [...alone(INBOX_POINTS), inTurn([...INBOX_POINTS, ...MOVE_POINTS])];
   }
 }
 

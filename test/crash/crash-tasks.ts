@@ -1,5 +1,6 @@
 import { WAIT_MS, secretOf, type CrashWorld, type Task } from './crash-world.ts';
 import type { JourneyName } from './crash-plans.ts';
+import { strayTransfer, type StrayItem } from './crash-strays.ts';
 import { until, type RunningService } from './running-service.ts';
 
 type NextTask = (amount: string) => Promise<Task>;
@@ -15,6 +16,8 @@ export function tasksOf(world: CrashWorld, journey: JourneyName): Promise<NextTa
       return Promise.resolve(outward(world, () => ['treasury.withdraw', { to: world.strangers.cold }], world.strangers.cold));
     case 'settlement':
       return settlements(world);
+    case 'return':
+      return Promise.resolve(returns(world));
   }
 }
 
@@ -122,4 +125,25 @@ async function settlements(world: CrashWorld): Promise<NextTask> {
   const own = { merchant_id: merchant!.id, network: world.network, address: world.strangers.merchant };
   for (const operator of ['ada', 'ben']) await world.admin('merchant.settlement-address', { ...own, operator, secret: secretOf(operator) });
   return outward(world, () => ['treasury.settle', { merchant_id: merchant!.id }], world.strangers.merchant);
+}
+
+/** Too little money in a session that was cancelled, which the inbox pays back. */
+function returns(world: CrashWorld): NextTask {
+  return async (amount) => {
+    const service = await world.service();
+    const { id: transfer, from_address: payer, session_id: sessionId } = await strayTransfer(world, amount);
+    const shown = () => world.admin<StrayItem>('inbox.show', { transfer });
+    return {
+      ...{ coin: 'USDT', amount, from: treasuryOf(world, service), to: payer },
+      // Once it is decided, there is nothing to decide any more.
+      order: () => world.admin('inbox.return', { transfer, actor: 'ada', reason: 'a test' }).catch(() => undefined),
+      isDone: async () => (await shown()).state === 'returned',
+      fault: async ({ client }, txHash) => {
+        const named = (await shown()).decision?.tx_hash;
+        if (named !== txHash) return `the inbox names ${named}, the chain ${txHash}`;
+        const { refundable } = await client.sessions.get(sessionId);
+        return refundable === '0.00' ? null : `the session may still refund ${refundable}`;
+      },
+    };
+  };
 }

@@ -131,6 +131,15 @@ export class CrashWorld {
     return differing.length === 0 ? null : differing.map(({ account, coin, difference }) => `${account} differs by ${difference} ${coin}`).join(', ');
   }
 
+  /** Transaction ids of every transfer of exactly this amount, as the chain itself shows them. */
+  transfersOf({ coin, amount, from, to }: Pick<Task, 'coin' | 'amount' | 'from' | 'to'>): Promise<string[]> {
+    const { rpcUrl, settings } = this.chain;
+    const token = settings.tokens.find((candidate) => candidate.coin === coin)!.address;
+    const [whole, fraction = ''] = amount.split('.');
+    const tokenUnits = BigInt(`${whole}${fraction.padEnd(DECIMALS[this.network], '0')}`);
+    return transfersSeen({ network: this.network, rpcUrl, token, from, to, tokenUnits });
+  }
+
   get dataDir(): string {
     return join(this.#directory, 'data');
   }
@@ -170,11 +179,7 @@ export class CrashWorld {
     await until('the money has moved', WAIT_MS, () => task.isDone(service));
     // A second transfer would have had the time to come.
     await sleep(500);
-    const { rpcUrl, settings } = this.chain;
-    const token = settings.tokens.find(({ coin }) => coin === task.coin)!.address;
-    const [whole, fraction = ''] = task.amount.split('.');
-    const tokenUnits = BigInt(`${whole}${fraction.padEnd(DECIMALS[this.network], '0')}`);
-    const seen = await transfersSeen({ network: this.network, rpcUrl, token, from: task.from, to: task.to, tokenUnits });
+    const seen = await this.transfersOf(task);
     return { transfers: seen.length, violation: seen.length === 1 ? await task.fault(service, seen[0]!) : `${seen.length} transfers` };
   }
 }

@@ -3,7 +3,7 @@ import { isJourney, isKilledNetwork, JOURNEYS, NETWORKS, plansOf, type JourneyNa
 import { CrashWorld, type Outcome } from './crash-world.ts';
 
 /*
- * `npm run test:crash -- [networks] [refund sweep withdrawal settlement]`: kills the service at every point of each way that
+ * `npm run test:crash -- [networks] [refund sweep withdrawal settlement return]`: kills the service at every point of each way that
  * money goes out, and again while it recovers, and prints what the chain saw. Ends with 1 when anything was paid twice, to
  * somebody else, or not at all, or when books and chain differ at the end. CRASH_REPORT=<file> gets each row as it is known.
  */

@@ -10,6 +10,7 @@ const [TREASURY, SESSION, SPARE, PAYER] = ['a1', 'b2', 'c3', 'd4'].map((byte) =>
 const SESSION_ID = `cs_${'a'.repeat(32)}` as SessionId;
 const SPARE_INDEX = 7;
 const TOKEN = '0xToken';
+const TX = `0x${'7'.repeat(64)}`;
 const HEIGHT = { of: 100, finalized: 200 };
 
 const settings = {
@@ -19,7 +20,7 @@ const settings = {
 
 function transferOf(change: Partial<Transfer>): Transfer {
   const block = { number: HEIGHT.of, hash: '0xblock', parentHash: '0xparent', timeSec: 1_800_000_000 };
-  return { tokenAddress: TOKEN, tokenUnits: 12_000_000n, fromAddress: PAYER, toAddress: TREASURY, txHash: '0xtx', logIndex: 3, block, ...change };
+  return { tokenAddress: TOKEN, tokenUnits: 12_000_000n, fromAddress: PAYER, toAddress: TREASURY, txHash: TX, logIndex: 3, block, ...change };
 }
 
 /** A chain with one transfer, beside a wallet with one session. */
@@ -41,14 +42,14 @@ function partsWith(transfer: Transfer): RecordParts {
   };
 }
 
-const named = { mode: undefined, network: 'ethereum', txHash: '0xtx', logIndex: 3, derivationIndex: undefined } as const;
+const named = { mode: undefined, network: 'ethereum', txHash: TX, logIndex: 3, derivationIndex: undefined } as const;
 const taken = (transfer: Partial<Transfer>, change: Partial<NamedTransfer> = {}) =>
   strayTransferOf({ ...named, ...change }, partsWith(transferOf(transfer)));
 
 describe('taking up a transfer that no session has', () => {
   it('reads everything but its place from the chain', async () => {
     expect(await taken({})).toMatchObject({
-      ...{ depositKey: 'ethereum:0xtx:3', coin: 'USDT', amount: '12.00', fromAddress: PAYER, mode: 'test' },
+      ...{ depositKey: `ethereum:${TX}:3`, coin: 'USDT', amount: '12.00', fromAddress: PAYER, mode: 'test' },
       ...{ origin: { kind: 'treasury' }, derivationIndex: null, sender: { kind: 'wallet' } },
     });
     expect(await taken({ toAddress: SPARE }, { derivationIndex: SPARE_INDEX })).toMatchObject({
@@ -61,9 +62,10 @@ describe('taking up a transfer that no session has', () => {
   });
 
   it.each<[string, Partial<Transfer>, Partial<NamedTransfer>, string]>([
-    ['another transaction', {}, { txHash: '0xother' }, 'there is no transfer of our coins at log index 3 of 0xother'],
+    ['what is no transaction', {}, { txHash: TX.slice(2) }, 'tx is not a transaction of ethereum'],
+    ['another transaction', {}, { txHash: TX.replace('7', '8') }, 'there is no transfer of our coins at log index 3 of 0x87'],
     ['another log index', {}, { logIndex: 4 }, 'there is no transfer of our coins at log index 4'],
-    ['a network that nobody reads', {}, { network: 'tron' }, 'does not read tron'],
+    ['a network that nobody reads', {}, { network: 'tron', txHash: TX.slice(2) }, 'does not read tron'],
     ['the other mode', {}, { mode: 'live' }, 'does not read ethereum'],
     ['a block that is not final', { block: { ...transferOf({}).block, number: HEIGHT.finalized + 1 } }, {}, 'not final yet'],
     ['the address of a session', { toAddress: SESSION }, {}, `it came to the address of ${SESSION_ID}, which records it by itself`],
