@@ -9,6 +9,7 @@ import { decideSession, type SessionCommand, type SessionState } from '../../sta
 import { checkoutSessionMachine } from '../../state-machines/checkout-session.machine.ts';
 import { finalOf, received, refundable, refundedOrReserved } from '../../state-machines/checkout-session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
+import { runsOf } from '../support/runs.ts';
 
 const deposit = fc.record({
   tx: fc.integer({ min: 1, max: 4 }),
@@ -158,7 +159,7 @@ describe('the checkout session, over random histories', () => {
           if (again.ok) expect(again.events).toEqual([]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -176,7 +177,7 @@ describe('the checkout session, over random histories', () => {
           expect(after.context.expiresAtSec).toBeLessThanOrEqual(Math.max(before.context.expiresAtSec, EXPIRES_AT));
         });
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -189,7 +190,7 @@ describe('the checkout session, over random histories', () => {
           if (pays) expect(received(after.context)).toBeGreaterThanOrEqual(after.context.due);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -225,7 +226,7 @@ describe('the checkout session, over random histories', () => {
         for (const times of ends.values()) expect(times).toBe(1);
         expect(() => sessionTable.replay(events)).not.toThrow();
       }),
-      { numRuns: 400 },
+      { numRuns: runsOf(400) },
     );
     // The draw must reach what the property is about.
     expect(completed).toBeGreaterThan(0);
@@ -248,7 +249,7 @@ describe('the checkout session, over random histories', () => {
           expect({ value: snapshot.value, context: snapshot.context }).toEqual({ value: table.value, context: table.context });
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 
@@ -260,7 +261,7 @@ describe('the checkout session, over random histories', () => {
         const snapshot = checkoutSessionMachine.resolveState({ value: state.value, context: state.context });
         for (const event of run(other).events) expect(snapshot.can(event)).toBe(sessionTable.can(state, event));
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 });

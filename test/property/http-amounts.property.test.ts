@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { amountOf, formatAmount, parseAmount } from '../../src/domain/money.ts';
 import { paddedAmount } from '../../src/http/presenters/amount-text.ts';
 import { amountText, positiveAmountText, readReturnUrl } from '../../src/http/schemas/words.schema.ts';
+import { runsOf } from '../support/runs.ts';
 
 const digits = fc.stringMatching(/^[0-9.]{0,20}$/);
 const noise = fc.oneof(fc.string({ maxLength: 20 }), digits, fc.stringMatching(/^[0-9.eE+\-_x ]{0,12}$/));
@@ -16,7 +17,7 @@ describe('amounts on the wire', () => {
         expect(amountText.safeParse(text).success).toBe(units !== null);
         expect(positiveAmountText.safeParse(text).success).toBe(units !== null && units > 0n);
       }),
-      { numRuns: 3000 },
+      { numRuns: runsOf(3000) },
     );
   });
 
@@ -25,7 +26,7 @@ describe('amounts on the wire', () => {
       fc.property(normalAmount, fc.integer({ min: 0, max: 3 }), (text, decimals) => {
         expect(paddedAmount(text, decimals)).toBe(formatAmount(amountOf(text), decimals));
       }),
-      { numRuns: 3000, examples: [['1.0', 0]] },
+      { numRuns: runsOf(3000), examples: [['1.0', 0]] },
     );
   });
 });
@@ -69,7 +70,7 @@ describe('return URLs', () => {
           expect(text.toLowerCase().startsWith(`${url.protocol}//`)).toBe(true);
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: runsOf(5000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_DEPTH, parseStrictJson } from '../../src/http/strict-json.ts';
+import { runsOf } from '../support/runs.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'utf8');
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
@@ -44,7 +45,7 @@ describe('strict JSON', () => {
         const parsed = parseStrictJson(bytesOf(text));
         if (!valid) expect(parsed.ok).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 

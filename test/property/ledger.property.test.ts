@@ -21,6 +21,7 @@ import { MemoryBooks } from '../support/books.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, ledgerOf, ownerOf, steps } from '../support/random-ledger.ts';
+import { runsOf } from '../support/runs.ts';
 
 const history = steps.map(ledgerOf);
 const DAY_MS = 86_400_000;
@@ -77,7 +78,7 @@ describe('the books', () => {
           for (const [key, sum] of books.sums()) expect([key, sum]).toEqual([key, 0n]);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -93,7 +94,7 @@ describe('the books', () => {
         }
         expect(withoutZeros(held)).toEqual(withoutZeros(expectedBalances(states)));
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('the books', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -162,7 +163,7 @@ describe('the books', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -194,7 +195,7 @@ describe('the books', () => {
           await store.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runsOf(30) },
     );
   });
 });

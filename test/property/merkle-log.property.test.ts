@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { MerkleLog } from '../../src/runtime/merkle-log.ts';
 import { leafHash, rootOfLeaves, verifyConsistency, verifyInclusion } from '../../src/runtime/merkle-tree.ts';
+import { runsOf } from '../support/runs.ts';
 
 const LARGEST = 70_000;
 const all = Buffer.concat(Array.from({ length: LARGEST }, (_, index) => leafHash(hash('sha256', String(index), 'buffer'))));
@@ -30,7 +31,7 @@ describe('the Merkle log', () => {
         expect(frontier.root()).toEqual(expected);
         expect(logOf(size).rootAt(size)).toEqual(expected);
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     );
   });
 

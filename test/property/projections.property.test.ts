@@ -18,6 +18,7 @@ import type { SessionState } from '../../state-machines/checkout-session.decider
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { runsOf } from '../support/runs.ts';
 
 const PROJECTIONS = [sessionProjection, addressIndex];
 const ledger = steps.map(ledgerOf);
@@ -97,7 +98,7 @@ describe('the session projection', () => {
             expectRefund(row, [...states].find(([index]) => sessionIdOf(index) === row.sessionId)![1]);
         });
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('the session projection', () => {
           }
         });
       }),
-      { numRuns: 80 },
+      { numRuns: runsOf(80) },
     );
   });
 
@@ -150,7 +151,7 @@ describe('the session projection', () => {
             expect(rows).toContainEqual(expect.objectContaining({ type: 'refund', refundId: fee.refundId }));
         });
       }),
-      { numRuns: 80 },
+      { numRuns: runsOf(80) },
     );
   });
 
@@ -213,7 +214,7 @@ describe('the session projection', () => {
           }
         });
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 
@@ -226,7 +227,7 @@ describe('the session projection', () => {
           expect((await model.scan(DUE_SESSIONS_TABLE, { limit: 100 })).map((entry) => entry.key)).toEqual(keys);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -240,7 +241,7 @@ describe('the session projection', () => {
           }
         });
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 });
@@ -257,7 +258,7 @@ describe('a rebuild', () => {
           await project(entries, second, (other) => expect(contents(other)).toEqual(before));
         });
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -314,7 +315,7 @@ describe('a rebuild', () => {
           }
         },
       ),
-      { numRuns: 80 },
+      { numRuns: runsOf(80) },
     );
   });
 });

@@ -4,6 +4,7 @@ import type { Change, ListRange } from '../../src/ports/read-model.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
 import type { OpenedReadModel } from '../contract/read-model.contract.ts';
+import { runsOf } from '../support/runs.ts';
 
 /** Orders that cross the leaves and blocks of the SQLite lists, and a dense stretch. */
 const order = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(65_471, 65_472, 65_535, 65_536, 65_600, 131_071, 131_072, 400_000));
@@ -60,7 +61,7 @@ describe('lists in SQLite', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     );
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../state-machines/webhook-delivery.decider.ts';
 import { webhookDeliveryMachine } from '../../state-machines/webhook-delivery.machine.ts';
 import { attempt, Delivery, scheduled, STARTED_AT_MS } from '../support/given-delivery.ts';
+import { runsOf } from '../support/runs.ts';
 
 const answer = fc.oneof(
   fc.constantFrom(200, 204, 302, 404, 410, 429, 500, 503, 600).map((status) => ({ status, fault: null })),
@@ -73,7 +74,7 @@ describe('the webhook delivery, over random histories', () => {
           if (command) delivery.do(command);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -160,7 +161,7 @@ describe('the webhook delivery, over random histories', () => {
           state = next;
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('the webhook delivery, over random histories', () => {
         const command = attempt(one);
         expect(decideDelivery(command, delivery.state)).toEqual(decideDelivery(command, delivery.state));
       }),
-      { numRuns: 30 },
+      { numRuns: runsOf(30) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import { Lanes, type Job } from '../../src/processes/deliver-webhooks-lanes.ts';
+import { runsOf } from '../support/runs.ts';
 
 const limits = { inFlightPerMerchant: 3, inFlight: 5, unrecordedPerMerchant: 4, pacePerSec: 2 };
 
@@ -104,7 +105,7 @@ describe('the lanes, over random work', () => {
           expect(places).toEqual([...places].sort((a, b) => a - b));
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 
