@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so two at a time fit. */
+/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so three at a time fit. */
 const FAST = { timeoutMs: 20_000, workers: 2 };
-const SLOW = { timeoutMs: 240_000 };
+const SLOW = { timeoutMs: 240_000, workers: 3 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: SLOW.timeoutMs,
           hookTimeout: SLOW.timeoutMs,
-          maxWorkers: FAST.workers,
+          maxWorkers: SLOW.workers,
           retry: PROCESSES.retry,
           sequence: { groupOrder: 1 },
         },

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
-import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, readCode, violations, type Keys, type Session } from './checkout-world.ts';
+import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode, violations, type Keys, type Session } from './checkout-world.ts';
 
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
 
@@ -84,7 +84,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       expect(await readCode(page, '.panel[data-network=ethereum] svg.code')).toBe(option.address);
       expect(incidents).toEqual([]);
       await page.context().close();
-      await world.picture(`language-${code}`, `${session.url}?lang=${code}`);
+      await world.pictures(`language-${code}`, `${session.url}?lang=${code}`);
       const other = code === 'en' ? 'fr' : 'en';
       const plain = await world.open(session.url, { ...DESKTOP, locale: code, javaScriptEnabled: false });
       await plain.page.locator(`nav a[hreflang=${other}]`).click();
@@ -131,7 +131,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(incidents).toEqual([]);
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('#print').isVisible()).toBe(false);
-    await world.picture('receipt', page.url());
+    await world.pictures('receipt', page.url());
     await page.emulateMedia({ media: 'screen' });
     // Once a checkpoint covers the payment, its proof can be taken along.
     const link = page.getByRole('link', { name: 'Download the proof' });
@@ -167,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
         [id],
       );
     expect(await page.evaluate("parseInt(document.querySelector('iframe').style.height)")).not.toBe(780);
-    await page.screenshot({ path: `${world.artifacts}/embedded-desktop.png`, fullPage: true });
+    await picture(page, 'embedded-desktop');
     await context.close();
   });
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,8 +12,8 @@ const repository = resolve(import.meta.dirname, '../..');
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-/** Screenshots of every state, to be looked at. */
-export const ARTIFACTS = join(repository, 'artifacts', 'checkout');
+/** Where pictures go for people to look at: CHECKOUT_PICTURES=<folder>. Nothing is drawn without it. */
+const PICTURES = process.env['CHECKOUT_PICTURES'];
 
 export const PHONE: BrowserContextOptions = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 export const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
@@ -58,8 +58,6 @@ const RUN_AXE = 'axe.run().then(({ violations }) => violations)';
 export class CheckoutWorld {
   readonly sandbox: RunningSandbox;
   readonly browser: Browser;
-  /** Where pictures go. */
-  readonly artifacts = ARTIFACTS;
 
   constructor(sandbox: RunningSandbox, browser: Browser) {
     this.sandbox = sandbox;
@@ -67,7 +65,6 @@ export class CheckoutWorld {
   }
 
   static async start(): Promise<CheckoutWorld> {
-    mkdirSync(ARTIFACTS, { recursive: true });
     const sandbox = await startRunningSandbox({ env: { AUDIT_CHECKPOINT_SECONDS: '3' } });
     const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
     return new CheckoutWorld(sandbox, browser);
@@ -164,7 +161,8 @@ export class CheckoutWorld {
   }
 
   /** Pictures of one state on a phone, on a desktop and in the dark. */
-  async picture(name: string, url: string): Promise<void> {
+  async pictures(name: string, url: string): Promise<void> {
+    if (PICTURES === undefined) return;
     const looks: [string, BrowserContextOptions][] = [
       ['phone', PHONE],
       ['desktop', DESKTOP],
@@ -174,10 +172,14 @@ export class CheckoutWorld {
       const context = await this.context(options);
       const page = await context.newPage();
       await page.goto(url, { waitUntil: 'load' });
-      await page.screenshot({ path: join(ARTIFACTS, `${name}-${look}.png`), fullPage: true });
+      await picture(page, `${name}-${look}`);
       await context.close();
     }
   }
+}
+
+export async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
 export interface AxeViolation {

@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(incidents).toEqual([]);
     await page.context().close();
-    await world.picture(name, url);
+    await world.pictures(name, url);
   };
   const words = (text: string | null): string => (text ?? '').replaceAll(/\s+/g, ' ');
 
