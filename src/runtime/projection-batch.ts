@@ -45,38 +45,76 @@ export const ownedRows = (projection: Projection): OwnedRows => ({
 
 const MAX_ERROR_TEXT = 300;
 
-/** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
-export async function projectBatch(
-  projection: Projection,
-  events: readonly ReadEvent[],
-  context: { readonly readModel: Pick<ReadModel, 'getMany'>; readonly cache: RowCache; readonly nowMs: number },
-): Promise<BatchResult> {
-  const rows = new BatchRows(context.readModel, context.cache, projection.listed);
-  const parked: ParkedEvent[] = [];
-  const park = (event: RecordedEvent, error: unknown): void => {
-    const entry = parkedEvent(projection, event, error, context.nowMs);
-    parked.push(entry);
-    rows.write([{ op: 'put', table: parkedTable(projection), key: entry.position, row: entry }]);
-  };
-  const relevant = events.filter(({ recorded }) => projection.streamPrefixes.some((prefix) => recorded.stream.startsWith(prefix)));
+interface BatchContext {
+  readonly readModel: Pick<ReadModel, 'getMany'>;
+  readonly cache: RowCache;
+  readonly nowMs: number;
+}
 
-  await rows.load(relevant.flatMap(({ stored }) => attempt(() => (stored ? projection.needs(stored) : [])).value ?? []));
-  for (const { recorded, stored, error } of relevant) {
-    if (!stored) {
-      park(recorded, error);
-      continue;
-    }
-    const more = attempt(() => projection.needsThen?.(stored, rows.read) ?? []);
-    const loading = more.value && rows.load(more.value);
-    if (loading) await loading;
-    const applied = more.value ? attempt(() => projection.apply(stored, rows.read)) : more;
-    if (!applied.value) {
-      park(recorded, applied.error);
-      continue;
-    }
-    rows.write(applied.value);
+/** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
+export async function projectBatch(projection: Projection, events: readonly ReadEvent[], context: BatchContext): Promise<BatchResult> {
+  const batch = new ProjectionBatch(projection, context);
+  await batch.take(events);
+  return batch.result();
+}
+
+/** A batch that is given in parts, so that others may have their turn between them. */
+export class ProjectionBatch {
+  readonly #projection: Projection;
+  readonly #context: BatchContext;
+  readonly #rows: BatchRows;
+  readonly #parked: ParkedEvent[] = [];
+
+  constructor(projection: Projection, context: BatchContext) {
+    this.#projection = projection;
+    this.#context = context;
+    this.#rows = new BatchRows(context.readModel, context.cache, projection.listed);
   }
-  return { changes: rows.changes(), parked, rows };
+
+  /** The parts come in the order of the ledger. Rejects for infrastructure errors; the batch is lost then. */
+  async take(events: readonly ReadEvent[]): Promise<void> {
+    const { streamPrefixes } = this.#projection;
+    const relevant = events.filter(({ recorded }) => streamPrefixes.some((prefix) => recorded.stream.startsWith(prefix)));
+    const loading = this.#rows.load(relevant.flatMap(({ stored }) => attempt(() => (stored ? this.#projection.needs(stored) : [])).value ?? []));
+    if (loading) await loading;
+    for (const event of relevant) {
+      const more = this.#take(event);
+      if (more) await more;
+    }
+  }
+
+  result(): BatchResult {
+    return { changes: this.#rows.changes(), parked: this.#parked, rows: this.#rows };
+  }
+
+  /** Null when it need not be waited for. */
+  #take({ recorded, stored, error }: ReadEvent): Promise<void> | null {
+    if (!stored) {
+      this.#park(recorded, error);
+      return null;
+    }
+    const more = attempt(() => this.#projection.needsThen?.(stored, this.#rows.read) ?? []);
+    if (!more.value) {
+      this.#park(recorded, more.error);
+      return null;
+    }
+    const loading = this.#rows.load(more.value);
+    if (loading) return loading.then(() => this.#apply(recorded, stored));
+    this.#apply(recorded, stored);
+    return null;
+  }
+
+  #apply(recorded: RecordedEvent, stored: StoredEvent<DomainEvent>): void {
+    const applied = attempt(() => this.#projection.apply(stored, this.#rows.read));
+    if (applied.value) this.#rows.write(applied.value);
+    else this.#park(recorded, applied.error);
+  }
+
+  #park(event: RecordedEvent, error: unknown): void {
+    const entry = parkedEvent(this.#projection, event, error, this.#context.nowMs);
+    this.#parked.push(entry);
+    this.#rows.write([{ op: 'put', table: parkedTable(this.#projection), key: entry.position, row: entry }]);
+  }
 }
 
 function attempt<Value>(step: () => Value): { value: Value; error?: undefined } | { value?: undefined; error: unknown } {

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import { projectBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './projection-batch.ts';
+import { ProjectionBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './projection-batch.ts';
 import type { ProjectionWork } from './projection-work.ts';
 
 export interface BatchReport {
@@ -31,6 +32,9 @@ export interface LaneContext {
   /** It cannot go on with the lane: it is not where that is. */
   readonly onStraggler: (work: ProjectionWork) => void;
 }
+
+/** Events projected in one turn of the event loop. */
+const PART_EVENTS = 1_024;
 
 /** Projections that stand at the same position, fed by one subscription. */
 export class Lane {
@@ -127,13 +131,8 @@ export class Lane {
     const { nowMs, onParked, onBatch } = this.#context;
     const startedMs = nowMs();
     if (this.#isDoubtful) await this.#resolveDoubt();
-    const events = recorded.map((event) => this.#read(event));
     const last = recorded.at(-1)!;
-    const results = new Map<ProjectionWork, BatchResult>();
-    for (const work of this.works) {
-      const { projection, rows, cache } = work;
-      results.set(work, await projectBatch(projection, events, { readModel: rows, cache, nowMs: startedMs }));
-    }
+    const results = await this.#project(recorded, startedMs);
     const applyingMs = nowMs();
     await this.#apply(results, last.position);
     this.#position = last.position;
@@ -149,6 +148,20 @@ export class Lane {
       lagEvents: this.lagEvents,
       lagSec: Math.max(0, committedMs - last.atMs) / 1000,
     });
+  }
+
+  /** A large batch is read and projected in parts, so that it neither lies in memory whole nor holds the thread. */
+  async #project(recorded: readonly RecordedEvent[], nowMs: number): Promise<Map<ProjectionWork, BatchResult>> {
+    const batches = [...this.works].map((work) => {
+      const { projection, rows, cache } = work;
+      return { work, batch: new ProjectionBatch(projection, { readModel: rows, cache, nowMs }) };
+    });
+    for (let at = 0; at < recorded.length; at += PART_EVENTS) {
+      if (at > 0) await nextTurn();
+      const events = recorded.slice(at, at + PART_EVENTS).map((event) => this.#read(event));
+      for (const { batch } of batches) await batch.take(events);
+    }
+    return new Map(batches.map(({ work, batch }) => [work, batch.result()]));
   }
 
   /** When only some fail, those go on alone from where they are; when all do, the batch is tried again. */

@@ -17,7 +17,7 @@ export interface ProjectionRunnerOptions {
   readonly projections: readonly Projection[];
   readonly clock: Clock;
   readonly hooks?: ProjectionHooks;
-  /** Events taken at a time: bounds how long the thread is held. */
+  /** Events whose rows are written in one go: bounds how long the writer is held, and memory. */
   readonly maxBatch?: number;
   /** Rows kept in memory for each projection. */
   readonly cacheRows?: number;
@@ -76,22 +76,25 @@ export class ProjectionRunner {
     };
   }
 
-  /** Each projection goes on from its checkpoint, and each rebuild that was under way. Resolves when all are. */
+  /**
+   * Each projection goes on from its checkpoint, and each rebuild that was under way. What nobody has begun is built as in a rebuild: its rows are
+   * served when they are whole. Resolves when all are under way.
+   */
   async start(): Promise<void> {
-    const byCheckpoint = new Map<Position | null, ProjectionWork[]>();
+    const served = new Lanes();
+    const built = new Lanes();
     for (const projection of this.#options.projections) {
       const work = this.#served(projection);
       const checkpoint = await work.rows.begin();
-      byCheckpoint.set(checkpoint, [...(byCheckpoint.get(checkpoint) ?? []), work]);
-    }
-    for (const [checkpoint, works] of byCheckpoint) await this.#open(works, checkpoint);
-    for (const projection of this.#options.projections) {
-      const work = this.#next(projection);
-      if (!(await work.next.isBegun())) continue;
+      if (checkpoint !== null) served.add(work, checkpoint);
+      const next = this.#next(projection);
+      const isBegun = await next.next.isBegun();
+      if (checkpoint !== null && !isBegun) continue;
       this.#rebuilding.add(projection);
-      this.#options.hooks?.onRebuild?.(projectionId(projection), 'resumed');
-      await this.#open([work], await work.rows.begin());
+      if (isBegun) this.#options.hooks?.onRebuild?.(projectionId(projection), 'resumed');
+      built.add(next, await next.rows.begin());
     }
+    for (const [checkpoint, works] of [...served.works, ...built.works]) await this.#open(works, checkpoint);
   }
 
   async stop(): Promise<void> {
@@ -165,19 +168,19 @@ export class ProjectionRunner {
     }
   }
 
-  /** Of the rows that are served. */
+  /** Of the rows that are served; of a projection without any, of those that will be. */
   status(): ProjectionStatus[] {
-    return [...this.#lanes].flatMap((lane) =>
-      [...lane.works]
-        .filter(({ next }) => next === null)
-        .map(({ projection }) => ({
-          projection: projectionId(projection),
-          position: lane.position,
-          hasCaughtUp: lane.hasCaughtUp,
-          lagEvents: lane.lagEvents,
-          lagSec: lane.lagSec,
-        })),
-    );
+    const works = [...this.#lanes].flatMap((lane) => [...lane.works].map((work) => ({ lane, work })));
+    const served = new Set(works.filter(({ work }) => work.next === null).map(({ work }) => work.projection));
+    return works
+      .filter(({ work }) => work.next === null || !served.has(work.projection))
+      .map(({ lane, work: { projection, next } }) => ({
+        projection: projectionId(projection),
+        position: next ? null : lane.position,
+        hasCaughtUp: next === null && lane.hasCaughtUp,
+        lagEvents: lane.lagEvents,
+        lagSec: lane.lagSec,
+      }));
   }
 
   /** Events that a projection could not take, oldest first as far as positions sort. */
@@ -251,14 +254,15 @@ export class ProjectionRunner {
     this.#switching = this.#switch(built).then((isDone) => {
       this.#switching = null;
       for (const lane of this.#lanes) if (lane.works.size === 0) this.#close(lane);
+      // Without another event nobody else would let lanes meet, look at what is built meanwhile, or try again.
+      if (isDone) this.#settleAll();
+      else setTimeout(() => this.#settleAll(), RESTART_PAUSE_MS).unref();
       this.#changed();
-      // Without another event nobody else would look at what is built meanwhile, or try again.
-      setTimeout(() => this.#settleNext(), isDone ? 0 : RESTART_PAUSE_MS).unref();
     });
   }
 
-  #settleNext(): void {
-    if (!this.#isStopped) for (const lane of [...this.#lanes]) if (lane.isNext && lane.hasCaughtUp) this.#settled(lane);
+  #settleAll(): void {
+    if (!this.#isStopped) for (const lane of [...this.#lanes]) if (this.#lanes.has(lane) && lane.hasCaughtUp) this.#settled(lane);
   }
 
   async #switch(built: Lane): Promise<boolean> {
@@ -276,14 +280,10 @@ export class ProjectionRunner {
 
   async #switchOne(work: ProjectionWork, built: Lane, serving: readonly Lane[]): Promise<void> {
     const { projection } = work;
-    if (built.position === null) {
-      // The ledger is empty, and so is what is served.
-      await work.next!.drop();
-      built.works.delete(work);
-      return void this.#rebuilding.delete(projection);
-    }
     try {
-      await work.next!.promote();
+      // When the ledger is empty, so is what is served.
+      if (built.position === null) await work.next!.drop();
+      else await work.next!.promote();
     } catch (error) {
       // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows are.
       built.works.delete(work);
@@ -293,7 +293,7 @@ export class ProjectionRunner {
     const served: ProjectionWork = { ...this.#served(projection), cache: work.cache };
     takePlace(work, served, built, serving);
     this.#rebuilding.delete(projection);
-    this.#options.hooks?.onSwitched?.(projectionId(projection));
+    if (built.position !== null) this.#options.hooks?.onSwitched?.(projectionId(projection));
   }
 
   #close(lane: Lane): void {
@@ -314,5 +314,14 @@ export class ProjectionRunner {
 
   #changed(): void {
     for (const resolve of this.#onChange.splice(0)) resolve();
+  }
+}
+
+/** Works by the place where they begin: those of one place share a lane. */
+class Lanes {
+  readonly works = new Map<Position | null, ProjectionWork[]>();
+
+  add(work: ProjectionWork, checkpoint: Position | null): void {
+    this.works.set(checkpoint, [...(this.works.get(checkpoint) ?? []), work]);
   }
 }

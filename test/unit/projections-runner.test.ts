@@ -36,10 +36,19 @@ const created = (session: number): LedgerEntry => ({
 class FaultyReadModel extends MemoryReadModel {
   readonly faults: ((projection: string) => 'before' | 'after' | null)[] = [];
 
-  override async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+  override apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+    return this.#failing(projection, () => super.apply(projection, changes, checkpoint));
+  }
+
+  override next(owned: OwnedRows): NextRows {
+    const next = super.next(owned);
+    return { ...next, apply: (changes, checkpoint) => this.#failing(owned.projection, () => next.apply(changes, checkpoint)) };
+  }
+
+  async #failing(projection: string, apply: () => Promise<void>): Promise<void> {
     const fault = this.faults[0]?.(projection);
     if (fault === 'before') throw new StoreUnavailable('lost before the commit');
-    await super.apply(projection, changes, checkpoint);
+    await apply();
     if (fault === 'after') throw new StoreUnavailable('lost after the commit');
   }
 }
@@ -256,6 +265,20 @@ describe('the projection runner', () => {
     const isOld = async (model: MemoryReadModel): Promise<boolean> => (await model.get('one@1', 'left over')) !== null;
     let model: GatedReadModel;
 
+    /** A runner whose projections are served what the ledger holds; what is built from now on waits at the gate. */
+    const startServing = async (names: readonly string[], options: Partial<ProjectionRunnerOptions> = {}): Promise<ProjectionRunner> => {
+      model.isOpen = true;
+      const runner = await start(
+        names.map((name) => counting(name)),
+        model,
+        options,
+      );
+      await runner.ready();
+      model.isOpen = false;
+      model.waiting = 0;
+      return runner;
+    };
+
     beforeEach(() => {
       model = new GatedReadModel();
     });
@@ -266,8 +289,8 @@ describe('the projection runner', () => {
     it('serves what there was until the rows built beside it have caught up, with what came meanwhile', async () => {
       await append(0, 5);
       const switched: string[] = [];
-      const runner = await start([counting('one'), counting('two')], model, { hooks: { onSwitched: (id) => switched.push(id) } });
-      await runner.ready();
+      const runner = await startServing(['one', 'two'], { hooks: { onSwitched: (id) => switched.push(id) } });
+      switched.length = 0;
       await leftOver(model);
       await runner.rebuild(['one']);
       await append(5, 7);
@@ -288,8 +311,7 @@ describe('the projection runner', () => {
 
     it('refuses a rebuild of what is being rebuilt, and takes one afterwards', async () => {
       await append(0, 3);
-      const runner = await start([counting('one'), counting('two')], model);
-      await runner.ready();
+      const runner = await startServing(['one', 'two']);
       await runner.rebuild(['one']);
       await expect(runner.rebuild(['two', 'one'])).rejects.toThrow(RebuildRunning);
       model.isOpen = true;
@@ -301,8 +323,7 @@ describe('the projection runner', () => {
 
     it('goes on with a rebuild after a restart, while what there was is served', async () => {
       await append(0, 9);
-      const first = await start([counting('one')], model);
-      await first.ready();
+      const first = await startServing(['one']);
       await leftOver(model);
       await first.rebuild(['one']);
       await expect.poll(() => model.waiting).toBe(1);
@@ -318,13 +339,27 @@ describe('the projection runner', () => {
       expect([await countOf(model, 'one'), await isOld(model)]).toEqual([9, false]);
     });
 
+    it('serves nothing of a projection that nobody has begun until its rows are whole, and others meanwhile', async () => {
+      await append(0, 5);
+      await (await startServing(['two'])).stop();
+      const runner = await start([counting('one'), counting('two')], model);
+      await append(5, 6);
+      expect(await runner.caughtUpTo('6')).toBe(true);
+      expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([undefined, 6]);
+      const statusOf = (): unknown => runner.status().find(({ projection }) => projection === 'one@1');
+      expect(statusOf()).toMatchObject({ position: null, hasCaughtUp: false, lagEvents: 6 });
+      model.isOpen = true;
+      await runner.ready();
+      expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([6, 6]);
+      expect(statusOf()).toMatchObject({ position: '6', hasCaughtUp: true });
+    });
+
     it('tries again when the new rows could not take their place', async () => {
       await append(0, 3);
+      const errors: unknown[] = [];
+      const runner = await startServing(['one'], { hooks: { onError: (error) => errors.push(error) } });
       model.isOpen = true;
       model.refusals = 1;
-      const errors: unknown[] = [];
-      const runner = await start([counting('one')], model, { hooks: { onError: (error) => errors.push(error) } });
-      await runner.ready();
       await leftOver(model);
       await runner.rebuild(['one']);
       await runner.ready();

@@ -47,6 +47,7 @@ const MAX_COUNTS = 10_000;
 
 /** Keeps members and the counts above them. All of it is changed in memory and written by `flush`, once a transaction. */
 export class ListWriter {
+  readonly #mark: string;
   readonly #sets = new Map<string, number>();
   readonly #lists = new Map<string, List>();
   readonly #leaves = new Map<number, Leaf>();
@@ -57,7 +58,9 @@ export class ListWriter {
   readonly #dirtyCounts = new Map<number, Counts>();
   readonly #sql;
 
-  constructor(db: DatabaseSync) {
+  /** `mark`: before the names of the sets. */
+  constructor(db: DatabaseSync, mark: string) {
+    this.#mark = mark;
     this.#sql = statementsOf(db);
   }
 
@@ -202,14 +205,14 @@ export class ListWriter {
   #set(prefix: string): number | null {
     const cached = this.#sets.get(prefix);
     if (cached !== undefined) return cached;
-    const row = this.#sql.findSet.get(prefix) as unknown as [number] | undefined;
+    const row = this.#sql.findSet.get(this.#mark + prefix) as unknown as [number] | undefined;
     if (!row) return null;
     this.#sets.set(prefix, row[0]);
     return row[0];
   }
 
   #makeSet(prefix: string): number {
-    const id = Number(this.#sql.makeSet.run(prefix).lastInsertRowid);
+    const id = Number(this.#sql.makeSet.run(this.#mark + prefix).lastInsertRowid);
     this.#sets.set(prefix, id);
     return id;
   }

@@ -27,6 +27,10 @@ export class LocalWriter implements AsyncWriter {
     });
   }
 
+  async nextRows(table: string, keys: readonly string[]): Promise<(string | null)[]> {
+    return this.#writer.nextRows(table, keys);
+  }
+
   async turn(turn: Turn, owned: OwnedRows): Promise<void> {
     this.#commit();
     this.#writer[turn](owned);

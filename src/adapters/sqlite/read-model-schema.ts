@@ -38,7 +38,7 @@ export const readModelFile = (dataDir: string): string => join(dataDir, 'read-mo
 
 /** Of the id of a table's name, or with '' what is before it. */
 export const rowTable = (id: number | ''): string => `rows_${id}`;
-export const nextRowTable = (id: number | ''): string => `next_${id}`;
+export const nextRowTable = (id: number): string => `next_${id}`;
 /** Before the numbers of tables that nobody reads any more. */
 export const DROPPED_TABLES = 'dropped_';
 

@@ -7,19 +7,23 @@ import type { ReadModelWriter } from './read-model-writer.ts';
 
 export type ToWriter =
   | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly FlatApply[] }
+  | { readonly kind: 'next-rows'; readonly id: number; readonly table: string; readonly keys: readonly string[] }
   | { readonly kind: 'turn'; readonly id: number; readonly turn: Turn; readonly owned: OwnedRows }
   | { readonly kind: 'close'; readonly id: number };
 
 /** What is done to all rows of a projection at once. */
 export type Turn = 'clear' | 'beginNext' | 'dropNext' | 'promote';
 
-export type FromWriter = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly id: number; readonly errors: readonly (string | null)[] };
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly id: number; readonly errors: readonly (string | null)[] }
+  | { readonly kind: 'rows'; readonly id: number; readonly rows: readonly (string | null)[] };
 
 /** Serves the writer to the other end of the port until that closes it. */
 export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
   const tell = (message: FromWriter): void => port.postMessage(message);
   port.on('message', (message: ToWriter) => {
-    tell({ kind: 'done', id: message.id, errors: handle(writer, message) });
+    tell(answer(writer, message));
     if (message.kind === 'close') port.close();
     else if (message.kind === 'turn') sweepOn(writer);
   });
@@ -27,14 +31,17 @@ export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
   tell({ kind: 'ready' });
 }
 
-function handle(writer: ReadModelWriter, message: ToWriter): (string | null)[] {
-  if (message.kind === 'apply') return writer.apply(message.batch);
+function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
+  const { kind, id } = message;
+  const done = (...errors: (string | null)[]): FromWriter => ({ kind: 'done', id, errors });
+  if (kind === 'apply') return done(...writer.apply(message.batch));
   try {
-    if (message.kind === 'turn') writer[message.turn](message.owned);
+    if (kind === 'next-rows') return { kind: 'rows', id, rows: writer.nextRows(message.table, message.keys) };
+    if (kind === 'turn') writer[message.turn](message.owned);
     else writer.close();
-    return [null];
+    return done(null);
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+    return done(error instanceof Error ? error.message : String(error));
   }
 }
 

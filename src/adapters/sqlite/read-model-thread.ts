@@ -7,6 +7,8 @@ import type { FromWriter, ToWriter, Turn } from './read-model-server.ts';
 /** A writer that groups the applies it is given into commits. */
 export interface AsyncWriter {
   apply(apply: FlatApply): Promise<void>;
+  /** Rows that are not served yet, as texts in the order of the keys. */
+  nextRows(table: string, keys: readonly string[]): Promise<readonly (string | null)[]>;
   turn(turn: Turn, owned: OwnedRows): Promise<void>;
   /** What was queued is applied first. */
   close(): Promise<void>;
@@ -21,7 +23,8 @@ interface QueuedApply extends Waiting {
   readonly apply: FlatApply;
 }
 
-type Settle = (errors: readonly (string | null)[]) => void;
+type Answer = Exclude<FromWriter, { kind: 'ready' }>;
+type Settle = (answer: Answer) => void;
 
 /** The caller's end of the writer's thread. One batch of applies is in flight; the next is what queued meanwhile. */
 export class WriterThread implements AsyncWriter {
@@ -38,7 +41,7 @@ export class WriterThread implements AsyncWriter {
       if (message.kind === 'ready') return;
       const waiting = this.#pending.get(message.id);
       this.#pending.delete(message.id);
-      waiting?.settle(message.errors);
+      waiting?.settle(message);
     });
     worker.on('error', (error: Error) => this.#fail(new StoreUnavailable(`the read model's writer failed: ${error.message}`)));
     worker.on('exit', () => this.#fail(new StoreUnavailable("the read model's writer has ended")));
@@ -68,8 +71,13 @@ export class WriterThread implements AsyncWriter {
     });
   }
 
+  async nextRows(table: string, keys: readonly string[]): Promise<readonly (string | null)[]> {
+    const answer = await this.#ask((id) => ({ kind: 'next-rows', id, table, keys }));
+    return answer.kind === 'rows' ? answer.rows : [];
+  }
+
   turn(turn: Turn, { projection, tables, lists }: OwnedRows): Promise<void> {
-    return this.#ask((id) => ({ kind: 'turn', id, turn, owned: { projection, tables, lists } }));
+    return this.#ask((id) => ({ kind: 'turn', id, turn, owned: { projection, tables, lists } })).then(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -85,10 +93,10 @@ export class WriterThread implements AsyncWriter {
     const sent = this.#queue;
     this.#queue = [];
     this.#isApplying = true;
-    const settle: Settle = (errors) => {
+    const settle: Settle = (answer) => {
       this.#isApplying = false;
       sent.forEach((one, index) => {
-        const error = errors[index];
+        const error = errorOf(answer, index);
         if (error) one.reject(new Error(`the read model refused ${one.apply.projection}: ${error}`));
         else one.resolve();
       });
@@ -98,10 +106,15 @@ export class WriterThread implements AsyncWriter {
     this.#post((id) => ({ kind: 'apply', id, batch: sent.map((one) => one.apply) }), settle, fail);
   }
 
-  #ask(message: (id: number) => ToWriter): Promise<void> {
+  #ask(message: (id: number) => ToWriter): Promise<Answer> {
     if (this.#gone) return Promise.reject(this.#gone);
     return new Promise((resolve, reject) => {
-      this.#post(message, ([error]) => (error ? reject(new Error(error)) : resolve()), reject);
+      const settle: Settle = (answer) => {
+        const error = errorOf(answer, 0);
+        if (error) reject(new Error(error));
+        else resolve(answer);
+      };
+      this.#post(message, settle, reject);
     });
   }
 
@@ -120,3 +133,5 @@ export class WriterThread implements AsyncWriter {
     this.#isApplying = false;
   }
 }
+
+const errorOf = (answer: Answer, index: number): string | null => (answer.kind === 'done' ? (answer.errors[index] ?? null) : null);

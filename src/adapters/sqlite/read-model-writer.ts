@@ -3,12 +3,8 @@ import type { OwnedRows } from '../../ports/read-model.ts';
 import { replay, type ChangeTarget, type FlatApply } from './read-model-changes.ts';
 import { ListWriter } from './read-model-list-writer.ts';
 import { countsKey, leafKey } from './read-model-ranks.ts';
+import { NextTable, ServedTable, type RowTable } from './read-model-row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './read-model-schema.ts';
-
-interface RowStatements {
-  readonly put: StatementSync;
-  readonly remove: StatementSync;
-}
 
 /** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
 const SWEEP_ROWS = 2_000;
@@ -16,21 +12,19 @@ const SWEEP_ROWS = 2_000;
 /** The one writer of the read model: synchronous, so it lives in a thread of its own. */
 export class ReadModelWriter {
   readonly #db: DatabaseSync;
-  readonly #lists: ListWriter;
-  readonly #served: Target;
-  readonly #next: Target;
+  readonly #served: Target<ServedTable>;
+  readonly #next: Target<NextTable>;
   readonly #saveCheckpoint: StatementSync;
   /** Something may have been dropped that is not swept yet. */
   #isSwept = false;
 
   constructor(file: string) {
     this.#db = openForWriting(file);
-    this.#lists = new ListWriter(this.#db);
     this.#saveCheckpoint = this.#db.prepare(
       'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
     );
-    this.#served = new Target(this.#db, this.#lists, rowTable, '');
-    this.#next = new Target(this.#db, this.#lists, nextRowTable, NEXT);
+    this.#served = new Target(this.#db, '', (id) => new ServedTable(this.#db, rowTable(id)));
+    this.#next = new Target(this.#db, NEXT, (id) => new NextTable(this.#db, nextRowTable(id)));
   }
 
   /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
@@ -55,6 +49,13 @@ export class ReadModelWriter {
     this.#db.prepare("INSERT OR IGNORE INTO checkpoints (projection, position) VALUES (?, '')").run(NEXT + projection);
   }
 
+  /** As texts, in the order of the keys; null where there is no row. */
+  nextRows(table: string, keys: readonly string[]): (string | null)[] {
+    if (!this.#hasNext(table)) return keys.map(() => null);
+    const rows = this.#next.table(table);
+    return keys.map((key) => rows.get(key));
+  }
+
   dropNext(owned: OwnedRows): void {
     this.#transact(() => this.#drop(owned, NEXT, nextRowTable));
   }
@@ -65,6 +66,7 @@ export class ReadModelWriter {
     this.#transact(() => {
       const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
       if (!built) throw new Error(`nothing was built of ${projection}`);
+      for (const name of tables) if (this.#hasNext(name)) this.#next.table(name).index();
       const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
         { generation: number } | undefined;
       this.#drop(owned, '', rowTable);
@@ -72,7 +74,7 @@ export class ReadModelWriter {
       checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
       for (const name of tables) {
         const id = this.#tableId(name);
-        if (id !== null && this.#has(nextRowTable(id))) this.#db.exec(`ALTER TABLE ${nextRowTable(id)} RENAME TO ${rowTable(id)}`);
+        if (this.#hasNext(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
       }
       for (const prefix of lists) this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
     });
@@ -98,7 +100,8 @@ export class ReadModelWriter {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
-      this.#lists.flush();
+      this.#served.lists.flush();
+      this.#next.lists.flush();
       this.#db.exec('COMMIT');
     } catch (error) {
       this.#forget();
@@ -108,7 +111,6 @@ export class ReadModelWriter {
   }
 
   #forget(): void {
-    this.#lists.forget();
     this.#served.forget();
     this.#next.forget();
   }
@@ -166,65 +168,64 @@ export class ReadModelWriter {
     return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
   }
 
+  #hasNext(name: string): boolean {
+    const id = this.#tableId(name);
+    return id !== null && this.#has(nextRowTable(id));
+  }
+
   #tableId(name: string): number | null {
     return (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null;
   }
 }
 
 /** Where changes go: the rows that are served, or those that are built beside them. */
-class Target implements ChangeTarget {
+class Target<Table extends RowTable> implements ChangeTarget {
+  readonly lists: ListWriter;
   readonly #db: DatabaseSync;
-  readonly #lists: ListWriter;
-  readonly #tableOf: (id: number) => string;
-  readonly #mark: string;
-  readonly #tables = new Map<string, RowStatements>();
+  readonly #open: (id: number) => Table;
+  readonly #tables = new Map<string, Table>();
   #lastKey: string | null = null;
   #lastId = 0;
 
-  constructor(db: DatabaseSync, lists: ListWriter, tableOf: (id: number) => string, mark: string) {
+  /** `mark`: before the names of its sets of lists. */
+  constructor(db: DatabaseSync, mark: string, open: (id: number) => Table) {
     this.#db = db;
-    this.#lists = lists;
-    this.#tableOf = tableOf;
-    this.#mark = mark;
+    this.lists = new ListWriter(db, mark);
+    this.#open = open;
   }
 
   put(table: string, key: string, json: string): void {
-    const [id] = this.#table(table).put.get(key, json) as unknown as [number];
+    this.#lastId = this.table(table).put(key, json);
     this.#lastKey = key;
-    this.#lastId = id;
   }
 
   remove(table: string, key: string): void {
-    this.#table(table).remove.run(key);
+    this.table(table).remove(key);
   }
 
   enlist(list: string, member: string, order: number, atSec: number): void {
-    this.#lists.enlist(this.#mark + list, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
+    this.lists.enlist(list, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
   }
 
   delist(list: string, member: string, order: number): void {
-    this.#lists.delist(this.#mark + list, member, order);
+    this.lists.delist(list, member, order);
   }
 
   forget(): void {
+    this.lists.forget();
     this.#tables.clear();
     this.#lastKey = null;
   }
 
-  #table(name: string): RowStatements {
+  /** Makes the table when it is not there yet. */
+  table(name: string): Table {
     const known = this.#tables.get(name);
     if (known) return known;
     this.#db.prepare('INSERT OR IGNORE INTO row_tables (name) VALUES (?)').run(name);
     const { id } = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number };
-    const table = this.#tableOf(id);
-    this.#db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, row TEXT NOT NULL)`);
-    const statements = {
-      put: this.#db.prepare(`INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row RETURNING id`),
-      remove: this.#db.prepare(`DELETE FROM ${table} WHERE key = ?`),
-    };
-    statements.put.setReturnArrays(true);
-    this.#tables.set(name, statements);
-    return statements;
+    const table = this.#open(id);
+    this.#tables.set(name, table);
+    return table;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row
 import { createDataDir } from './database.ts';
 import { flatten } from './read-model-changes.ts';
 import { ListReader } from './read-model-list-reader.ts';
-import { NEXT, nextRowTable, openForReading, readModelFile, rowTable } from './read-model-schema.ts';
+import { NEXT, openForReading, readModelFile, rowTable } from './read-model-schema.ts';
 import { serveWriter } from './read-model-server.ts';
 import { WriterThread, type AsyncWriter } from './read-model-thread.ts';
 import { LocalWriter } from './read-model-local-writer.ts';
@@ -48,7 +48,6 @@ class SqliteReadModel implements ReadModel {
   readonly #writer: AsyncWriter;
   readonly #lists: ListReader;
   readonly #tables = new Map<string, RowQueries>();
-  readonly #nextTables = new Map<string, RowQueries>();
   readonly #tableId: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #begin: StatementSync;
@@ -91,12 +90,12 @@ class SqliteReadModel implements ReadModel {
   }
 
   async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
-    return this.#getMany(this.#tables, table, keys);
+    return this.#getMany(table, keys);
   }
 
   async scan(table: string, { afterKey, limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
     return this.#read(() => {
-      const rows = (this.#table(this.#tables, table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
+      const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
       return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Row }));
     });
   }
@@ -128,15 +127,9 @@ class SqliteReadModel implements ReadModel {
       },
       apply: (changes, position) =>
         this.#writer.apply({ projection: owned.projection, checkpoint: position, changes: flatten(changes), isNext: true }),
-      getMany: async (table, keys) => this.#getMany(this.#nextTables, table, keys),
-      promote: async () => {
-        await this.#writer.turn('promote', owned);
-        this.#nextTables.clear();
-      },
-      drop: async () => {
-        await this.#writer.turn('dropNext', owned);
-        this.#nextTables.clear();
-      },
+      getMany: async (table, keys) => (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Row))),
+      promote: () => this.#writer.turn('promote', owned),
+      drop: () => this.#writer.turn('dropNext', owned),
     };
   }
 
@@ -145,14 +138,13 @@ class SqliteReadModel implements ReadModel {
     await this.#writer.close();
   }
 
-  #getMany(tables: Map<string, RowQueries>, table: string, keys: readonly string[]): (Row | null)[] {
+  #getMany(table: string, keys: readonly string[]): (Row | null)[] {
     if (keys.length === 0) return [];
     return this.#retrying(() => {
-      const queries = this.#table(tables, table);
+      const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
       // Either way one statement, which sees one commit without a transaction around it.
-      const hinted = tables === this.#tables ? this.#rowsByHints(queries, keys) : null;
-      return hinted ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+      return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
     });
   }
 
@@ -166,9 +158,8 @@ class SqliteReadModel implements ReadModel {
     try {
       return work();
     } catch (error) {
-      if (this.#tables.size + this.#nextTables.size === 0 || !this.#db.isOpen) throw error;
+      if (this.#tables.size === 0 || !this.#db.isOpen) throw error;
       this.#tables.clear();
-      this.#nextTables.clear();
       return work();
     }
   }
@@ -196,13 +187,12 @@ class SqliteReadModel implements ReadModel {
   }
 
   /** Null while nothing was ever put into the table. */
-  #table(tables: Map<string, RowQueries>, name: string): RowQueries | null {
-    const known = tables.get(name);
+  #table(name: string): RowQueries | null {
+    const known = this.#tables.get(name);
     if (known) return known;
-    const tableOf = tables === this.#tables ? rowTable : nextRowTable;
-    const row = this.#tableId.get(tableOf(''), name) as { id: number } | undefined;
+    const row = this.#tableId.get(rowTable(''), name) as { id: number } | undefined;
     if (!row) return null;
-    const table = tableOf(row.id);
+    const table = rowTable(row.id);
     const queries = {
       // The left join keeps the order of what was asked for.
       byKeys: this.#db.prepare(
@@ -214,7 +204,7 @@ class SqliteReadModel implements ReadModel {
       scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
     };
     for (const query of Object.values(queries)) query.setReturnArrays(true);
-    tables.set(name, queries);
+    this.#tables.set(name, queries);
     return queries;
   }
 }

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { KeyIndex } from './key-index.ts';
+
+/** The rows of one name, as texts by key. */
+export interface RowTable {
+  /** The id of the row. */
+  put(key: string, json: string): number;
+  remove(key: string): void;
+}
+
+/** Rows that are served: found by their key on disk at any time. */
+export class ServedTable implements RowTable {
+  readonly #put: StatementSync;
+  readonly #remove: StatementSync;
+
+  constructor(db: DatabaseSync, name: string) {
+    db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, row TEXT NOT NULL)`);
+    this.#put = db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row RETURNING id`);
+    this.#put.setReturnArrays(true);
+    this.#remove = db.prepare(`DELETE FROM ${name} WHERE key = ?`);
+  }
+
+  put(key: string, json: string): number {
+    return (this.#put.get(key, json) as unknown as [number])[0];
+  }
+
+  remove(key: string): void {
+    this.#remove.run(key);
+  }
+}
+
+/** Rows whose keys memory keeps: from 8 to 16 MiB a table. */
+const MAX_KEYS = 1_000_000;
+
+/**
+ * Rows that are built beside the served ones. Random keys are what makes an index dear to keep, so there is none while memory can tell where the
+ * rows are: it is made in one go at the end, or when there are too many, or when rows are found that an earlier process wrote.
+ */
+export class NextTable implements RowTable {
+  readonly #db: DatabaseSync;
+  readonly #name: string;
+  readonly #sql: Record<'insert' | 'update' | 'remove' | 'byId', StatementSync>;
+  #keys: KeyIndex | null = null;
+  #idOf: StatementSync | null = null;
+
+  constructor(db: DatabaseSync, name: string) {
+    this.#db = db;
+    this.#name = name;
+    db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL, row TEXT NOT NULL)`);
+    this.#sql = {
+      insert: db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?)`),
+      update: db.prepare(`UPDATE ${name} SET row = ? WHERE id = ?`),
+      remove: db.prepare(`DELETE FROM ${name} WHERE id = ?`),
+      byId: db.prepare(`SELECT key, row FROM ${name} WHERE id = ?`),
+    };
+    this.#sql.byId.setReturnArrays(true);
+    if (db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get()) this.index();
+    else this.#keys = new KeyIndex();
+  }
+
+  put(key: string, json: string): number {
+    const known = this.#find(key);
+    if (known > 0) {
+      this.#sql.update.run(json, known);
+      return known;
+    }
+    const id = Number(this.#sql.insert.run(key, json).lastInsertRowid);
+    this.#keys?.add(key, id);
+    if (this.#keys && this.#keys.size >= MAX_KEYS) this.index();
+    return id;
+  }
+
+  remove(key: string): void {
+    const id = this.#find(key);
+    if (id > 0) this.#sql.remove.run(id);
+  }
+
+  get(key: string): string | null {
+    const id = this.#find(key);
+    return id === 0 ? null : this.#row(id)![1];
+  }
+
+  /** From now on rows are found by their key on disk, as those that are served. */
+  index(): void {
+    if (this.#idOf) return;
+    const isIndexed = this.#db.prepare('SELECT 1 FROM pragma_index_list(?)').get(this.#name);
+    if (!isIndexed) this.#db.exec(`CREATE UNIQUE INDEX keys_${randomBytes(8).toString('hex')} ON ${this.#name} (key)`);
+    this.#idOf = this.#db.prepare(`SELECT id FROM ${this.#name} WHERE key = ?`);
+    this.#idOf.setReturnArrays(true);
+    this.#keys = null;
+  }
+
+  #find(key: string): number {
+    if (this.#keys) return this.#keys.find(key, (id) => this.#row(id)?.[0] === key);
+    return (this.#idOf!.get(key) as unknown as [number] | undefined)?.[0] ?? 0;
+  }
+
+  #row(id: number): [key: string, json: string] | undefined {
+    return this.#sql.byId.get(id) as unknown as [string, string] | undefined;
+  }
+}
