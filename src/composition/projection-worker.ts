@@ -14,8 +14,8 @@ import { PROJECTIONS } from './projections.ts';
  */
 
 const { dataDir, control } = workerData as { dataDir: string; control: MessagePort };
-/** A replay writes each row once a batch, so batches are large; what is served waits for one of them while others are built beside it. */
-const MAX_BATCH = 2_048;
+/** A replay writes each row once a batch, so batches are large; what is served waits while one of them is written. */
+const MAX_BATCH = 16_384;
 const NICE = 5;
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;

@@ -40,13 +40,15 @@ const MAX_KEYS = 1_000_000;
 export class NextTable implements RowTable {
   readonly #db: DatabaseSync;
   readonly #name: string;
+  readonly #maxKeys: number;
   readonly #sql: Record<'insert' | 'update' | 'remove' | 'byId', StatementSync>;
   #keys: KeyIndex | null = null;
   #idOf: StatementSync | null = null;
 
-  constructor(db: DatabaseSync, name: string) {
+  constructor(db: DatabaseSync, name: string, maxKeys = MAX_KEYS) {
     this.#db = db;
     this.#name = name;
+    this.#maxKeys = maxKeys;
     db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL, row TEXT NOT NULL)`);
     this.#sql = {
       insert: db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?)`),
@@ -67,7 +69,7 @@ export class NextTable implements RowTable {
     }
     const id = Number(this.#sql.insert.run(key, json).lastInsertRowid);
     this.#keys?.add(key, id);
-    if (this.#keys && this.#keys.size >= MAX_KEYS) this.index();
+    if (this.#keys && this.#keys.size >= this.#maxKeys) this.index();
     return id;
   }
 
