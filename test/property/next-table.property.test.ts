@@ -34,9 +34,14 @@ describe('a table of rows that are not served yet', () => {
         });
         for (let number = 0; number < KEYS; number += 1) expect(table.get(`key/${number}`)).toBe(expected.get(`key/${number}`) ?? null);
         table.index();
-        expect(Object.fromEntries(db.prepare('SELECT key, row FROM next_1').all().map((row) => [row['key'], row['row']]))).toEqual(
-          Object.fromEntries(expected),
-        );
+        expect(
+          Object.fromEntries(
+            db
+              .prepare('SELECT key, row FROM next_1')
+              .all()
+              .map((row) => [row['key'], row['row']]),
+          ),
+        ).toEqual(Object.fromEntries(expected));
         expect(() => db.exec("INSERT INTO next_1 (key, row) VALUES ('twice', ''), ('twice', '')")).toThrow('UNIQUE');
         db.close();
       }),
