@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
-import { Cluster, networksNamed, type NodeName } from './cluster.ts';
+import { Cluster, type ClusterNode, networksNamed, type NodeName } from './cluster.ts';
 import { Load, type Merchant } from './load.ts';
 import { verify } from './verify.ts';
 
@@ -28,10 +28,14 @@ const killed = (name: NodeName): Round => ({
   hurt: async (cluster) => {
     await cluster.node(name).kill('SIGKILL');
     await wait(DOWN_MS);
-    cluster.node(name).begin();
-    await cluster.node(name).ready();
+    await startAgain(cluster.node(name));
   },
 });
+
+const startAgain = async (node: ClusterNode): Promise<void> => {
+  node.begin();
+  await node.ready();
+};
 
 const frozen = (name: NodeName): Round => ({
   name: `freeze ${name}`,
@@ -57,6 +61,24 @@ const ROUNDS: readonly Round[] = [
   killed('worker-1'),
   killed('worker-2'),
   killed('signer'),
+  {
+    name: 'kill -9 every node at once',
+    hurt: async ({ nodes }) => {
+      await Promise.all([...nodes.values()].map((node) => node.kill('SIGKILL')));
+      await wait(DOWN_MS);
+      await Promise.all([...nodes.values()].map(startAgain));
+    },
+  },
+  {
+    // What a new version is rolled out by.
+    name: 'SIGTERM to each node in turn',
+    hurt: async ({ nodes }) => {
+      for (const node of nodes.values()) {
+        await node.kill('SIGTERM');
+        await startAgain(node);
+      }
+    },
+  },
   {
     name: 'kill -9 Redis, back empty',
     hurt: async ({ redis }) => {
