@@ -64,7 +64,7 @@ export async function openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRe
     const answers = keep(await openRedisDeliveryAnswers(redis));
     const leases = keep(await openRedisLeases(redis));
     const chainBoard = keep(await openRedisChainBoard(redis));
-    const projections = new SharedProjections({ projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
+    const projections = new SharedProjections({ store, projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
     const probe = keep(new StoreProbe({ store, readModel }));
     const guarded = guardedStore(projections.observe(store));
     return {

@@ -14,6 +14,7 @@ import { PROJECTIONS } from './projections.ts';
 import type { ServiceProjections } from './storage.ts';
 
 export interface SharedProjectionsDeps {
+  readonly store: Pick<EventStore, 'readAll'>;
   /** Only the runner uses it. */
   readonly projectedModel: ReadModel;
   readonly readModel: ReadModel;
@@ -23,6 +24,15 @@ export interface SharedProjectionsDeps {
   readonly log: Logger;
   /** Whether this process takes its turn at running them. */
   readonly runs: boolean;
+}
+
+/** What the ledger holds behind the place that the rows have reached. */
+interface Ahead {
+  readonly from: Position | null;
+  /** Up to here nothing that they would show. */
+  readonly clearTo: Position | null;
+  /** The first event that they will show; null while none is known. */
+  readonly next: Position | null;
 }
 
 const LEASE = 'projections';
@@ -46,6 +56,7 @@ export class SharedProjections implements ServiceProjections {
   /** How far the look-ups were when somebody last asked, and when that was (`performance.now()`). */
   #reached: Position | null = null;
   #lookedAtMs = -Infinity;
+  #ahead: Ahead | null = null;
 
   constructor(deps: SharedProjectionsDeps) {
     this.#deps = deps;
@@ -77,18 +88,12 @@ export class SharedProjections implements ServiceProjections {
   async caughtUp(): Promise<void> {
     const written = this.#lastWritten;
     if (written === null || (performance.now() - this.#lookedAtMs < TRUSTED_MS && isReached(written, this.#reached))) return;
-    await this.caughtUpTo(written);
+    await this.#waitFor((reached) => isReached(written, reached), WAIT_MS);
   }
 
-  /** Asks Redis each time: rows that were reached a moment ago may be lost by now. */
-  async caughtUpTo(position: Position, timeoutMs = WAIT_MS): Promise<boolean> {
-    for (const untilMs = performance.now() + timeoutMs; ;) {
-      this.#lookedAtMs = performance.now();
-      this.#reached = [...(await this.#checkpoints()).values()].reduce(earlier);
-      if (isReached(position, this.#reached)) return true;
-      if (performance.now() > untilMs) return false;
-      await sleep(LOOK_MS);
-    }
+  /** Also when the ledger holds events up to `position` that no look-up shows: those move no checkpoint. */
+  caughtUpTo(position: Position, timeoutMs = WAIT_MS): Promise<boolean> {
+    return this.#waitFor(async (reached) => isReached(position, reached) || (await this.#isNothingOwed(reached, position)), timeoutMs);
   }
 
   async rebuild(names: readonly string[]): Promise<void> {
@@ -107,6 +112,28 @@ export class SharedProjections implements ServiceProjections {
 
   async stop(): Promise<void> {
     await this.#lease?.close();
+  }
+
+  /** Asks Redis each time: rows that were reached a moment ago may be lost by now. */
+  async #waitFor(isThere: (reached: Position | null) => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+    for (const untilMs = performance.now() + timeoutMs; ;) {
+      this.#lookedAtMs = performance.now();
+      this.#reached = [...(await this.#checkpoints()).values()].reduce(earlier);
+      if (await isThere(this.#reached)) return true;
+      if (performance.now() > untilMs) return false;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** Whether no event after `reached` and up to `position` will be shown. What was read of the ledger once is not read again. */
+  async #isNothingOwed(reached: Position | null, position: Position): Promise<boolean> {
+    let ahead: Ahead = this.#ahead?.from === reached ? this.#ahead : { from: reached, clearTo: reached, next: null };
+    if (ahead.next === null && !isReached(position, ahead.clearTo)) {
+      const [next] = await this.#deps.store.readAll({ after: ahead.clearTo, limit: 1, streamPrefixes: this.#prefixes });
+      ahead = next ? { ...ahead, next: next.position } : { ...ahead, clearTo: position };
+      this.#ahead = ahead;
+    }
+    return ahead.next === null ? isReached(position, ahead.clearTo) : !isReached(ahead.next, position);
   }
 
   async #run(store: EventStore, grant: LeaseGrant): Promise<LeasedWork> {
