@@ -144,13 +144,17 @@ async function listingDelays(load: Load, one: string, other: string): Promise<nu
 
 const asked = process.argv.slice(2);
 const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
-const cluster = await Cluster.start({ networks: networksNamed((process.env['CHAOS_NETWORKS'] ?? '').split(',').filter(Boolean)), namespace: true });
+const cluster = await Cluster.start({
+  networks: networksNamed((process.env['CHAOS_NETWORKS'] ?? '').split(',').filter(Boolean)),
+  namespace: true,
+  env: { SWEEP_FROM: '1.00' },
+});
 const inbox = await startWebhookReceiver();
 let violations = 0;
 try {
   const paidOn = cluster.chains.chains.map(({ settings }) => settings.network).join(', ');
   console.log(
-    `The store is ${cluster.target}; orders are paid on ${paidOn}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded.`,
+    `The store is ${cluster.target}; orders are paid on ${paidOn}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded, all swept.`,
   );
   console.log(`Cuts from Redis are ${cluster.cuts}.\n`);
   console.log('| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |');

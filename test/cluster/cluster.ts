@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startSignerProcess } from '../../src/adapters/signer/signer-process.ts';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import type { AdminArguments } from '../../src/cli/admin-commands.ts';
 import type { SandboxClusterFile } from '../../src/composition/sandbox-node.ts';
 import { sandboxNamespace } from '../../src/composition/secrets-files.ts';
 import { addressFamilyOf, isNetwork, type Network } from '../../src/domain/networks.ts';
@@ -194,7 +195,7 @@ export class Cluster {
   }
 
   /** `quittance merchant create` and the like, on a node. */
-  admin(command: string, args: Record<string, string>, node: NodeName = 'api-1'): Promise<unknown> {
+  admin(command: string, args: AdminArguments, node: NodeName = 'api-1'): Promise<unknown> {
     return callAdmin(this.node(node).dataDir, command, args);
   }
 

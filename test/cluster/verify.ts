@@ -8,6 +8,7 @@ import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { decodeEvent } from '../../src/runtime/codec.ts';
 import { projectionDigests } from '../../src/runtime/projections-digest.ts';
 import { isSameAccount, outflowsSeen } from '../crash/chain-witness.ts';
+import { disagreementOf, type Reconciled } from '../support/reconciled.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
 import type { Cluster } from './cluster.ts';
 import { everyOrder, type Load, type Order } from './load.ts';
@@ -46,6 +47,7 @@ export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promis
   for (const [id, times] of countBy(events, 'RefundCompleted', (data) => data.refundId as string))
     note(times === 1, `refund ${id} completed ${times} times`);
   await checkRefundsOnChain(cluster, load.orders, note);
+  await checkBooks(cluster, violations);
   const duplicateDeliveries = checkWebhooks(load.orders, inbox, note);
   for (const difference of await differencesFromRebuild(cluster)) violations.push(difference);
   return {
@@ -70,13 +72,17 @@ async function quiet(load: Load, inbox: Inbox, violations: string[]): Promise<vo
     }
     return null;
   };
-  let last: string | null = null;
-  for (const untilMs = Date.now() + QUIET_MS; Date.now() < untilMs;) {
-    last = await missing();
-    if (last === null) return;
+  const last = await settled(missing);
+  if (last !== null) violations.push(`no quiet: ${last}`);
+}
+
+/** Asks until nothing is missing any more; what is missing when the time is up. */
+async function settled(missing: () => Promise<string | null>): Promise<string | null> {
+  for (const untilMs = Date.now() + QUIET_MS; ;) {
+    const last = await missing();
+    if (last === null || Date.now() > untilMs) return last;
     await new Promise((wait) => setTimeout(wait, 500));
   }
-  violations.push(`no quiet: ${last}`);
 }
 
 const told = (inbox: Inbox, { sessionId }: Order, type: string): boolean =>
@@ -118,6 +124,21 @@ async function checkRefundsOnChain(cluster: Cluster, orders: readonly Order[], n
     const asked = everyOrder.filter((order) => order.network === network && order.refundId !== null);
     note(outflows.length === asked.length, `${outflows.length} transfers left the treasury on ${network}, ${asked.length} were asked for`);
   }
+}
+
+/** What was collected can be swept, and then the books say on every network what the chain says. */
+async function checkBooks(cluster: Cluster, violations: string[]): Promise<void> {
+  const ask = async <Answer>(command: string): Promise<Answer> => (await cluster.admin(command, {}, 'signer')) as Answer;
+  const open = async (): Promise<string | null> => {
+    const { sweeps } = await ask<{ sweeps: readonly { network: string; amount: string }[] }>('treasury.sweep');
+    if (sweeps.length > 0) return `${sweeps.length} addresses were not swept, one held ${sweeps[0]!.amount} on ${sweeps[0]!.network}`;
+    const { moves } = await ask<{ moves: readonly { id: string; status: string }[] }>('treasury.moves');
+    if (moves.length > 0) return `${moves.length} moves are not done, ${moves[0]!.id} is ${moves[0]!.status}`;
+    const { treasuries } = await ask<{ treasuries: readonly Reconciled[] }>('treasury.reconcile');
+    return treasuries.map(disagreementOf).find((found) => found !== null) ?? null;
+  };
+  const last = await settled(() => open().catch((error: unknown) => `the signer answered: ${(error as Error).message}`));
+  if (last !== null) violations.push(`books: ${last}`);
 }
 
 /** At least once, always under one id. Answers how many came more than once. */

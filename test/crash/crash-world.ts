@@ -10,6 +10,7 @@ import { transfersSeen } from './chain-witness.ts';
 import type { JourneyName, KilledNetwork, Plan } from './crash-plans.ts';
 import { RunningService, until } from './running-service.ts';
 import { tasksOf } from './crash-tasks.ts';
+import { disagreementOf, type Reconciled } from '../support/reconciled.ts';
 
 /** One transfer that is to be made, however often the process is killed meanwhile. */
 export interface Task {
@@ -123,12 +124,8 @@ export class CrashWorld {
 
   /** Why books and chain differ; null when every account has what the books say and nothing left that nobody ordered. */
   async disagreement(): Promise<string | null> {
-    type Reconciled = { accounts: { account: string; coin: string; difference: string }[]; unknown: { outflowKey: string }[] };
-    const { treasuries } = await this.admin<{ treasuries: Reconciled[] }>('treasury.reconcile', { network: this.network });
-    const { accounts, unknown } = treasuries[0]!;
-    if (unknown.length > 0) return `nobody ordered ${unknown.map(({ outflowKey }) => outflowKey).join(', ')}`;
-    const differing = accounts.filter(({ difference }) => Number(difference) !== 0);
-    return differing.length === 0 ? null : differing.map(({ account, coin, difference }) => `${account} differs by ${difference} ${coin}`).join(', ');
+    const { treasuries } = await this.admin<{ treasuries: readonly [Reconciled] }>('treasury.reconcile', { network: this.network });
+    return disagreementOf(treasuries[0]);
   }
 
   /** Transaction ids of every transfer of exactly this amount, as the chain itself shows them. */
