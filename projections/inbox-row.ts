@@ -1,18 +1,19 @@
 import type { DepositFacts, DepositKind } from '../src/domain/events/session-events.ts';
 import type { Mode } from '../src/domain/ids.ts';
+import type { Change } from '../src/ports/read-model.ts';
 
 /*
  * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done have
  * keys in the order of their end, newest first.
  */
 
-export const INBOX_TABLE = 'inbox@1';
+export const INBOX_TABLE = 'inbox@2';
 /** Where each transfer is in the table of the inbox, by deposit key. */
-export const INBOX_PLACES_TABLE = 'inbox-places@1';
+export const INBOX_PLACES_TABLE = 'inbox-places@2';
 /** What must be remembered of a session to tell which of its deposits pay nothing. */
-export const INBOX_SESSIONS_TABLE = 'inbox-sessions@1';
+export const INBOX_SESSIONS_TABLE = 'inbox-sessions@2';
 /** Decisions that are being carried out, by deposit key. */
-export const INBOX_TRANSIT_TABLE = 'inbox-transit@1';
+export const INBOX_TRANSIT_TABLE = 'inbox-transit@2';
 
 export type InboxFacts = Pick<
   DepositFacts,
@@ -45,7 +46,7 @@ export type InboxRow = InboxFacts & {
   } | null;
 };
 
-export type InboxPlaceRow = { readonly key: string; readonly state: InboxRow['state'] };
+export type InboxPlaceRow = { readonly key: string; readonly state: InboxRow['state']; readonly sessionId: InboxRow['sessionId'] };
 
 export interface InboxDeposit {
   readonly facts: InboxFacts;
@@ -74,3 +75,8 @@ export function inboxKey({ state, depositKey, blockTimeSec }: InboxRow, atSec: n
   const isDone = state === 'attached' || state === 'returned';
   return isDone ? `${RESOLVED}${padded(LAST - atSec)}/${depositKey}` : `${UNRESOLVED}${padded(blockTimeSec)}/${depositKey}`;
 }
+
+export const unlisted = (depositKey: string, { key }: InboxPlaceRow): Change[] => [
+  { op: 'delete', table: INBOX_TABLE, key },
+  { op: 'delete', table: INBOX_PLACES_TABLE, key: depositKey },
+];

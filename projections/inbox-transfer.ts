@@ -7,14 +7,18 @@ import type { RowReader } from '../src/ports/projection.ts';
 import type { Change, Row } from '../src/ports/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
+  INBOX_SESSIONS_TABLE,
   INBOX_TABLE,
   INBOX_TRANSIT_TABLE,
   inboxKey,
+  unlisted,
   type InboxKind,
   type InboxPlaceRow,
   type InboxRow,
+  type InboxSessionRow,
   type InboxTransitRow,
 } from './inbox-row.ts';
+import { isStray, strayKind } from './inbox-session.ts';
 
 const KINDS = { session: 'late', address: 'no_session', treasury: 'treasury' } as const satisfies Record<StrayTransfer['origin']['kind'], InboxKind>;
 
@@ -25,18 +29,33 @@ export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReade
   const place = read(INBOX_PLACES_TABLE, depositKey) as InboxPlaceRow | null;
   const before = place && (read(INBOX_TABLE, place.key) as unknown as InboxRow | null);
   const mode: Mode = stored.stream.startsWith(`${TRANSFER_PREFIX}live-`) ? 'live' : 'test';
-  const row = event.type === 'TransferRecorded' ? recorded(event.data, before) : before && turned(before, event);
-  if (!row) return [];
-  const key = inboxKey(row, Math.floor(stored.atMs / 1000));
-  const isMoving = row.state !== 'open' && row.state !== 'attached' && row.state !== 'returned';
+  if (event.type === 'TransferRecorded') return placed(recorded(event.data, before), place, stored, mode);
+  if (!place || !before) return [];
+  const after = turned(before, event);
+  const row = after.state === 'open' ? asItsSessionHasIt(after, read) : after;
+  return row ? placed(row, place, stored, mode) : [...unlisted(depositKey, place), { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey }];
+}
+
+function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEvent<DomainEvent>, mode: Mode): Change[] {
+  const { depositKey, state, sessionId } = row;
+  const key = inboxKey(row, Math.floor(atMs / 1000));
+  const isMoving = state !== 'open' && state !== 'attached' && state !== 'returned';
   return [
     ...(place && place.key !== key ? [{ op: 'delete', table: INBOX_TABLE, key: place.key } as const] : []),
     { op: 'put', table: INBOX_TABLE, key, row: row as unknown as Row },
-    { op: 'put', table: INBOX_PLACES_TABLE, key: depositKey, row: { key, state: row.state } },
+    { op: 'put', table: INBOX_PLACES_TABLE, key: depositKey, row: { key, state, sessionId } satisfies InboxPlaceRow },
     isMoving
       ? { op: 'put', table: INBOX_TRANSIT_TABLE, key: depositKey, row: { depositKey, mode } satisfies InboxTransitRow }
       : { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey },
   ];
+}
+
+/** While it was decided about, its session may have been paid with it, or a reorganisation may have changed it or taken it away: null then. */
+function asItsSessionHasIt(row: InboxRow, read: RowReader): InboxRow | null {
+  if (row.sessionId === null) return row;
+  const session = read(INBOX_SESSIONS_TABLE, row.sessionId) as unknown as InboxSessionRow | null;
+  const deposit = session?.deposits[row.depositKey];
+  return session && isStray(session, deposit) ? { ...row, ...deposit.facts, kind: strayKind(deposit) } : null;
 }
 
 function recorded(data: EventOf<'TransferRecorded'>['data'], before: InboxRow | null): InboxRow {

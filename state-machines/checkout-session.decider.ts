@@ -49,7 +49,7 @@ export interface RecordDeposit {
 }
 export interface ConfirmDeposit {
   readonly type: 'ConfirmDeposit';
-  readonly data: DepositConfirmed['data'];
+  readonly data: Omit<DepositConfirmed['data'], 'kind'>;
   readonly nowSec: number;
   readonly valuation: Valuation | null;
 }
@@ -143,8 +143,9 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
   const deposit = state.context.deposits[data.depositKey];
   if (deposit?.status !== 'detected') return accept();
-  const confirmed: SessionEvent = { type: 'DepositConfirmed', data };
   const after = { ...state.context, ...foldConfirmed(state.context, data) };
+  const isLateNow = deposit.kind === 'on_time' && after.deposits[data.depositKey]!.kind === 'late';
+  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(isLateNow && { kind: 'late' }) } };
   const payable = state.value === 'open' || state.value === 'processing' || state.value === 'expired' || state.value === 'failed';
   const total = received(after);
   if (!payable || total === 0n || !isSufficient(after, total)) return accept(confirmed);

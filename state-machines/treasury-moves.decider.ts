@@ -18,6 +18,7 @@ import { parseAmount } from '../src/domain/money.ts';
 import { NATIVE_COIN } from '../src/domain/networks.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import {
+  foldMoveRequested,
   isApproved,
   isLegalMoveReservation,
   isLegalRequest,
@@ -47,6 +48,8 @@ export type MoveCommand =
       readonly feeAddress: string;
       readonly nowSec: number;
     }
+  /** Also one that was never asked for: then nothing can begin it any more. */
+  | { readonly type: 'GiveUpReturn'; readonly data: MoveRequested; readonly nowSec: number }
   | {
       readonly type: 'RecordReconciliation';
       readonly fundings: readonly TreasuryFunded['data'][];
@@ -81,6 +84,8 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
       return complete(command, context);
     case 'FailMove':
       return fail(command, context);
+    case 'GiveUpReturn':
+      return giveUp(command, context);
     case 'RecordReconciliation':
       return reconcile(command, context);
     case 'AcknowledgeOutflow':
@@ -147,6 +152,17 @@ function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'Fa
   const feeCoin = NATIVE_COIN[move.terms.network];
   const data: MoveFailed = { ...termsOf(move), reason, txHash, networkFee, feeCoin, feeAddress, failedAtSec: nowSec };
   return accept(named(move.kind, 'Failed', data));
+}
+
+/** Asked for and failed in one append: between two of them somebody would pay it. */
+function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const { moveId, fromAddress: feeAddress } = data;
+  const rejected = { type: 'FailMove', moveId, reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress, nowSec } as const;
+  if (Object.hasOwn(context.returns, moveId)) return fail(rejected, context);
+  const requested = request('return', data, context);
+  if (!requested.ok) return requested;
+  const failed = fail(rejected, { ...context, ...foldMoveRequested(context, 'return', data) });
+  return failed.ok ? accept(...requested.events, ...failed.events) : failed;
 }
 
 /** Everything one comparison found, in one append: what it read is not read again. */

@@ -24,11 +24,11 @@ export function returnsOf(treasury: Treasury, signer: Pick<MoveSigner, 'checkMov
       return refused;
     },
     status: async (mode, network, moveId) => statusOf(await needed(mode, network).context(), moveId),
-    cancel: async (mode, network, moveId, actor) => {
-      const desk = needed(mode, network);
-      const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: desk.treasury } as const;
-      return desk.tell({ type: 'FailMove', moveId, ...facts, nowSec: toSec(clock.nowMs()) }, actor);
-    },
+    cancel: (data) =>
+      needed(data.mode, data.network).tell(
+        { type: 'GiveUpReturn', data: data satisfies MoveRequested, nowSec: toSec(clock.nowMs()) },
+        data.requestedBy,
+      ),
     forecast: (request) => forecast(needed(request.mode, request.network), signer, request),
   };
 }

@@ -19,8 +19,8 @@ export interface Returns {
   /** Asking again with the same id changes nothing, also long after it was paid. In words why not; null when it is under way. */
   request(request: ReturnRequest): Promise<string | null>;
   status(mode: Mode, network: Network, moveId: string): Promise<ReturnStatus>;
-  /** Gives up what nothing was signed for. In words why not; null when it will never be paid. */
-  cancel(mode: Mode, network: Network, moveId: string, actor: string): Promise<string | null>;
+  /** Gives up what nothing was signed for, also what nobody asked for yet. In words why not; null when it will never be paid. */
+  cancel(request: ReturnRequest): Promise<string | null>;
   /** What stands in the way of paying it now, in words; signs and writes nothing. */
   forecast(request: ReturnRequest): Promise<string>;
 }

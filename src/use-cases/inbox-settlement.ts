@@ -130,7 +130,7 @@ export class InboxSettlement {
     return this.#ended(work, status);
   }
 
-  /** A return that nothing was asked of yet is asked for and given up in one go, so that no late step can begin it. */
+  /** A return that nobody asked for yet is given up all the same, so that no late step can begin it. */
   async #cancel(work: Work, moveId: string) {
     const returns = this.#deps.returns();
     const { transfer, decision } = work;
@@ -138,8 +138,7 @@ export class InboxSettlement {
     const treasury = returns?.treasuryOf(mode, network);
     if (!returns || !treasury) return null;
     const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
-    if ((await returns.status(mode, network, moveId)).kind === 'unknown') await returns.request(returnRequestOf(transfer, { moveId, treasury }, by));
-    const refused = await returns.cancel(mode, network, moveId, decision.actor);
+    const refused = await returns.cancel(returnRequestOf(transfer, { moveId, treasury }, by));
     const status = await returns.status(mode, network, moveId);
     if (status.kind === 'under_way') return refused === null ? null : this.#undoRefused(work, refused);
     return this.#ended(work, status);

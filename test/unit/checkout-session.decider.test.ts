@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
-import type { ConfirmDeposit, RequestRefund } from '../../state-machines/checkout-session.decider.ts';
+import { sessionTable } from '../../src/use-cases/session-handler.ts';
+import { decideSession, type ConfirmDeposit, type RequestRefund, type SessionCommand } from '../../state-machines/checkout-session.decider.ts';
 import { kindOf, refundable } from '../../state-machines/checkout-session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../support/session-facts.ts';
 import { given } from '../support/given.ts';
@@ -110,6 +111,9 @@ describe('a payment', () => {
   it('moved past the deadline by a reorg does not pay', () => {
     const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
     given(created(), detected(full)).when(moved).then('DepositConfirmed');
+    const decided = (command: SessionCommand) => decideSession(command, sessionTable.replay([created(), detected(full)]));
+    expect(decided(moved)).toMatchObject({ events: [{ type: 'DepositConfirmed', data: { kind: 'late' } }] });
+    expect(decided(confirm(full))).toMatchObject({ events: [{ data: expect.not.objectContaining({ kind: 'late' }) as unknown }, {}] });
   });
   it('that left the chain counts again when it comes back', () => {
     const reverted: SessionEvent = {

@@ -12,7 +12,7 @@ import { createTransferHandler } from '../../src/use-cases/transfer-handler.ts';
 import { finalOf, received, refundable } from '../../state-machines/checkout-session.state.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
 import { MemoryBooks } from '../support/books.ts';
-import { MemoryEventStore } from '../support/memory-event-store.ts';
+import { FailingStore } from '../support/failing-store.ts';
 import type { MERCHANT_ID } from '../support/session-facts.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
 
@@ -37,31 +37,12 @@ class ScriptedReturns implements Returns {
   async status(_mode: string, _network: string, moveId: string): Promise<ReturnStatus> {
     return this.requests.some((request) => request.moveId === moveId) ? this.outcome : { kind: 'unknown' };
   }
-  async cancel(): Promise<string | null> {
+  async cancel(request: ReturnRequest): Promise<string | null> {
+    await this.request(request);
     if (this.cancelRefusal === null) this.outcome = { kind: 'failed', reason: 'rejected_by_operator' };
     return this.cancelRefusal;
   }
   forecast = async (): Promise<string> => 'ready to be paid';
-}
-
-/** The store fails once, before or after the append with this number. */
-class FailingStore extends MemoryEventStore {
-  failAt: { readonly append: number; readonly durable: boolean } | null = null;
-  #appends = 0;
-
-  override async append(request: Parameters<MemoryEventStore['append']>[0]) {
-    this.#appends += 1;
-    const fails = this.failAt?.append === this.#appends;
-    if (fails && !this.failAt!.durable) throw new Error('killed');
-    const result = await super.append(request);
-    if (fails) throw new Error('killed');
-    return result;
-  }
-
-  arm(failAt: FailingStore['failAt']): void {
-    this.#appends = 0;
-    this.failAt = failAt;
-  }
 }
 
 class World {

@@ -127,6 +127,27 @@ describe('a withdrawal', () => {
   });
 });
 
+describe('a return that is given up', () => {
+  const proof = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+  const data = terms('rtn', { toAddress: '0xPayer', deposit: proof });
+  const giveUp: TreasuryCommand = { type: 'GiveUpReturn', data, nowSec: 4 };
+
+  it('is asked for and failed in one append when nobody had asked for it, and never begins afterwards', () => {
+    expect(types(after(giveUp))).toEqual(['ReturnRequested', 'ReturnFailed']);
+    const { history, state } = after(giveUp, giveUp, request('return', data));
+    expect(history).toHaveLength(2);
+    expect([state.context.moves, state.context.returns]).toEqual([{}, { rtn: { paid: false, reason: 'rejected_by_operator' } }]);
+  });
+
+  it('fails when it waits, and goes on when it is reserved or signed', () => {
+    const asked = request('return', data);
+    expect(types(after(asked, giveUp))).toEqual(['ReturnFailed']);
+    expect(types(after(asked, reserve('rtn', 0), giveUp))).toEqual(['refused']);
+    expect(types(after(asked, reserve('rtn', 0), sign('rtn', 1), giveUp))).toEqual(['refused']);
+    expect(types(after(asked, reserve('rtn', 0), sign('rtn', 1), complete('rtn', '0xrtn1'), giveUp))).toEqual([]);
+  });
+});
+
 describe('an outflow nobody ordered', () => {
   const outflow = {
     ...({ mode: 'test', network: 'ethereum', outflowKey: '0xt:1', address: TREASURY, coin: 'USDT', amount: '9.00', toAddress: '0xThief' } as const),
