@@ -42,20 +42,16 @@ def multiply(scalar, point):
     return result
 
 def decompress(data):
-    y = int.from_bytes(data, "little")
-    sign, y = y >> 255, y & (2**255 - 1)
+    sign, y = divmod(int.from_bytes(data, "little"), 2**255)
     x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(x2, (P + 3) // 8, P)
-    if (x * x - x2) % P:
-        x = x * pow(2, (P - 1) // 4, P) % P
+    x = x * pow(2, (P - 1) // 4, P) % P if (x * x - x2) % P else x
     if y >= P or (x * x - x2) % P or (x == 0 and sign):
         return None
-    if x & 1 != sign:
-        x = P - x
+    x = x if x & 1 == sign else P - x
     return x, y, 1, x * y % P
 
-BASE_Y = 4 * pow(5, P - 2, P) % P
-BASE = decompress(BASE_Y.to_bytes(32, "little"))
+BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 def ed25519_verify(public, signature, message):
     a, r = decompress(public), decompress(signature[:32])
@@ -76,8 +72,7 @@ def parse_key(text):
 
 def parse_checkpoint(note, key, where):
     text, _, rest = note.partition("\n\n")
-    text += "\n"
-    lines = text.split("\n")
+    lines = (text := text + "\n").split("\n")
     name, key_id, public = key
     if len(lines) < 4 or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
         raise Found(f"{where}: not a checkpoint")
@@ -101,7 +96,11 @@ def checkpoints_of(path, key):
         raise Found(f"{path}: no checkpoint in it")
     return [parse_checkpoint(note, key, path) for note in notes]
 
-# The export.
+# The export, and a session's life as events tell it without amounts, which `audit verify` replays, too. Others come once it was created.
+LIFE = {"absent": {"SessionCreated": "open"}, "expired": {"SessionPaid": "paid"}, "failed": {"SessionPaid": "paid"}, "open": {
+    "SessionPaid": "paid", "SessionExpired": "expired", "SessionFailed": "failed", "SessionCancelled": "cancelled"}}
+TURNS = {event for turns in LIFE.values() for event in turns}
+
 def canonical(event):
     head = [json.dumps(event[name], ensure_ascii=False) for name in ("stream", "revision", "id", "type", "version", "at_ms")]
     return "[" + ",".join(head + [event["data"], event["metadata"]]) + "]"
@@ -126,9 +125,9 @@ def promised(arguments, key):
     return sorted(heads, key=lambda head: head[0])
 
 def verify_export(arguments, key):
-    heads, streams, peaks, good, size, held = promised(arguments, key), {}, [], 0, 0, 0
+    heads, streams, peaks, good, size, held, illegal = promised(arguments, key), {}, [], 0, 0, 0, None
     for number, event, digest in events_of(arguments.export):
-        revision, before = streams.get(event["stream"], (-1, ""))
+        revision, before, state = streams.get(event["stream"], (-1, "", "absent"))
         where = f"event {number} (revision {event['revision']} of stream {event['stream']}, {event['type']})"
         if event["position"] != number:
             raise Found(f"{where}: it says that it is event {event['position']}: events are missing or in another order")
@@ -138,7 +137,10 @@ def verify_export(arguments, key):
             raise Found(f"{where}: its stream goes on at revision {revision + 1}: events are missing or in another order")
         if event["prev"] != before:
             raise Found(f"{where}: it does not name the hash of the event before it in its stream")
-        streams[event["stream"]] = (event["revision"], event["hash"])
+        turns = event["stream"].startswith("session-") and (state == "absent" or event["type"] in TURNS)
+        next_state = LIFE.get(state, {}).get(event["type"]) if turns else state
+        illegal = illegal or next_state is None and f"{where}: history is not legal in a session that is {state}"
+        streams[event["stream"]] = (event["revision"], event["hash"], next_state)
         width, node, size = 1, sha256(b"\0", digest), number
         while peaks and peaks[-1][0] == width:
             width, node = width * 2, sha256(b"\1", peaks.pop()[1], node)
@@ -151,8 +153,9 @@ def verify_export(arguments, key):
             if found != root:
                 raise Found(f"history differs between the checkpoint of {good} events, which holds, and that of {size} events ({source})")
             good, held = size, held + 1
-    if heads:
-        raise Found(f"the export ends after {size} events, but {heads[-1][0]} were signed ({heads[-1][2]}): the rest is missing")
+    if heads or illegal:
+        missing = heads and f"the export ends after {size} events, but {heads[-1][0]} were signed ({heads[-1][2]}): the rest is missing"
+        raise Found(missing or illegal)
     print(f"ok: {size} events in {len(streams)} streams, {held} checkpoints hold, {size - good} events are after the newest one")
 
 def verify_proof(path, key):
@@ -182,8 +185,8 @@ def main():
     if not arguments.proof and not (arguments.export and arguments.checkpoint):
         parser.error("give --export with --checkpoint, or --proof")
     try:
-        text = arguments.key if re.fullmatch(r"\S+\+[0-9a-f]{8}\+\S+", arguments.key) else open(arguments.key, encoding="utf-8").read()
-        key = parse_key(text)
+        is_text = re.fullmatch(r"\S+\+[0-9a-f]{8}\+\S+", arguments.key)
+        key = parse_key(arguments.key if is_text else open(arguments.key, encoding="utf-8").read())
         verify_proof(arguments.proof, key) if arguments.proof else verify_export(arguments, key)
     except Found as found:
         print(f"NOT VERIFIED: {found}")

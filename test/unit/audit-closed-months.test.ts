@@ -3,28 +3,21 @@ import { ledger } from '../../projections/ledger.projection.ts';
 import type { PeriodClosed } from '../../src/domain/events/operations-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
-import { checkpointText, noteOf, parseCheckpoint } from '../../src/runtime/checkpoint-note.ts';
-import { hashRecorded } from '../../src/runtime/codec.ts';
-import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
-import { leafHash } from '../../src/runtime/merkle-tree.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { createWholeRows } from '../../src/runtime/whole-rows.ts';
-import { AuditKey } from '../../src/signer/audit-key.ts';
-import { auditLine } from '../../src/use-cases/audit-lines.ts';
-import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
 import { LedgerBalances } from '../../src/use-cases/ledger-balances.ts';
 import { LedgerPeriods } from '../../src/use-cases/ledger-periods.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
 import { createdFacts, depositFacts } from '../support/session-facts.ts';
+import { rechained, verifiedAsSigned } from '../support/signed-export.ts';
 
 /*
  * Whoever has the signer's key as well can make hashes, tree and signatures fit any history that is legal and balances. What was sealed when a
  * month was closed is then all that is left to compare with.
  */
 
-const key = new AuditKey(Buffer.alloc(64, 7));
 const SEPTEMBER = Date.parse('2026-09-12T12:00:00Z');
 const OCTOBER = Date.parse('2026-10-03T12:00:00Z');
 
@@ -68,33 +61,6 @@ async function pay(store: MemoryEventStore, session: number, atMs: number): Prom
     store,
     events.map((event) => ({ session, event, atMs })),
   );
-}
-
-/** Revisions, `prev` and hashes made to fit. */
-function rechained(events: readonly RecordedEvent[]): RecordedEvent[] {
-  const ends = new Map<string, { revision: number; hash: string }>();
-  return events.map((event, index) => {
-    const before = ends.get(event.stream);
-    const metadata = event.metadata.replace(/"prev":"[0-9a-f]*"/, `"prev":"${before?.hash ?? ''}"`);
-    const moved = { ...event, metadata, revision: (before?.revision ?? -1) + 1, position: String(index + 1) };
-    const rehashed = { ...moved, hash: hashRecorded(moved) };
-    ends.set(event.stream, rehashed);
-    return rehashed;
-  });
-}
-
-/** Verifies the events as an export under a checkpoint that was signed over just these. */
-async function verifiedAsSigned(events: readonly RecordedEvent[]): Promise<VerifyReport> {
-  const tree = new MerkleFrontier();
-  for (const { hash } of events) tree.append(leafHash(Buffer.from(hash, 'hex')));
-  const text = checkpointText({ origin: key.verifierKey.name, size: events.length, root: tree.root() });
-  return verifyExport({
-    lines: async function* () {
-      yield* events.map((event, index) => auditLine(event, index + 1));
-    },
-    checkpoints: [parseCheckpoint(noteOf(text, key.verifierKey, key.sign(text)))!],
-    key: key.verifierKey,
-  });
 }
 
 const changedClosing = (events: readonly RecordedEvent[], change: (balances: Record<string, string>) => Record<string, string>): RecordedEvent[] =>
