@@ -1,10 +1,6 @@
-/* Known bugs, planted by `plant.mjs`: the text of a source and what takes its place. */
+import type { PlantedChange } from '../support/planted-change.ts';
 
-export interface PlantedChange {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
+/* Known bugs, planted by `plant.mjs`. */
 
 /** The signer is to carry the bug too. */
 const IN_SIGNER = {

@@ -5,6 +5,7 @@ import type { NotificationId } from '../../src/domain/ids.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
+import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery.decider.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 import { merchantId, sessionId, until, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';
 
@@ -367,7 +368,7 @@ describe('a drain', () => {
 
 describe('durable redelivery', () => {
   it('W24: brings every event of a day-long outage, at a limited pace', async () => {
-    const { world, sender, timers, pass } = await setting();
+    const { world, sender, timers, pass } = await setting({ process: { schedule: { ...RETRY_SCHEDULE, jitterShare: 0 } } });
     world.directory.change(merchantId(1), { durableRedelivery: true });
     const backAtMs = timers.nowMs() + DAY;
     sender.answer = () => ({ status: timers.nowMs() < backAtMs ? 503 : 200 });
@@ -438,16 +439,21 @@ describe('W25: redeliveries', () => {
     const { world, sender, pass } = await setting();
     let running = 0;
     let overlapped = false;
-    sender.answer = async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    sender.answer = async (_, count) => {
       running += 1;
       overlapped ||= running > 1;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      // The first retry is under way while all the others ask.
+      if (count === 2) await held;
       running -= 1;
       return { status: 500 };
     };
     const id = await world.cancelled(1);
-    await pass(990);
-    await Promise.all([world.redeliver(id), world.redeliver(id, true), pass(20), world.redeliver(id)]);
+    await pass(2 * SECOND);
+    await Promise.all([world.redeliver(id), world.redeliver(id, true), world.redeliver(id)]);
+    await pass(SECOND);
+    release();
     await pass(HOUR);
     expect(overlapped).toBe(false);
     expect(new Set(sender.of(id).map((sent) => sent.body)).size).toBe(1);

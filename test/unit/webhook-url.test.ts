@@ -82,6 +82,7 @@ describe('a webhook URL in production', () => {
   it.each([
     // W19
     'http://example.org/',
+    'http://example.org:443/',
     'file:///etc/passwd',
     'gopher://example.org/',
     'unix:/var/run/docker.sock',
