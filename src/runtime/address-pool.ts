@@ -56,8 +56,12 @@ const DEFAULT_MAX_STOCK = 16_384;
 const DERIVATION_BATCH = 256;
 /** Addresses that chains are asked about one by one are kept few. */
 const DOUBTFUL_STOCK = 32;
-/** At most this part of what is left is leased at once, so that restarts do not use up an exported pool. */
-const LEASE_DIVISOR = 20;
+/** At most this part of what is left is kept ready at first, since what was ready is lost at a restart and an exported pool has an end ... */
+const FIRST_STOCK_DIVISOR = 200;
+/** ... and at most this part once demand outruns it. */
+const STOCK_DIVISOR = 20;
+/** Kept ready also of a small pool: orders that come at once take one each. */
+const LEAST_STOCK = 32;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;
 
@@ -97,6 +101,8 @@ class Lane {
   readonly #log: Log;
   readonly #maxTarget: number;
   #target: number;
+  /** No more is kept ready, by what was left at the last lease; null before it. */
+  #most: number | null = null;
   /** Ready addresses from `#next` on; what lies before was given out. */
   #ready: CollectionAddress[] = [];
   #next = 0;
@@ -126,7 +132,7 @@ class Lane {
   take(): CollectionAddress | null {
     const address = this.#returned.pop() ?? this.#ready[this.#next++] ?? null;
     if (address === null) this.#next = this.#ready.length;
-    if (this.#available() * 2 < this.#target && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
+    if (this.#available() * 2 < this.#kept && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
     return address;
   }
 
@@ -170,7 +176,7 @@ class Lane {
 
   stock(): AddressStock {
     const { mode, family } = this.#deriver;
-    return { mode, family, available: this.#available(), target: this.#target, exhausted: this.#exhausted };
+    return { mode, family, available: this.#available(), target: this.#kept, exhausted: this.#exhausted };
   }
 
   async close(): Promise<void> {
@@ -186,7 +192,7 @@ class Lane {
   async #fill(): Promise<void> {
     await this.#guard?.begin();
     while (!this.#closed && this.#available() < this.#wanted()) {
-      this.#lease ??= await this.#leases.take((left) => Math.min(this.#target, Math.ceil(left / LEASE_DIVISOR)), this.#deriver.capacity);
+      this.#lease ??= await this.#leases.take((left) => this.#keptOf(left), this.#deriver.capacity);
       if (this.#lease === null) return this.#runOut();
       await this.#guard?.leased(this.#lease);
       const { from, to } = this.#lease;
@@ -201,12 +207,23 @@ class Lane {
   }
 
   #wanted(): number {
-    return this.#lease && this.#guard?.isDoubtful(this.#lease.from) ? Math.min(this.#target, DOUBTFUL_STOCK) : this.#target;
+    return this.#lease && this.#guard?.isDoubtful(this.#lease.from) ? Math.min(this.#kept, DOUBTFUL_STOCK) : this.#kept;
+  }
+
+  get #kept(): number {
+    return Math.min(this.#target, this.#most ?? Infinity);
+  }
+
+  #keptOf(left: number): number {
+    const partOf = (divisor: number): number => Math.max(LEAST_STOCK, Math.ceil(left / divisor));
+    if (this.#most === null) this.#target = Math.min(this.#target, partOf(FIRST_STOCK_DIVISOR));
+    this.#most = partOf(STOCK_DIVISOR);
+    return this.#kept;
   }
 
   #store(from: number, addresses: readonly string[]): void {
     const { family } = this.#deriver;
-    const outrun = this.#wasFull && this.#available() * 4 < this.#target && !this.#guard?.isDoubtful(from);
+    const outrun = this.#wasFull && this.#available() * 4 < this.#kept && !this.#guard?.isDoubtful(from);
     if (outrun) this.#target = Math.min(this.#target * 2, this.#maxTarget);
     if (this.#next > 0) {
       this.#ready = this.#ready.slice(this.#next);

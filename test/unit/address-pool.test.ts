@@ -243,6 +243,39 @@ describe('trouble', () => {
     }
     expect(indexes.at(-1)).toBeLessThan(100);
   });
+
+  it('of a hundred restarts leaves more than half of an exported pool, however many addresses are kept ready otherwise', async () => {
+    const ledger = new Ledger();
+    const node = (): RunningAddressPool => start(ledger, [deriver('solana', { capacity: 10_000 })], { stock: 1024 });
+    for (let restart = 0; restart < 100; restart += 1) {
+      const pool = node();
+      await pool.ready();
+      await pool.close();
+    }
+    const last = node();
+    await last.ready();
+    const first = last.take('test', 'solana')!.derivationIndex;
+    expect(first).toBeLessThan(5_000);
+    const { available, target } = last.stocks()[0]!;
+    expect(available).toBe(target - 1);
+  });
+
+  it('of an exported pool keeps more ready when demand outruns it, and gives out all of it', async () => {
+    const pool = start(new Ledger(), [deriver('solana', { capacity: 3_000 })], { stock: 1024 });
+    await pool.ready();
+    const given: number[] = [];
+    const atFirst = pool.stocks()[0]!.target;
+    given.push(...takeAll(pool, 'solana'));
+    await until(() => pool.stocks()[0]!.target > atFirst);
+    expect(pool.stocks()[0]!.target).toBeLessThanOrEqual(150);
+    for (;;) {
+      const indexes = takeAll(pool, 'solana');
+      given.push(...indexes);
+      if (indexes.length === 0 && pool.stocks()[0]!.exhausted) break;
+      await new Promise(setImmediate);
+    }
+    expect(given).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
+  });
 });
 
 describe('a ledger restored from a backup', () => {
