@@ -28,7 +28,7 @@ export async function openProjectionThread(dataDir: string): Promise<ProjectionT
 }
 
 /** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
-const ADVANCE_EVERY_MS = 20;
+const ADVANCE_EVERY_MS = 100;
 const YOUNG_MB = 96;
 /** The thread reports every second while all is well. */
 const SILENCE_MS = 5_000;

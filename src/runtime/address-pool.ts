@@ -52,8 +52,11 @@ export interface RunningAddressPool extends AddressPool {
 
 const DEFAULT_STOCK = 1024;
 const DEFAULT_MAX_STOCK = 16_384;
-/** Addresses of one derivation: small enough that the first ones are there at once. */
-const DERIVATION_BATCH = 256;
+/** Addresses of one derivation: few at first, so that some are there at once; more where many are wanted, since each derivation costs a check. */
+const FEWEST_DERIVED = 256;
+const MOST_DERIVED = 1_024;
+/** The part of the stock that is derived at once: the rest is given out meanwhile. */
+const DERIVED_DIVISOR = 4;
 /** Addresses that chains are asked about one by one are kept few. */
 const DOUBTFUL_STOCK = 32;
 /** At most this part of what is left is kept ready at first, since what was ready is lost at a restart and an exported pool has an end ... */
@@ -132,7 +135,7 @@ class Lane {
   take(): CollectionAddress | null {
     const address = this.#returned.pop() ?? this.#ready[this.#next++] ?? null;
     if (address === null) this.#next = this.#ready.length;
-    if (this.#available() * 2 < this.#kept && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
+    if (this.#available() * 4 < this.#kept * 3 && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
     return address;
   }
 
@@ -196,7 +199,7 @@ class Lane {
       if (this.#lease === null) return this.#runOut();
       await this.#guard?.leased(this.#lease);
       const { from, to } = this.#lease;
-      const count = Math.min(this.#guard?.isDoubtful(from) ? DOUBTFUL_STOCK : DERIVATION_BATCH, to - from + 1);
+      const count = Math.min(this.#guard?.isDoubtful(from) ? DOUBTFUL_STOCK : this.#derivedAtOnce(), to - from + 1);
       const addresses = await this.#deriver.derive(from, count);
       if (addresses.length !== count) throw new Error(`${count} addresses were asked for, ${addresses.length} came`);
       const mayGiveOut = (await this.#guard?.mayGiveOut(from, addresses)) ?? true;
@@ -219,6 +222,10 @@ class Lane {
     if (this.#most === null) this.#target = Math.min(this.#target, partOf(FIRST_STOCK_DIVISOR));
     this.#most = partOf(STOCK_DIVISOR);
     return this.#kept;
+  }
+
+  #derivedAtOnce(): number {
+    return Math.min(MOST_DERIVED, Math.max(FEWEST_DERIVED, Math.ceil(this.#kept / DERIVED_DIVISOR)));
   }
 
   #store(from: number, addresses: readonly string[]): void {

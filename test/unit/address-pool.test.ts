@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Mode } from '../../src/domain/ids.ts';
 import type { AddressFamily } from '../../src/domain/networks.ts';
 import type { AddressMark, AddressMarks } from '../../src/ports/address-safety.ts';
@@ -112,11 +112,23 @@ describe('the address pool', () => {
     expect(pool.take('test', 'evm')?.derivationIndex).toBe(16);
   });
 
-  it('refills before it is dry', async () => {
+  it('refills when a quarter is gone, long before it is dry', async () => {
     const pool = start(new Ledger(), [deriver('evm')]);
     await pool.ready();
-    for (let i = 0; i < 9; i += 1) pool.take('test', 'evm');
+    for (let i = 0; i < 5; i += 1) pool.take('test', 'evm');
     await until(() => pool.stocks()[0]!.available >= 16);
+  });
+
+  it.each([
+    { stock: 512, counts: [256, 256] },
+    { stock: 2_048, counts: [512, 512, 512, 512] },
+    { stock: 8_192, counts: Array<number>(8).fill(1_024) },
+  ])('derives $counts.0 at once for a stock of $stock', async ({ stock, counts }) => {
+    const derivation = deriver('evm');
+    const derive = vi.spyOn(derivation, 'derive');
+    const pool = start(new Ledger(), [derivation], { stock });
+    await pool.ready();
+    expect(derive.mock.calls.map(([, count]) => count)).toEqual(counts);
   });
 
   it('keeps more ready when demand outruns it, up to its bound', async () => {
