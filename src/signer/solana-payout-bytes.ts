@@ -2,6 +2,7 @@ import type { PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { base58 } from '../runtime/base58.ts';
+import { tokenTransfer } from '../runtime/spl-token.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
@@ -38,23 +39,22 @@ async function transferBytes(
   { fromOwner, toOwner, memo, collectionIndex }: SolanaTransfer,
   wallet: SigningWallet,
 ): Promise<SignedBytes> {
-  const [web3, token] = await Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]);
-  const treasury = new web3.PublicKey(wallet.treasury.solana);
-  const mint = new web3.PublicKey(draft.tokenAddress);
-  const [sender, owner] = [new web3.PublicKey(fromOwner), new web3.PublicKey(toOwner)];
-  const from = token.getAssociatedTokenAddressSync(mint, sender);
-  const to = token.getAssociatedTokenAddressSync(mint, owner, true);
+  const web3 = await import('@solana/web3.js');
+  const rentPayer = wallet.treasury.solana;
+  const treasury = new web3.PublicKey(rentPayer);
   const transaction = new web3.Transaction({ feePayer: treasury, blockhash: draft.blockhash, lastValidBlockHeight: draft.lastValidBlockHeight });
   transaction.add(
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
-    token.createAssociatedTokenAccountIdempotentInstruction(treasury, to, owner, mint),
-    token.createTransferCheckedInstruction(from, mint, to, sender, BigInt(draft.tokenUnits), draft.decimals),
+    ...tokenTransfer({ mint: draft.tokenAddress, fromOwner, toOwner, units: BigInt(draft.tokenUnits), decimals: draft.decimals, rentPayer }),
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(memo) }),
   );
   const message = transaction.serializeMessage();
   const signature = await wallet.signSolanaMessage('treasury', message);
   transaction.addSignature(treasury, Buffer.from(signature));
-  if (collectionIndex !== null) transaction.addSignature(sender, Buffer.from(await wallet.signSolanaMessage(collectionIndex, message)));
+  if (collectionIndex !== null) {
+    const own = await wallet.signSolanaMessage(collectionIndex, message);
+    transaction.addSignature(new web3.PublicKey(fromOwner), Buffer.from(own));
+  }
   return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };
 }

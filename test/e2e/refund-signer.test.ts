@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/signer-process.ts';
-import { associatedTokenAccount } from '../../src/adapters/solana/associated-token-account.ts';
+import { associatedTokenAccount } from '../../src/runtime/spl-token.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
 import type { Network } from '../../src/domain/networks.ts';

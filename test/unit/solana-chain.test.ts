@@ -4,7 +4,7 @@ import { getAssociatedTokenAddressSync } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import { associatedTokenAccount } from '../../src/adapters/solana/associated-token-account.ts';
+import { associatedTokenAccount } from '../../src/runtime/spl-token.ts';
 import { createSolanaChain } from '../../src/adapters/solana/solana-chain.ts';
 import { withTokenAccounts } from '../../src/adapters/solana/token-account-pool.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';

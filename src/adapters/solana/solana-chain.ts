@@ -7,7 +7,7 @@ import type { Block, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
-import { associatedTokenAccount } from './associated-token-account.ts';
+import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { usedSolanaOwners } from './solana-address-history.ts';
 import { verifySolanaProvider } from './solana-provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './solana-rpc.ts';

@@ -12,7 +12,7 @@ import {
   type StrangersAmong,
 } from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
-import { associatedTokenAccount } from './associated-token-account.ts';
+import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { solanaOutflows } from './solana-outflows.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
 import { ask, slotOf } from './solana-rpc.ts';

@@ -2,7 +2,7 @@ import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { associatedTokenAccount } from './associated-token-account.ts';
+import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { LAMPORT } from './solana-payouts.ts';
 import { ask, readTransaction } from './solana-rpc.ts';
 import { accountKeysOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';

@@ -5,7 +5,7 @@ import { ChainUnavailable } from '../../ports/chain.ts';
 import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
-import { associatedTokenAccount } from './associated-token-account.ts';
+import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { verifySolanaProvider } from './solana-provider-check.ts';
 import { ask, blockAtSlot, readTransaction, slotOf } from './solana-rpc.ts';
 import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';

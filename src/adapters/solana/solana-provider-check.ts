@@ -2,7 +2,7 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/base58.ts';
-import { TOKEN_PROGRAM } from './associated-token-account.ts';
+import { TOKEN_PROGRAM } from '../../runtime/spl-token.ts';
 import { ask, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './solana-rpc.ts';
 
 /** A valid name of a transaction that never was. */

@@ -3,7 +3,7 @@ import type { Block } from '../../ports/chain.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/base58.ts';
-import { TOKEN_PROGRAM } from './associated-token-account.ts';
+import { TOKEN_PROGRAM } from '../../runtime/spl-token.ts';
 import type { SolanaTransaction } from './token-balances.ts';
 
 export type Commitment = 'confirmed' | 'finalized';

@@ -1,6 +1,7 @@
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromBase58 } from '../../runtime/base58.ts';
+import { tokenTransfer } from '../../runtime/spl-token.ts';
 import { ask } from './solana-rpc.ts';
 
 const KEY_BYTES = 32;
@@ -40,13 +41,10 @@ async function latestBlockhash(provider: RpcProvider): Promise<string> {
 
 /** The owner's account is made when it is missing; the reference rides along as a key that nobody signs for (Solana Pay). */
 async function compose({ payer, owner, tokenAddress, tokenUnits, decimals, reference }: WantedTransfer, blockhash: string): Promise<Uint8Array> {
-  const [web3, spl] = await Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]);
-  const [payerKey, ownerKey, mint] = [payer, owner, tokenAddress].map((key) => new web3.PublicKey(key));
-  const from = spl.getAssociatedTokenAddressSync(mint!, payerKey!, true);
-  const to = spl.getAssociatedTokenAddressSync(mint!, ownerKey!, true);
-  const transfer = spl.createTransferCheckedInstruction(from, mint!, to, payerKey!, tokenUnits, decimals);
-  if (reference !== undefined) transfer.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
-  const transaction = new web3.Transaction({ feePayer: payerKey!, recentBlockhash: blockhash });
-  transaction.add(spl.createAssociatedTokenAccountIdempotentInstruction(payerKey!, to, ownerKey!, mint!), transfer);
+  const web3 = await import('@solana/web3.js');
+  const [make, move] = tokenTransfer({ mint: tokenAddress, fromOwner: payer, toOwner: owner, units: tokenUnits, decimals, rentPayer: payer });
+  if (reference !== undefined) move!.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
+  const transaction = new web3.Transaction({ feePayer: new web3.PublicKey(payer), recentBlockhash: blockhash });
+  transaction.add(make!, move!);
   return transaction.serialize({ requireAllSignatures: false, verifySignatures: false });
 }

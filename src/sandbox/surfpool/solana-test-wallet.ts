@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type * as SplToken from '@solana/spl-token';
 import type * as Web3 from '@solana/web3.js';
 import { parseAmount, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf } from '../../domain/networks.ts';
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import { base58 } from '../../runtime/base58.ts';
+import { tokenTransfer } from '../../runtime/spl-token.ts';
 import type { Rpc } from '../json-rpc.ts';
 import { SandboxPaymentFailed } from '../sandbox-chain.ts';
 import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
 import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './surfpool-genesis.ts';
-
-interface Libraries {
-  readonly web3: typeof Web3;
-  readonly token: typeof SplToken;
-}
 
 /** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
 export interface SolanaTransfer {
@@ -28,12 +23,12 @@ const OVERDRAFT_UNITS = 10n ** 18n;
 const LANDING_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-/** The two funded payers of the sandbox. The Solana libraries are loaded with the first payment, not at start. */
+/** The two funded payers of the sandbox. The Solana library is loaded with the first payment, not at start. */
 export class SolanaTestWallet {
   readonly #rpc: Rpc;
   readonly #settings: NetworkSettings;
   readonly #seeds: readonly [string, string];
-  #libraries: Promise<Libraries> | null = null;
+  #web3: Promise<typeof Web3> | null = null;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: { rpc: Rpc; settings: NetworkSettings; seeds: readonly [string, string] }) {
@@ -58,42 +53,34 @@ export class SolanaTestWallet {
   /** Several transfers in one transaction. Resolves once it is confirmed, whether or not it took effect. */
   async transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[], mayFail = false): Promise<SandboxPaid> {
     return this.#inTurn(async () => {
-      const libraries = await this.#load();
-      const signer = libraries.web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
-      const transaction = new libraries.web3.Transaction();
-      for (const transfer of transfers) transaction.add(...this.#instructionsOf(libraries, signer.publicKey, transfer));
-      return { txHash: await this.#send(libraries, transaction, signer, mayFail), fromAddress: signer.publicKey.toBase58() };
+      const web3 = await this.#load();
+      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
+      const transaction = new web3.Transaction();
+      const fromAddress = signer.publicKey.toBase58();
+      for (const transfer of transfers) transaction.add(...this.#instructionsOf(fromAddress, transfer));
+      return { txHash: await this.#send(web3, transaction, signer, mayFail), fromAddress };
     });
   }
 
   /** Plain SOL from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, lamports: number): Promise<SandboxPaid> {
     return this.#inTurn(async () => {
-      const libraries = await this.#load();
-      const signer = libraries.web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
-      const toPubkey = new libraries.web3.PublicKey(to);
-      const transaction = new libraries.web3.Transaction().add(
-        libraries.web3.SystemProgram.transfer({ fromPubkey: signer.publicKey, toPubkey, lamports }),
-      );
-      return { txHash: await this.#send(libraries, transaction, signer, false), fromAddress: signer.publicKey.toBase58() };
+      const web3 = await this.#load();
+      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
+      const toPubkey = new web3.PublicKey(to);
+      const transaction = new web3.Transaction().add(web3.SystemProgram.transfer({ fromPubkey: signer.publicKey, toPubkey, lamports }));
+      return { txHash: await this.#send(web3, transaction, signer, false), fromAddress: signer.publicKey.toBase58() };
     });
   }
 
-  #instructionsOf({ web3, token }: Libraries, payer: Web3.PublicKey, transfer: SolanaTransfer): Web3.TransactionInstruction[] {
+  #instructionsOf(payer: string, transfer: SolanaTransfer): Web3.TransactionInstruction[] {
     const { address, decimals } = this.#tokenOf(transfer.coin);
     if (!isPublicKey(transfer.to)) throw new SandboxPaymentFailed(`${transfer.to} is no Solana address`);
-    const mint = new web3.PublicKey(address);
-    const owner = new web3.PublicKey(transfer.to);
-    const from = token.getAssociatedTokenAddressSync(mint, payer);
-    const to = token.getAssociatedTokenAddressSync(mint, owner, true);
-    return [
-      token.createAssociatedTokenAccountIdempotentInstruction(payer, to, owner, mint),
-      token.createTransferCheckedInstruction(from, mint, to, payer, transfer.units, decimals),
-    ];
+    return tokenTransfer({ mint: address, fromOwner: payer, toOwner: transfer.to, units: transfer.units, decimals, rentPayer: payer });
   }
 
   /** A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures would. */
-  async #send({ web3 }: Libraries, transaction: Web3.Transaction, signer: Web3.Signer, mayFail: boolean): Promise<string> {
+  async #send(web3: typeof Web3, transaction: Web3.Transaction, signer: Web3.Signer, mayFail: boolean): Promise<string> {
     const memo = { programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(randomBytes(8).toString('hex')) };
     transaction.add(new web3.TransactionInstruction(memo));
     const { value } = await this.#rpc<{ value: { blockhash: string } }>('getLatestBlockhash', [{ commitment: 'confirmed' }]);
@@ -142,9 +129,8 @@ export class SolanaTestWallet {
     return this.#seeds[payer === 'first' ? 0 : 1];
   }
 
-  #load(): Promise<Libraries> {
-    this.#libraries ??= Promise.all([import('@solana/web3.js'), import('@solana/spl-token')]).then(([web3, token]) => ({ web3, token }));
-    return this.#libraries;
+  #load(): Promise<typeof Web3> {
+    return (this.#web3 ??= import('@solana/web3.js'));
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
