@@ -24,6 +24,7 @@ import { TcpProxy } from './tcp-proxy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const READY_MS = 240_000;
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Addresses for hours of orders, and what restarts of API nodes leave unused. */
 const SOLANA_POOL = 5_000;
 
@@ -148,8 +149,7 @@ export class Cluster {
     this.target = parts.double ? 'the wire-level DOUBLE, no real server' : 'a REAL server at EVENTSTORE_URL';
     process.once('exit', this.#killNow);
     // Without these a signal would end this process alone.
-    process.once('SIGTERM', this.#exitNow);
-    process.once('SIGHUP', this.#exitNow);
+    for (const signal of ENDING) process.once(signal, this.#exitNow);
   }
 
   static async start({ networks, env = {}, logLevel = 'warn', namespace = false }: ClusterOptions): Promise<Cluster> {
@@ -206,8 +206,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     process.removeListener('exit', this.#killNow);
-    process.removeListener('SIGTERM', this.#exitNow);
-    process.removeListener('SIGHUP', this.#exitNow);
+    for (const signal of ENDING) process.removeListener(signal, this.#exitNow);
     await Promise.all([...this.nodes.values()].map((node) => node.kill('SIGTERM')));
     this.#balancer?.closeAllConnections();
     this.#balancer?.close();
