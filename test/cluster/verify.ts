@@ -27,7 +27,8 @@ export type Inbox = () => readonly ReceivedWebhook[];
 
 /** What processes keep for themselves and is no projection: the to-do list of deliveries, the board of the audit. */
 const OF_THE_PROCESS = /^table:(webhook-(process|queue|later|health|pace|parked)|audit-)/;
-const QUIET_MS = 150_000;
+/** Sweeps of a round's payments take minutes on a machine that has other work. */
+const QUIET_MS = 600_000;
 
 /** Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the look-ups against each other. */
 export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promise<Verdict> {
