@@ -79,6 +79,17 @@ test('a repeated append does not bring an erased salt back', async () => {
   expect(await keys.get('session-a')).toBeNull();
 });
 
+test("a subject's newer salt takes the place of the older one, and both are gone when it is erased", async () => {
+  const [older, newer] = [await keys.create('session-a'), await keys.create('session-a')];
+  await store.append(appendOf('s-1', FIRST, 1, [older.rider!]));
+  await store.append(appendOf('s-2', FIRST, 1, [newer.rider!]));
+  expect(await keys.get('session-a')).toEqual(new Uint8Array(newer.salt));
+  expect(keys.count()).toBe(1);
+  await keys.erase('session-a');
+  expect(await keys.get('session-a')).toBeNull();
+  for (const { salt } of [older, newer]) expect(filesWith(salt)).toEqual([]);
+});
+
 test('an erased salt is in no file of the data directory any more, among hundreds of others and while appends go on', async () => {
   const salts = await Promise.all(
     Array.from({ length: 400 }, async (_, index) => {

@@ -22,7 +22,8 @@ export interface SubjectSalt {
 export class PersonalKeysFile {
   readonly #database: DatabaseSync;
   readonly #insertSalt: StatementSync;
-  readonly #setSubject: StatementSync;
+  readonly #insertSubject: StatementSync;
+  readonly #moveSubject: StatementSync;
   readonly #select: StatementSync;
 
   constructor(dataDir: string) {
@@ -30,9 +31,8 @@ export class PersonalKeysFile {
     this.#database.exec('PRAGMA secure_delete = ON');
     this.#database.exec(SCHEMA);
     this.#insertSalt = this.#database.prepare('INSERT INTO salts (salt) VALUES (?)');
-    this.#setSubject = this.#database.prepare(
-      'INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET number = excluded.number',
-    );
+    this.#insertSubject = this.#database.prepare('INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING');
+    this.#moveSubject = this.#database.prepare('UPDATE subjects SET number = ? WHERE subject = ?');
     this.#select = this.#database.prepare('SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?');
   }
 
@@ -41,8 +41,10 @@ export class PersonalKeysFile {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const { subject, salt } of salts) {
+        const number = this.#insertSalt.run(salt).lastInsertRowid;
+        if (this.#insertSubject.run(subject, number).changes === 1) continue;
         this.#overwrite(subject);
-        this.#setSubject.run(subject, this.#insertSalt.run(salt).lastInsertRowid);
+        this.#moveSubject.run(number, subject);
       }
       this.#database.exec('COMMIT');
     } catch (error) {

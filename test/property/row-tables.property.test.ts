@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyIndex } from '../../src/adapters/sqlite/key-index.ts';
-import { NextTable } from '../../src/adapters/sqlite/read-model-row-table.ts';
+import { NextTable, ServedTable } from '../../src/adapters/sqlite/read-model-row-table.ts';
 
 const KEYS = 24;
 const key = fc.nat({ max: KEYS - 1 }).map((number) => `key/${number}`);
@@ -43,6 +43,32 @@ describe('a table of rows that are not served yet', () => {
           ),
         ).toEqual(Object.fromEntries(expected));
         expect(() => db.exec("INSERT INTO next_1 (key, row) VALUES ('twice', ''), ('twice', '')")).toThrow('UNIQUE');
+        db.close();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a table of rows that are served', () => {
+  it('holds what a map holds, and tells the id under which each row lies', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ kind: fc.constantFrom('put', 'put', 'remove'), key }), { maxLength: 80, size: 'max' }), (steps) => {
+        const db = new DatabaseSync(':memory:');
+        const table = new ServedTable(db, 'rows_1');
+        const expected = new Map<string, { id: number; row: string }>();
+        steps.forEach(({ kind, key: name }, index) => {
+          if (kind === 'put') {
+            const id = table.put(name, `${index}`);
+            expect(id).toBe(expected.get(name)?.id ?? id);
+            expected.set(name, { id, row: `${index}` });
+          } else {
+            table.remove(name);
+            expected.delete(name);
+          }
+        });
+        const stored = db.prepare('SELECT key, id, row FROM rows_1').all();
+        expect(Object.fromEntries(stored.map(({ key: name, id, row }) => [name, { id, row }]))).toEqual(Object.fromEntries(expected));
         db.close();
       }),
       { numRuns: 200 },
