@@ -3,7 +3,7 @@ import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { Mode } from '../src/domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../src/domain/networks.ts';
 import type { Projection } from '../src/ports/projection.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 
 /** Whose money arrives at an address: every collection address ever given, closed sessions' included. */
 export const ADDRESSES_TABLE = 'addresses@1';
@@ -24,7 +24,7 @@ export const addressIndex: Projection = {
   apply,
 };
 
-function apply({ event }: StoredEvent<DomainEvent>): Change[] {
+function apply({ event }: StoredEvent<DomainEvent>): RowChange[] {
   if (event.type !== 'SessionCreated') return [];
   const { mode, sessionId, paymentOptions } = event.data;
   const byKey = new Map(

@@ -4,7 +4,7 @@ import { amountOf, formatAmount, isCoin, type Coin } from '../src/domain/money.t
 import { addressFamilyOf, type Network } from '../src/domain/networks.ts';
 import { sessionOfStream } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 
 /** Final money that lies at collection addresses, by network and address; an address without any has no row. */
 export const COLLECTED_TABLE = 'collected@1';
@@ -58,7 +58,7 @@ function needs({ event }: StoredEvent<DomainEvent>): RowRef[] {
   }
 }
 
-function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   switch (event.type) {
     case 'DepositDetected': {
       const { depositKey, network, toAddress: address, coin, amount } = event.data;
@@ -71,7 +71,7 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ch
     }
     case 'DepositReverted': {
       const deposit = read(DEPOSITS_TABLE, event.data.depositKey) as DepositRow | null;
-      const gone: Change = { op: 'delete', table: DEPOSITS_TABLE, key: event.data.depositKey };
+      const gone: RowChange = { op: 'delete', table: DEPOSITS_TABLE, key: event.data.depositKey };
       return deposit && event.data.afterFinal ? [gone, changed(deposit, read, -amountOf(deposit.amount))] : [gone];
     }
     case 'SweepCompleted': {
@@ -85,7 +85,7 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ch
   }
 }
 
-function changed({ key, sessionId, network, address, coin }: DepositRow, read: RowReader, by: bigint): Change {
+function changed({ key, sessionId, network, address, coin }: DepositRow, read: RowReader, by: bigint): RowChange {
   const before = read(COLLECTED_TABLE, key) as CollectedRow | null;
   const units = signedAmount(before?.coins[coin] ?? '0') + by;
   const coins = { ...before?.coins, [coin]: formatAmount(units) };

@@ -4,7 +4,7 @@ import type { DepositFacts } from '../src/domain/events/session-events.ts';
 import type { Network } from '../src/domain/networks.ts';
 import { sessionOfStream } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 
 /** Deposits by network and height: what a chain watcher takes up again after a restart. */
 export const DEPOSITS_BY_BLOCK_TABLE = 'deposits-by-block@1';
@@ -53,7 +53,7 @@ function placedRow(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] 
   return place ? [{ table: DEPOSITS_BY_BLOCK_TABLE, key: place.at as string }] : [];
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const { event, stream } = stored;
   const sessionId = sessionOfStream(stream);
   if (sessionId === null) return [];
@@ -91,9 +91,9 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
   }
 }
 
-function move(from: string | null, facts: DepositFacts, row: DepositRow): Change[] {
+function move(from: string | null, facts: DepositFacts, row: DepositRow): RowChange[] {
   const at = depositPlace(facts.network, facts.blockNumber, facts.depositKey);
-  const leave: Change[] = from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
+  const leave: RowChange[] = from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
   return [
     ...leave,
     { op: 'put', table: DEPOSITS_BY_BLOCK_TABLE, key: at, row: row as unknown as Row },

@@ -1,4 +1,4 @@
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 import { paymentOptionsOf, type SessionRow } from './session-row.ts';
 
 /** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
@@ -11,12 +11,13 @@ export const dueKey = (expiresAtSec: number, sessionId: string): string => `${St
 const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row?.status === 'processing';
 
 /** A session is due from its creation until its own event ends it. */
-export function dueChanges(before: SessionRow | null, after: SessionRow): Change[] {
+export function dueChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
   if (isDue(before) === isDue(after)) return [];
   const { sessionId, mode, merchantId } = after;
-  const networks = [...new Set(paymentOptionsOf(after).map((option) => option.network))];
   const expiresAtSec = before?.expiresAtSec ?? after.expiresAtSec;
   const key = dueKey(expiresAtSec, sessionId);
+  if (!isDue(after)) return [{ op: 'delete', table: DUE_SESSIONS_TABLE, key }];
+  const networks = [...new Set(paymentOptionsOf(after).map((option) => option.network))];
   const row: Row = { sessionId, mode, merchantId, networks, expiresAtSec };
-  return [isDue(after) ? { op: 'put', table: DUE_SESSIONS_TABLE, key, row } : { op: 'delete', table: DUE_SESSIONS_TABLE, key }];
+  return [{ op: 'put', table: DUE_SESSIONS_TABLE, key, row }];
 }

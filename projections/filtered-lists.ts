@@ -6,8 +6,27 @@ export function filteredList(scope: string, filters: readonly (string | undefine
   return `${scope}/${filters.map((value) => value ?? ANY).join('/')}`;
 }
 
+const MOST_KNOWN = 10_000;
+/** Thousands of members are on the same lists, whose names cost more than all else that is said of them. */
+const known = new Map<string, readonly string[]>();
+
 /** Every list that a member is on, given the values it has in each dimension: one for each combination of filters that it meets. */
-export function filteredLists(scope: string, dimensions: readonly (readonly string[])[]): string[] {
+export function filteredLists(scope: string, dimensions: readonly (readonly string[])[]): readonly string[] {
+  let key = scope;
+  for (const values of dimensions) {
+    key += '/';
+    for (const value of values) key += `${value} `;
+  }
+  let lists = known.get(key);
+  if (!lists) {
+    lists = namesOf(scope, dimensions);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(key, lists);
+  }
+  return lists;
+}
+
+function namesOf(scope: string, dimensions: readonly (readonly string[])[]): string[] {
   return dimensions.reduce<string[]>(
     (names, values) => names.flatMap((name) => [`${name}/${ANY}`, ...values.map((value) => `${name}/${value}`)]),
     [scope],

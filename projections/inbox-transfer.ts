@@ -4,7 +4,7 @@ import type { StrayTransfer, TransferEvent } from '../src/domain/events/transfer
 import type { Mode } from '../src/domain/ids.ts';
 import { TRANSFER_PREFIX } from '../src/domain/streams.ts';
 import type { RowReader } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,
@@ -23,7 +23,7 @@ import { isStray, strayKind } from './inbox-session.ts';
 const KINDS = { session: 'late', address: 'no_session', treasury: 'treasury' } as const satisfies Record<StrayTransfer['origin']['kind'], InboxKind>;
 
 /** What a decision, or its carrying out, changes in the inbox. */
-export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const event = stored.event as TransferEvent;
   const { depositKey } = event.data;
   const place = read(INBOX_PLACES_TABLE, depositKey) as InboxPlaceRow | null;

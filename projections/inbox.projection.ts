@@ -4,7 +4,7 @@ import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import type { TransferEvent } from '../src/domain/events/transfer-events.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,
@@ -56,7 +56,7 @@ function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader)
   return Object.keys(known?.deposits ?? {}).map(placeRef);
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
   const id = sessionOfStream(stored.stream);
   if (id === null) return transferChanges(stored, read);
   if (!CONCERNED.has(stored.event.type)) return [];
@@ -65,7 +65,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Chan
   const after = foldSession(before, stored.event as SessionEvent);
   if (after === before) return [];
   const isEmpty = !after.closed && Object.keys(after.deposits).length === 0;
-  const memory: Change[] = isEmpty
+  const memory: RowChange[] = isEmpty
     ? known
       ? [{ op: 'delete', table: INBOX_SESSIONS_TABLE, key: id }]
       : []
@@ -75,7 +75,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Chan
 }
 
 /** What operators decided about goes its own way. */
-function relisted(id: string, key: string, before: InboxSessionRow, after: InboxSessionRow, read: RowReader): Change[] {
+function relisted(id: string, key: string, before: InboxSessionRow, after: InboxSessionRow, read: RowReader): RowChange[] {
   const place = read(INBOX_PLACES_TABLE, key) as InboxPlaceRow | null;
   const deposit = after.deposits[key];
   if (place && place.state !== 'open') return [];

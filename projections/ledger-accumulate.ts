@@ -5,7 +5,7 @@ import type { MerchantId, Mode } from '../src/domain/ids.ts';
 import type { LedgerClock, Posting } from '../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../src/domain/money.ts';
 import type { RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 import type { EntryDraft } from './ledger-postings.ts';
 import {
   addressKey,
@@ -79,7 +79,7 @@ export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRe
 }
 
 /** Numbers and dates an entry and adds its lines to every figure. */
-export function accumulate(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): Change[] {
+export function accumulate(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): RowChange[] {
   const { mode, draft } = owned;
   const number = modeRow.entries + 1;
   const days = daysOf(stored.atMs, draft.chainTimeSec, modeRow);
@@ -158,7 +158,7 @@ function moved(before: Moved | undefined, clocks: number, units: bigint): Moved 
 /** Rows as an entry leaves them: a line finds what the line before it wrote. */
 class ChangedRows {
   readonly #read: RowReader;
-  readonly #puts = new Map<string, Extract<Change, { op: 'put' }>>();
+  readonly #puts = new Map<string, Extract<RowChange, { op: 'put' }>>();
 
   constructor(read: RowReader) {
     this.#read = read;
@@ -172,7 +172,7 @@ class ChangedRows {
     this.#puts.set(`${table}\0${key}`, { op: 'put', table, key, row });
   }
 
-  changes(): Change[] {
+  changes(): RowChange[] {
     return [...this.#puts.values()];
   }
 }

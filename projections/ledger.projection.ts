@@ -8,7 +8,7 @@ import { DEPOSIT_WALLETS } from '../src/domain/ledger.ts';
 import type { TransferEvent } from '../src/domain/events/transfer-events.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './ledger-accumulate.ts';
 import { bookSessionEvent } from './ledger-postings.ts';
 import {
@@ -85,7 +85,7 @@ function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] 
   return booking?.owned ? rowsOf(booking.owned, stored.atMs, modeRow(booking.owned.mode, read)) : [];
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
   if (stored.event.type === 'PeriodClosed') return closed(stored, stored.event, read);
   const booking = lastBooking?.stored === stored && lastBooking.read === read ? lastBooking.booking : bookingOf(stored, read);
   lastBooking = null;
@@ -96,7 +96,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly Chan
 
 interface Booking {
   readonly owned: OwnedDraft | null;
-  readonly memory: readonly Change[];
+  readonly memory: readonly RowChange[];
 }
 
 /** The rows that an event needs are told by what it books, so `apply` mostly finds that done, from the same rows. */
@@ -125,7 +125,7 @@ function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
  * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was overtaken
  * by a late fact seals nothing: whoever closes counts again.
  */
-function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): Change[] {
+function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): RowChange[] {
   const { mode, period, throughPosition, balances, actor } = data;
   const before = modeRow(mode, read);
   if (before.closedThrough !== null && period <= before.closedThrough) return [];

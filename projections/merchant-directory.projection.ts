@@ -3,7 +3,7 @@ import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { MerchantEvent, WebhookEndpointSet } from '../src/domain/events/merchant-events.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../src/domain/ids.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change, JsonValue } from '../src/ports/read-model.ts';
+import type { RowChange, JsonValue } from '../src/ports/read-model.ts';
 
 export const MERCHANTS_TABLE = 'merchants@1';
 /** Usable API keys, by SHA-256 (hex) of the key. A revoked key is not there. */
@@ -58,7 +58,7 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   return stream.startsWith(PREFIX) && event.type !== 'MerchantRegistered' ? [{ table: MERCHANTS_TABLE, key: stream.slice(PREFIX.length) }] : [];
 }
 
-function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   if (!stream.startsWith(PREFIX)) return [];
   const event = anyEvent as MerchantEvent;
   if (event.type === 'MerchantRegistered') return [put({ ...event.data, keys: [], endpoints: [], domains: [], policy: {} })];
@@ -76,7 +76,7 @@ function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowR
   return [changed];
 }
 
-const put = (row: MerchantRow): Change => ({ op: 'put', table: MERCHANTS_TABLE, key: row.merchantId, row });
+const put = (row: MerchantRow): RowChange => ({ op: 'put', table: MERCHANTS_TABLE, key: row.merchantId, row });
 
 function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
   switch (event.type) {

@@ -2,7 +2,7 @@ import type { DomainEvent } from '../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import { sessionOfStream } from '../src/domain/streams.ts';
 import type { Projection } from '../src/ports/projection.ts';
-import type { Change, Row } from '../src/ports/read-model.ts';
+import type { RowChange, Row } from '../src/ports/read-model.ts';
 
 /** Refunds that still owe money, by id: what the payout process takes up again after a restart. */
 export const OPEN_REFUNDS_TABLE = 'open-refunds@1';
@@ -23,7 +23,7 @@ export const openPayouts: Projection = {
   apply,
 };
 
-function apply({ stream, event }: StoredEvent<DomainEvent>): Change[] {
+function apply({ stream, event }: StoredEvent<DomainEvent>): RowChange[] {
   const sessionId = sessionOfStream(stream);
   if (sessionId === null) return [];
   switch (event.type) {

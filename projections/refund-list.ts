@@ -27,5 +27,8 @@ export const refundsOfSession = (sessionId: SessionId): string => `${REFUND_LIST
 export function placesOfRefund(row: RefundRow): ListPlace[] {
   const { mode, merchantId, status, payouts, coin, order, sessionOrder, listedSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [...new Set(payouts.map((payout) => payout.network))], [coin]]);
-  return [...lists.map((list) => ({ list, order, atSec })), { list: refundsOfSession(row.sessionId), order: sessionOrder, atSec }];
+  return [
+    { lists, order, atSec },
+    { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec },
+  ];
 }

@@ -2,7 +2,7 @@ import type { MerchantId, Mode } from '../src/domain/ids.ts';
 import type { Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { ListPlace } from '../src/ports/projection.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './session-row.ts';
 
@@ -31,7 +31,7 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
   const { order, listedSec: atSec } = row;
   const statuses = row.status === 'paid' ? ['paid'] : [row.status, 'unpaid'];
   const lists = filteredLists(scope(row.mode, row.merchantId), [statuses, Object.keys(row.arrivedOn), [row.dueCoin]]);
-  return lists.map((list) => ({ list, order, atSec }));
+  return [{ lists, order, atSec }];
 }
 
 /* An order_id names at most one session of a merchant and mode. */
@@ -41,9 +41,9 @@ export const ORDERS_TABLE = 'session-orders@1';
 export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
 
 /** The session's row and, once, the look-up of its order_id. */
-export function sessionChanges(before: SessionRow | null, after: SessionRow): Change[] {
+export function sessionChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
   const { sessionId, mode, merchantId, orderId } = after;
-  const changes: Change[] = [{ op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after }];
+  const changes: RowChange[] = [{ op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after }];
   if (!before) changes.push({ op: 'put', table: ORDERS_TABLE, key: orderKey(mode, merchantId, orderId), row: { sessionId } });
   return changes;
 }

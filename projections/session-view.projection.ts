@@ -3,7 +3,7 @@ import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { sessionOfStream } from '../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
@@ -57,7 +57,7 @@ function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader)
   return owner ? [{ table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) }] : [];
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = sessionOfStream(stored.stream);
   if (id === null) return [];
   const event = stored.event as SessionEvent;
@@ -72,12 +72,12 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
   return places.counters === places.before ? changes : [...changes, { op: 'put', table: COUNTERS_TABLE, key, row: places.counters }];
 }
 
-function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'], places: Places): Change[] {
+function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'], places: Places): RowChange[] {
   const session = sessionRowOf(data, places.next('sessions', data.createdAtSec));
   return [...sessionChanges(null, session), ...dueChanges(null, session)];
 }
 
-function changed(before: SessionRow, event: SessionEvent, atSec: number, places: Places, read: RowReader): Change[] {
+function changed(before: SessionRow, event: SessionEvent, atSec: number, places: Places, read: RowReader): RowChange[] {
   const refund = movedRefund(event, before, places, read);
   const transactions = movedTransactions(event, before, refund?.after ?? null, atSec, places, read);
   let session = foldSession(before, event);

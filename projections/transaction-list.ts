@@ -27,5 +27,8 @@ export const transactionsOfSession = (sessionId: SessionId): string => `${TRANSA
 export function placesOfTransaction(row: TransactionRow): ListPlace[] {
   const { mode, merchantId, status, type, network, coin, order, sessionOrder, createdSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [type], [network], [coin]]);
-  return [...lists.map((list) => ({ list, order, atSec })), { list: transactionsOfSession(row.sessionId), order: sessionOrder, atSec }];
+  return [
+    { lists, order, atSec },
+    { lists: [transactionsOfSession(row.sessionId)], order: sessionOrder, atSec },
+  ];
 }

@@ -3,7 +3,7 @@ import type { DomainEvent } from '../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../src/domain/events/envelope.ts';
 import type { MerchantId, Mode, NotificationId } from '../src/domain/ids.ts';
 import type { ListPlace, Projection, RowReader, RowRef } from '../src/ports/projection.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 
 export const DELIVERIES_TABLE = 'webhook-deliveries@1';
@@ -86,7 +86,7 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   ];
 }
 
-function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = idOf(stored.stream);
   if (id === null) return [];
   const event = stored.event as DeliveryEvent;
@@ -96,7 +96,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): Change[] {
   return [put({ ...before, ...folded(event) })];
 }
 
-function scheduled(data: DeliveryScheduled['data'], read: RowReader): Change[] {
+function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[] {
   const key = ownerKey(data);
   const counters = (read(COUNTERS_TABLE, key) as CountersRow | null) ?? { next: 0, lastSec: 0 };
   const createdSec = Math.floor(data.scheduledAtMs / 1000);
@@ -144,10 +144,13 @@ function folded(event: Exclude<DeliveryEvent, DeliveryScheduled>): Partial<Deliv
   }
 }
 
-const put = (row: DeliveryRow): Change => ({ op: 'put', table: DELIVERIES_TABLE, key: row.notificationId, row });
+const put = (row: DeliveryRow): RowChange => ({ op: 'put', table: DELIVERIES_TABLE, key: row.notificationId, row });
 
 function placesOf(row: DeliveryRow): ListPlace[] {
   const { order, listedSec: atSec } = row;
   const lists = filteredLists(`${DELIVERY_LISTS}${ownerKey(row)}`, [[row.status], [row.eventType]]);
-  return [...lists, deliveriesOfSession(row, row.sessionId)].map((list) => ({ list, order, atSec }));
+  return [
+    { lists, order, atSec },
+    { lists: [deliveriesOfSession(row, row.sessionId)], order, atSec },
+  ];
 }

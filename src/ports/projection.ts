@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
-import type { Change, Row } from './read-model.ts';
+import type { Row, RowChange } from './read-model.ts';
 
 export interface RowRef {
   readonly table: string;
@@ -9,9 +9,9 @@ export interface RowRef {
   readonly isNew?: true;
 }
 
-/** Where a row is listed, under its key. */
+/** Where a row is listed, under its key: one place in several lists. */
 export interface ListPlace {
-  readonly list: string;
+  readonly lists: readonly string[];
   readonly order: number;
   readonly atSec: number;
 }
@@ -37,5 +37,5 @@ export interface Projection {
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
   /** Rows that can be named only with the first ones at hand, such as the counters of a session's merchant. */
   needsThen?(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowRef[];
-  apply(event: StoredEvent<DomainEvent>, read: RowReader): readonly Change[];
+  apply(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[];
 }

@@ -11,8 +11,10 @@ export type Row = { readonly [key: string]: JsonValue };
 export type Change =
   | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: Row }
   | { readonly op: 'delete'; readonly table: string; readonly key: string }
-  | { readonly op: 'enlist'; readonly list: string; readonly member: string; readonly order: number; readonly atSec: number }
-  | { readonly op: 'delist'; readonly list: string; readonly member: string; readonly order: number };
+  | { readonly op: 'enlist'; readonly lists: readonly string[]; readonly member: string; readonly order: number; readonly atSec: number }
+  | { readonly op: 'delist'; readonly lists: readonly string[]; readonly member: string; readonly order: number };
+
+export type RowChange = Extract<Change, { op: 'put' | 'delete' }>;
 
 export interface ListMember {
   readonly member: string;

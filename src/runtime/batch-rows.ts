@@ -1,10 +1,8 @@
-import type { Projection, RowRef } from '../ports/projection.ts';
-import type { Change, ReadModel, Row } from '../ports/read-model.ts';
+import type { ListPlace, Projection, RowRef } from '../ports/projection.ts';
+import type { Change, ReadModel, Row, RowChange } from '../ports/read-model.ts';
 import type { RowCache } from './row-cache.ts';
 
 type Listed = NonNullable<Projection['listed']>;
-type Put = Extract<Change, { op: 'put' | 'delete' }>;
-type Place = Extract<Change, { op: 'enlist' | 'delist' }>;
 
 interface Held {
   row: Row | null;
@@ -19,7 +17,6 @@ export class BatchRows {
   readonly #cache: RowCache;
   readonly #listed: Listed;
   readonly #tables = new Map<string, Map<string, Held>>();
-  readonly #places = new Map<string, Place>();
 
   constructor(readModel: Pick<ReadModel, 'getMany'>, cache: RowCache, listed: Listed = {}) {
     this.#readModel = readModel;
@@ -53,14 +50,11 @@ export class BatchRows {
     return missing && this.#fetch(missing);
   }
 
-  write(changes: readonly Change[]): void {
-    for (const change of changes) {
-      if (change.op === 'put' || change.op === 'delete') this.#write(change);
-      else this.#places.set(`${change.list}\0${change.member}\0${change.order}`, change);
-    }
+  write(changes: readonly RowChange[]): void {
+    for (const change of changes) this.#write(change);
   }
 
-  /** Everything that the batch changes: of several changes to one row or one place in a list, the last one decides. */
+  /** Everything that the batch changes: of several changes to one row, the last one decides. */
   changes(): Change[] {
     const changes: Change[] = [];
     for (const [table, rows] of this.#tables) {
@@ -70,10 +64,9 @@ export class BatchRows {
         // A row that came and went within the batch was never there.
         if (row) changes.push({ op: 'put', table, key, row });
         else if (before !== null) changes.push({ op: 'delete', table, key });
-        if (placesOf) move(changes, key, before ? placesOf(before) : [], row ? placesOf(row) : []);
+        if (placesOf) move(changes, key, before ? placesOf(before) : NOWHERE, row ? placesOf(row) : NOWHERE);
       }
     }
-    changes.push(...this.#places.values());
     return changes;
   }
 
@@ -88,7 +81,7 @@ export class BatchRows {
     }
   }
 
-  #write(change: Put): void {
+  #write(change: RowChange): void {
     const rows = this.#rowsOf(change.table);
     const row = change.op === 'put' ? change.row : null;
     const held = rows.get(change.key);
@@ -123,14 +116,23 @@ export class BatchRows {
   }
 }
 
+const NOWHERE: readonly ListPlace[] = [];
+
 /** A member keeps its place in a list that shows it before and after. */
-function move(
-  changes: Change[],
-  member: string,
-  before: readonly { list: string; order: number; atSec: number }[],
-  after: readonly { list: string; order: number; atSec: number }[],
-): void {
-  for (const { list, order } of before) if (!after.some((other) => other.list === list)) changes.push({ op: 'delist', list, member, order });
-  for (const { list, order, atSec } of after)
-    if (!before.some((other) => other.list === list)) changes.push({ op: 'enlist', list, member, order, atSec });
+function move(changes: Change[], member: string, before: readonly ListPlace[], after: readonly ListPlace[]): void {
+  for (const { lists, order } of before) {
+    const left = without(lists, after);
+    if (left.length > 0) changes.push({ op: 'delist', lists: left, member, order });
+  }
+  for (const { lists, order, atSec } of after) {
+    const joined = without(lists, before);
+    if (joined.length > 0) changes.push({ op: 'enlist', lists: joined, member, order, atSec });
+  }
+}
+
+/** Rows mostly come to their lists, or stay in all of them. */
+function without(lists: readonly string[], places: readonly ListPlace[]): readonly string[] {
+  if (places.length === 0) return lists;
+  if (places.some((place) => place.lists === lists)) return [];
+  return lists.filter((list) => !places.some((place) => place.lists.includes(list)));
 }

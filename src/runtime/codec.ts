@@ -173,22 +173,36 @@ function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
 }
 
 /** As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked at. */
-export function decodeData(recorded: RecordedEvent): StoredEvent<DomainEvent> {
-  const { stream, revision, position, id, type, version, atMs, hash: textHash } = recorded;
-  const data = upcast(recorded, JSON.parse(recorded.data));
-  return {
-    stream,
-    revision,
-    position,
-    id,
-    version,
-    atMs,
-    get metadata() {
-      return JSON.parse(recorded.metadata) as EventMetadata;
-    },
-    hash: textHash,
-    event: { type, data } as DomainEvent,
-  };
+export const decodeData = (recorded: RecordedEvent): StoredEvent<DomainEvent> => new DecodedData(recorded);
+
+class DecodedData implements StoredEvent<DomainEvent> {
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: string;
+  readonly id: string;
+  readonly version: number;
+  readonly atMs: number;
+  readonly event: DomainEvent;
+  readonly #recorded: RecordedEvent;
+
+  constructor(recorded: RecordedEvent) {
+    this.stream = recorded.stream;
+    this.revision = recorded.revision;
+    this.position = recorded.position;
+    this.id = recorded.id;
+    this.version = recorded.version;
+    this.atMs = recorded.atMs;
+    this.event = { type: recorded.type, data: upcast(recorded, JSON.parse(recorded.data)) } as DomainEvent;
+    this.#recorded = recorded;
+  }
+
+  get metadata(): EventMetadata {
+    return JSON.parse(this.#recorded.metadata) as EventMetadata;
+  }
+
+  get hash(): string {
+    return this.#recorded.hash;
+  }
 }
 
 /** The hash (hex) that the stored text has, whatever the record claims. */

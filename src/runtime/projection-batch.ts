@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import type { Projection } from '../ports/projection.ts';
+import type { Projection, RowRef } from '../ports/projection.ts';
 import type { Change, OwnedRows, ReadModel } from '../ports/read-model.ts';
 import { BatchRows } from './batch-rows.ts';
 import type { RowCache } from './row-cache.ts';
@@ -75,7 +75,9 @@ export class ProjectionBatch {
   async take(events: readonly ReadEvent[]): Promise<void> {
     const { streamPrefixes } = this.#projection;
     const relevant = events.filter(({ recorded }) => streamPrefixes.some((prefix) => recorded.stream.startsWith(prefix)));
-    const loading = this.#rows.load(relevant.flatMap(({ stored }) => attempt(() => (stored ? this.#projection.needs(stored) : [])).value ?? []));
+    const needed: RowRef[] = [];
+    for (const { stored } of relevant) if (stored) needed.push(...(attempt(() => this.#projection.needs(stored)).value ?? []));
+    const loading = this.#rows.load(needed);
     if (loading) await loading;
     for (const event of relevant) {
       const more = this.#take(event);

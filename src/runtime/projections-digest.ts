@@ -80,7 +80,7 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
   }
 }
 
-const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('list' in change ? [change.list] : []));
+const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
 
 function read(recorded: RecordedEvent): ReadEvent {
   try {

@@ -107,7 +107,7 @@ describe('the read model in Redis', () => {
 
   test('leaves nothing of rows that were cleared', async () => {
     await model.begin('records');
-    await model.apply('records', [put(1), { op: 'enlist', list: 'records@1/l', member: 'm', order: 0, atSec: 1 }], '1');
+    await model.apply('records', [put(1), { op: 'enlist', lists: ['records@1/l'], member: 'm', order: 0, atSec: 1 }], '1');
     const kept = await control.keys('*');
     await model.clear({ projection: 'records', tables: ['rows@1'], lists: ['records@1/'] });
     const left = (): Promise<string[]> => control.keys('*').then((keys) => keys.filter((key) => /:(table|ordered|list|times|names):/.test(key)));
@@ -116,7 +116,7 @@ describe('the read model in Redis', () => {
   });
 
   test('keeps all its keys in one slot', async () => {
-    await model.apply('records', [put(1), { op: 'enlist', list: 'l', member: 'm', order: 0, atSec: 1 }], '1');
+    await model.apply('records', [put(1), { op: 'enlist', lists: ['l'], member: 'm', order: 0, atSec: 1 }], '1');
     const keys = await control.keys('*');
     expect(keys.length).toBeGreaterThan(3);
     const tags = new Set(keys.map((key) => /\{([^}]+)\}/.exec(key)?.[1]));

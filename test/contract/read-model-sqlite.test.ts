@@ -33,7 +33,7 @@ describe('the file of the SQLite read model', () => {
     try {
       const members = Array.from(
         { length: 12_000 },
-        (_, order) => ({ op: 'enlist', list: 'one@1/x', member: `m${order}`, order, atSec: order }) as const,
+        (_, order) => ({ op: 'enlist', lists: ['one@1/x'], member: `m${order}`, order, atSec: order }) as const,
       );
       await opened.model.apply('one', members, '1');
       await opened.model.clear({ projection: 'one', tables: [], lists: ['one@1/'] });

@@ -17,8 +17,8 @@ const SECOND = 1_800_000_000;
 const atSec = (order: number): number => SECOND + Math.floor(order / 3);
 const name = (order: number): string => `member-${order}`;
 
-const enlist = (order: number, list = LIST): Change => ({ op: 'enlist', list, member: name(order), order, atSec: atSec(order) });
-const delist = (order: number, list = LIST): Change => ({ op: 'delist', list, member: name(order), order });
+const enlist = (order: number, list = LIST): Change => ({ op: 'enlist', lists: [list], member: name(order), order, atSec: atSec(order) });
+const delist = (order: number, list = LIST): Change => ({ op: 'delist', lists: [list], member: name(order), order });
 const put = (table: string, key: string, row: Record<string, string | number>): Change => ({ op: 'put', table, key, row });
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -207,7 +207,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
 
       it('takes a repeated enlist and the delist of a stranger as nothing', async () => {
-        await apply(enlist(1), enlist(1), delist(2), { op: 'delist', list: LIST, member: 'somebody else', order: 1 });
+        await apply(enlist(1), enlist(1), delist(2), { op: 'delist', lists: [LIST], member: 'somebody else', order: 1 });
         await apply(enlist(1), delist(3, 'no such list'));
         expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(1), order: 1 }], total: 1 });
       });
@@ -253,7 +253,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
 
       it('takes a range that lies between the seconds of its members', async () => {
-        const sparse = (order: number): Change => ({ op: 'enlist', list: LIST, member: name(order), order, atSec: SECOND + order * 10 });
+        const sparse = (order: number): Change => ({ op: 'enlist', lists: [LIST], member: name(order), order, atSec: SECOND + order * 10 });
         await apply(...upTo(5).map(sparse));
         expect(orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 39 })).members)).toEqual([3, 2]);
         expect((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 19 })).total).toBe(0);

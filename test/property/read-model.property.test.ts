@@ -42,7 +42,7 @@ describe('lists in SQLite', () => {
           const prefix = `run${(runs += 1)}@1/`;
           for (const [changes, questions] of rounds) {
             const applied = changes.map(({ isEnlist, order: place, list }): Change => {
-              const member = { list: prefix + list, member: `m${place}`, order: place };
+              const member = { lists: [prefix + list], member: `m${place}`, order: place };
               return isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member };
             });
             await Promise.all([plain.apply('lists', applied, '1'), opened.model.apply('lists', applied, '1')]);

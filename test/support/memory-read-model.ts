@@ -112,12 +112,14 @@ export class MemoryReadModel implements ReadModel {
     if (change.op === 'put') this.#table(change.table).set(change.key, structuredClone(change.row));
     else if (change.op === 'delete') this.#table(change.table).delete(change.key);
     else {
-      const others = (this.lists.get(change.list) ?? []).filter((entry) => entry.order !== change.order || entry.member !== change.member);
-      if (change.op === 'enlist') others.push({ member: change.member, order: change.order, atSec: change.atSec });
-      this.lists.set(
-        change.list,
-        others.sort((one, other) => other.order - one.order),
-      );
+      for (const list of change.lists) {
+        const others = (this.lists.get(list) ?? []).filter((entry) => entry.order !== change.order || entry.member !== change.member);
+        if (change.op === 'enlist') others.push({ member: change.member, order: change.order, atSec: change.atSec });
+        this.lists.set(
+          list,
+          others.sort((one, other) => other.order - one.order),
+        );
+      }
     }
   }
 

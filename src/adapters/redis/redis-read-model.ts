@@ -200,13 +200,14 @@ class RedisReadModel implements ReadModel {
         return change.op === 'put' ? ['put', index, change.key, JSON.stringify(change.row)] : ['delete', index, change.key];
       }
       if (!Number.isSafeInteger(change.order) || change.order < 0) throw new RangeError(`${change.order} is not an order`);
-      const set = setOf(change.list);
-      const generation = generationOf(set);
-      const listKeys = [this.#keys.list(change.list, generation), this.#keys.times(change.list, generation), this.#keys.names(set, generation)];
-      const index = indexOf(...listKeys);
-      if (change.op === 'delist') return ['delist', index, change.member, String(change.order)];
-      if (!Number.isSafeInteger(change.atSec)) throw new RangeError(`${change.atSec} is not a time`);
-      return ['enlist', index, change.member, String(change.order), String(change.atSec), change.list];
+      if (change.op === 'enlist' && !Number.isSafeInteger(change.atSec)) throw new RangeError(`${change.atSec} is not a time`);
+      return change.lists.flatMap((list) => {
+        const set = setOf(list);
+        const generation = generationOf(set);
+        const index = indexOf(this.#keys.list(list, generation), this.#keys.times(list, generation), this.#keys.names(set, generation));
+        const { op, member, order } = change;
+        return op === 'delist' ? [op, index, member, String(order)] : [op, index, member, String(order), String(change.atSec), list];
+      });
     });
     return { keys, words };
   }

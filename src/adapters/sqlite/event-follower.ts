@@ -30,7 +30,7 @@ class EventFollower implements SqliteEventFollower, LogSource {
 
   constructor(dataDir: string, onError: (name: string, error: unknown, attempt: number) => void) {
     this.#database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
-    this.#reader = new EventReader(this.#database);
+    this.#reader = new EventReader(this.#database, { lazily: true });
     this.#onError = onError;
     this.#end = this.#reader.tail().position;
   }

@@ -18,9 +18,14 @@ const PAGE_CHARACTERS = 32 * 1024 * 1024;
 /** The hash of an event by its place in its stream. */
 export const PREDECESSOR = 'SELECT hash FROM events WHERE stream_number = ? AND revision = ?';
 
-const COLUMNS = 'stream, revision, position, id, type, version, at_ms, data, metadata, hash';
+/** Rows turned into records before their texts are counted. */
+const PAGE_ROWS = 256;
 
-type Row = readonly [string, number, number, string, string, number, number, string, string, string];
+const DATA_COLUMNS = 'stream, revision, position, id, type, version, at_ms, data';
+const COLUMNS = `${DATA_COLUMNS}, metadata, hash`;
+
+type DataRow = readonly [string, number, number, string, string, number, number, string];
+type Row = readonly [...DataRow, string, string];
 
 /** A stretch of the log: what matched in it, and the position up to which it was looked through. */
 export interface LogPage {
@@ -52,10 +57,15 @@ export class EventReader {
   readonly #ofStream: StatementSync;
   readonly #lastOfStream: StatementSync;
   readonly #last: StatementSync;
+  readonly #rest: StatementSync;
+  readonly #isLazy: boolean;
   readonly #pages = new Map<number, StatementSync>();
 
-  constructor(database: DatabaseSync) {
+  /** `lazily`: pages leave metadata and hash, a quarter of what is read, on disk until they are looked at. */
+  constructor(database: DatabaseSync, { lazily = false } = {}) {
     this.#database = database;
+    this.#isLazy = lazily;
+    this.#rest = arrays(database.prepare('SELECT metadata, hash FROM events WHERE position = ?'));
     const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = ?`;
     this.#ofStream = arrays(database.prepare(`${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`));
     this.#lastOfStream = arrays(database.prepare(`${ofStream} ORDER BY revision DESC LIMIT 1`));
@@ -78,14 +88,16 @@ export class EventReader {
     if (through <= after) return { events: [], through: after };
     const bounds = prefixes?.flatMap((prefix) => [prefix, `${prefix}\u{10ffff}`]) ?? [];
     const statement = this.#pageStatement(bounds.length / 2);
-    if (window <= READ_WINDOW) return { events: (statement.all(after, through, ...bounds) as unknown as Row[]).map(toEvent), through };
     const events: RecordedEvent[] = [];
     let characters = 0;
-    for (const row of statement.iterate(after, through, ...bounds) as Iterable<unknown> as Iterable<Row>) {
-      events.push(toEvent(row));
-      characters += row[7].length + row[8].length;
+    for (let from = after; from < through; from += PAGE_ROWS) {
+      const to = Math.min(from + PAGE_ROWS, through);
+      for (const row of statement.all(from, to, ...bounds) as unknown as Row[]) {
+        events.push(this.#isLazy ? new LazyEvent(row, this.#rest) : toEvent(row));
+        characters += row[7].length;
+      }
       // Large pages are for many small events; of large ones memory would not hold so many.
-      if (characters > PAGE_CHARACTERS) return { events, through: row[2] };
+      if (characters > PAGE_CHARACTERS) return { events, through: to };
     }
     return { events, through };
   }
@@ -151,8 +163,9 @@ export class EventReader {
   #pageStatement(prefixes: number): StatementSync {
     let statement = this.#pages.get(prefixes);
     if (!statement) {
+      const columns = this.#isLazy ? DATA_COLUMNS : COLUMNS;
       const filter = prefixes === 0 ? '' : `AND (${Array.from({ length: prefixes }, () => '(stream >= ? AND stream < ?)').join(' OR ')})`;
-      statement = arrays(this.#database.prepare(`SELECT ${COLUMNS} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`));
+      statement = arrays(this.#database.prepare(`SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`));
       this.#pages.set(prefixes, statement);
     }
     return statement;
@@ -200,4 +213,41 @@ function arrays(statement: StatementSync): StatementSync {
 
 function toEvent([stream, revision, position, id, type, version, atMs, data, metadata, eventHash]: Row): RecordedEvent {
   return { stream, revision, position: String(position), id, type, version, atMs, data, metadata, hash: eventHash };
+}
+
+/** The log is never changed, so what is read later is what would have been read now. */
+class LazyEvent implements RecordedEvent {
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: string;
+  readonly id: string;
+  readonly type: string;
+  readonly version: number;
+  readonly atMs: number;
+  readonly data: string;
+  readonly #rest: StatementSync;
+
+  constructor([stream, revision, position, id, type, version, atMs, data]: DataRow | Row, rest: StatementSync) {
+    this.stream = stream;
+    this.revision = revision;
+    this.position = String(position);
+    this.id = id;
+    this.type = type;
+    this.version = version;
+    this.atMs = atMs;
+    this.data = data;
+    this.#rest = rest;
+  }
+
+  get metadata(): string {
+    return this.#read()[0];
+  }
+
+  get hash(): string {
+    return this.#read()[1];
+  }
+
+  #read(): [metadata: string, hash: string] {
+    return this.#rest.get(Number(this.position)) as unknown as [string, string];
+  }
 }

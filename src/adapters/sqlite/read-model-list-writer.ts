@@ -65,17 +65,22 @@ export class ListWriter {
   }
 
   /** `rowId`: the row of the member, 0 when it is not known. */
-  enlist(name: string, member: string, order: number, atSec: number, rowId: number): void {
+  enlist(names: readonly string[], member: string, order: number, atSec: number, rowId: number): void {
     if (!Number.isInteger(order) || order < 0 || order > MAX_ORDER) throw new RangeError(`not an order: ${order}`);
     if (!Number.isSafeInteger(atSec)) throw new RangeError(`not a time: ${atSec}`);
     if (member.includes('\n')) throw new RangeError('a member of a list has no line breaks');
+    const line = lineOf(order, atSec, rowId, member);
+    for (const name of names) this.#enlist(name, order, line);
+  }
+
+  #enlist(name: string, order: number, line: string): void {
     const number = leafNumber(order);
     const list = this.#list(name) ?? this.#make(name, number);
     if (number > list.last.number) this.#moveLast(list, number);
     const leaf = this.#leaf(list, number);
     const place = order % LEAF_ORDERS;
     if (leaf.lines[place] !== undefined) return;
-    leaf.lines[place] = lineOf(order, atSec, rowId, member);
+    leaf.lines[place] = line;
     this.#changed(list, leaf, 1);
   }
 

@@ -1,11 +1,11 @@
-import type { OwnedRows } from '../../ports/read-model.ts';
-import type { FlatApply } from './read-model-changes.ts';
+import { give, type Apply } from './read-model-changes.ts';
+import type { Change, OwnedRows } from '../../ports/read-model.ts';
 import { sweepOn, type Turn } from './read-model-server.ts';
 import type { AsyncWriter } from './read-model-thread.ts';
 import type { ReadModelWriter } from './read-model-writer.ts';
 
 interface Queued {
-  readonly apply: FlatApply;
+  readonly apply: Apply<readonly Change[]>;
   readonly settle: (error: string | null) => void;
 }
 
@@ -18,7 +18,7 @@ export class LocalWriter implements AsyncWriter {
     this.#writer = writer;
   }
 
-  apply(apply: FlatApply): Promise<void> {
+  apply(apply: Apply<readonly Change[]>): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error: string | null): void =>
         error === null ? resolve() : reject(new Error(`the read model refused ${apply.projection}: ${error}`));
@@ -46,7 +46,7 @@ export class LocalWriter implements AsyncWriter {
     const queued = this.#queue;
     this.#queue = [];
     if (queued.length === 0) return;
-    const errors = this.#writer.apply(queued.map(({ apply }) => apply));
+    const errors = this.#writer.apply(queued.map(({ apply }) => ({ ...apply, changes: (target) => give(apply.changes, target) })));
     queued.forEach(({ settle }, index) => settle(errors[index] ?? null));
   }
 }

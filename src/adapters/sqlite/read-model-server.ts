@@ -1,12 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { OwnedRows } from '../../ports/read-model.ts';
-import type { FlatApply } from './read-model-changes.ts';
+import { replay, type Apply, type FlatChanges } from './read-model-changes.ts';
 import type { ReadModelWriter } from './read-model-writer.ts';
 
 /* What crosses between the writer's thread and the others. */
 
 export type ToWriter =
-  | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly FlatApply[] }
+  | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly Apply<FlatChanges>[] }
   | { readonly kind: 'next-rows'; readonly id: number; readonly table: string; readonly keys: readonly string[] }
   | { readonly kind: 'turn'; readonly id: number; readonly turn: Turn; readonly owned: OwnedRows }
   | { readonly kind: 'close'; readonly id: number };
@@ -34,7 +34,7 @@ export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
 function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
   const { kind, id } = message;
   const done = (...errors: (string | null)[]): FromWriter => ({ kind: 'done', id, errors });
-  if (kind === 'apply') return done(...writer.apply(message.batch));
+  if (kind === 'apply') return done(...writer.apply(message.batch.map((apply) => ({ ...apply, changes: (target) => replay(apply.changes, target) }))));
   try {
     if (kind === 'next-rows') return { kind: 'rows', id, rows: writer.nextRows(message.table, message.keys) };
     if (kind === 'turn') writer[message.turn](message.owned);

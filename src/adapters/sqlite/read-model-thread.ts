@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { OwnedRows } from '../../ports/read-model.ts';
-import type { FlatApply } from './read-model-changes.ts';
+import type { Change, OwnedRows } from '../../ports/read-model.ts';
+import { flatten, type Apply, type FlatChanges } from './read-model-changes.ts';
 import type { FromWriter, ToWriter, Turn } from './read-model-server.ts';
 
 /** A writer that groups the applies it is given into commits. */
 export interface AsyncWriter {
-  apply(apply: FlatApply): Promise<void>;
+  apply(apply: Apply<readonly Change[]>): Promise<void>;
   /** Rows that are not served yet, as texts in the order of the keys. */
   nextRows(table: string, keys: readonly string[]): Promise<readonly (string | null)[]>;
   turn(turn: Turn, owned: OwnedRows): Promise<void>;
@@ -20,7 +20,7 @@ interface Waiting {
 }
 
 interface QueuedApply extends Waiting {
-  readonly apply: FlatApply;
+  readonly apply: Apply<FlatChanges>;
 }
 
 type Answer = Exclude<FromWriter, { kind: 'ready' }>;
@@ -62,8 +62,9 @@ export class WriterThread implements AsyncWriter {
     return new WriterThread(worker);
   }
 
-  apply(apply: FlatApply): Promise<void> {
+  apply(given: Apply<readonly Change[]>): Promise<void> {
     if (this.#gone) return Promise.reject(this.#gone);
+    const apply = { ...given, changes: flatten(given.changes) };
     return new Promise((resolve, reject) => {
       this.#queue.push({ apply, resolve, reject });
       // The next turn: applies of several projections for the same events become one commit.

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { OwnedRows } from '../../ports/read-model.ts';
-import { replay, type ChangeTarget, type FlatApply } from './read-model-changes.ts';
+import type { Apply, ChangeTarget } from './read-model-changes.ts';
 import { ListWriter } from './read-model-list-writer.ts';
 import { countsKey, leafKey } from './read-model-ranks.ts';
 import { NextTable, ServedTable, type RowTable } from './read-model-row-table.ts';
@@ -8,6 +8,9 @@ import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './
 
 /** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
 const SWEEP_ROWS = 2_000;
+
+/** Gives its changes to the one who makes them. */
+export type GivenApply = Apply<(target: ChangeTarget) => void>;
 
 /** The one writer of the read model: synchronous, so it lives in a thread of its own. */
 export class ReadModelWriter {
@@ -28,7 +31,7 @@ export class ReadModelWriter {
   }
 
   /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
-  apply(batch: readonly FlatApply[]): (string | null)[] {
+  apply(batch: readonly GivenApply[]): (string | null)[] {
     try {
       this.#transact(() => batch.forEach((one) => this.#applyOne(one)));
       return batch.map(() => null);
@@ -91,8 +94,8 @@ export class ReadModelWriter {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  #applyOne({ projection, checkpoint, changes, isNext }: FlatApply): void {
-    replay(changes, isNext ? this.#next : this.#served);
+  #applyOne({ projection, checkpoint, changes, isNext }: GivenApply): void {
+    changes(isNext ? this.#next : this.#served);
     this.#saveCheckpoint.run(isNext ? NEXT + projection : projection, checkpoint);
   }
 
@@ -203,12 +206,12 @@ class Target<Table extends RowTable> implements ChangeTarget {
     this.table(table).remove(key);
   }
 
-  enlist(list: string, member: string, order: number, atSec: number): void {
-    this.lists.enlist(list, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
+  enlist(lists: readonly string[], member: string, order: number, atSec: number): void {
+    this.lists.enlist(lists, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
   }
 
-  delist(list: string, member: string, order: number): void {
-    this.lists.delist(list, member, order);
+  delist(lists: readonly string[], member: string, order: number): void {
+    for (const list of lists) this.lists.delist(list, member, order);
   }
 
   forget(): void {

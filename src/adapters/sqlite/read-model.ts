@@ -3,7 +3,6 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Position } from '../../ports/event-store.ts';
 import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../ports/read-model.ts';
 import { createDataDir } from './database.ts';
-import { flatten } from './read-model-changes.ts';
 import { ListReader } from './read-model-list-reader.ts';
 import { NEXT, openForReading, readModelFile, rowTable } from './read-model-schema.ts';
 import { serveWriter } from './read-model-server.ts';
@@ -82,7 +81,7 @@ class SqliteReadModel implements ReadModel {
   }
 
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
-    return this.#writer.apply({ projection, checkpoint, changes: flatten(changes), isNext: false });
+    return this.#writer.apply({ projection, checkpoint, changes, isNext: false });
   }
 
   async get(table: string, key: string): Promise<Row | null> {
@@ -125,8 +124,8 @@ class SqliteReadModel implements ReadModel {
         await this.#writer.turn('beginNext', owned);
         return checkpoint() || null;
       },
-      apply: (changes, position) =>
-        this.#writer.apply({ projection: owned.projection, checkpoint: position, changes: flatten(changes), isNext: true }),
+      apply: (changes, checkpointAfter) =>
+        this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
       getMany: async (table, keys) => (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Row))),
       promote: () => this.#writer.turn('promote', owned),
       drop: () => this.#writer.turn('dropNext', owned),
