@@ -37,12 +37,12 @@ export interface OwnedRows {
 }
 
 /**
- * Rows of a projection that are built beside those that are served, and take their place in one step. Nobody reads them but their builder. What
- * was begun outlives the process.
+ * Rows of a projection that are built beside those that are served, and take their place in one step. Nobody reads them but their builder. That
+ * they were begun outlives the process.
  */
 export interface NextRows extends Pick<ReadModel, 'getMany'> {
   isBegun(): Promise<boolean>;
-  /** As `ReadModel.begin`. */
+  /** As `ReadModel.begin`. Null also when what was built did not outlive the process that built it. */
   begin(): Promise<Position | null>;
   /** As `ReadModel.apply`. */
   apply(changes: readonly Change[], checkpoint: Position): Promise<void>;

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { KeyIndex } from './key-index.ts';
 import { lineOf, memberOfLine } from './read-model-leaf.ts';
 import {
   blockOf,
@@ -7,6 +8,7 @@ import {
   countsKey,
   leafKey,
   leafNumber,
+  listOfLeafKey,
   LEAF_ORDERS,
   LEAVES_PER_BLOCK,
   MAX_ORDER,
@@ -23,6 +25,8 @@ interface List {
   total: number;
   blocks: Uint32Array;
   isDirty: boolean;
+  /** When it was last looked at. */
+  turn: number;
 }
 
 interface Leaf {
@@ -45,9 +49,26 @@ const MAX_LISTS = 20_000;
 const MAX_LEAVES = 10_000;
 const MAX_COUNTS = 10_000;
 
+/** Where lists went that memory let go, at most: from 8 to 16 MiB. */
+const MAX_KNOWN = 1_000_000;
+
+export interface ListWriterOptions {
+  /** Before the names of the sets. */
+  readonly mark: string;
+  /**
+   * For lists that are built from none and worth nothing before they are whole: they are written when memory is short or by `settle`, not with every
+   * transaction.
+   */
+  readonly areHeld: boolean;
+}
+
 /** Keeps members and the counts above them. All of it is changed in memory and written by `flush`, once a transaction. */
 export class ListWriter {
   readonly #mark: string;
+  readonly #areHeld: boolean;
+  #turn = 0;
+  /** Of held lists: what is neither in memory nor here is not there at all. Null when there are too many of them. */
+  #known: KeyIndex | null;
   readonly #sets = new Map<string, number>();
   readonly #lists = new Map<string, List>();
   readonly #leaves = new Map<number, Leaf>();
@@ -58,9 +79,10 @@ export class ListWriter {
   readonly #dirtyCounts = new Map<number, Counts>();
   readonly #sql;
 
-  /** `mark`: before the names of the sets. */
-  constructor(db: DatabaseSync, mark: string) {
+  constructor(db: DatabaseSync, { mark, areHeld }: ListWriterOptions) {
     this.#mark = mark;
+    this.#areHeld = areHeld;
+    this.#known = areHeld ? new KeyIndex() : null;
     this.#sql = statementsOf(db);
   }
 
@@ -95,36 +117,91 @@ export class ListWriter {
     this.#changed(list, leaf, -1);
   }
 
-  /** Writes what was changed; to be called before the commit. */
+  /** Writes what was changed, but for lists that are held; to be called before the commit. */
   flush(): void {
-    for (const list of this.#dirtyLists) this.#save(list);
+    this.#saveLeaves();
+    if (!this.#areHeld) this.#saveLists(this.#dirtyLists);
+    const isFull = this.#lists.size > MAX_LISTS || this.#counts.size > MAX_COUNTS;
+    if (isFull) this.#letGo((list) => list.turn < this.#turn);
+    if (isFull && this.#lists.size > MAX_LISTS) this.#letGo(() => true);
+    this.#turn += 1;
+  }
+
+  /** Writes everything. */
+  settle(): void {
+    this.#saveLeaves();
+    this.#saveLists(this.#dirtyLists);
+  }
+
+  /** Drops what is in memory, after a rollback. */
+  forget(): void {
+    for (const cache of [this.#sets, this.#lists, this.#leaves, this.#counts, this.#dirtyLists, this.#dirtyLeaves, this.#dirtyCounts]) cache.clear();
+    if (this.#areHeld) this.#known = new KeyIndex();
+  }
+
+  /** Drops what is in memory of sets that are another one's, or gone. */
+  forgetSets(prefixes: readonly string[]): void {
+    for (const prefix of prefixes) {
+      const set = this.#sets.get(prefix);
+      if (set === undefined) continue;
+      this.#sets.delete(prefix);
+      this.#remove((list) => list.set === set);
+    }
+  }
+
+  #saveLeaves(): void {
     // Neighbours are written one after the other.
     for (const [key, leaf] of sorted(this.#dirtyLeaves)) {
       if (leaf.count > 0) this.#sql.saveLeaf.run(key, textOf(leaf.lines));
       else this.#sql.dropLeaf.run(key);
       leaf.isDirty = false;
     }
+    // What was written just now is most likely what is written next.
+    if (this.#leaves.size > MAX_LEAVES) for (const key of this.#leaves.keys()) if (!this.#dirtyLeaves.has(key)) this.#leaves.delete(key);
+    this.#dirtyLeaves.clear();
+  }
+
+  #saveLists(lists: ReadonlySet<List>): void {
+    for (const list of lists) this.#save(list);
     for (const [key, counts] of sorted(this.#dirtyCounts)) {
+      if (!lists.has(counts.list)) continue;
       if (counts.list.blocks[counts.block] === 0) this.#sql.dropCounts.run(key);
       else this.#sql.saveCounts.run(key, withoutTail(counts.ofLeaves));
       counts.isDirty = false;
+      this.#dirtyCounts.delete(key);
     }
-    if (this.#lists.size > MAX_LISTS || this.#leaves.size > MAX_LEAVES || this.#counts.size > MAX_COUNTS) this.#keepOnlyWritten();
-    this.#dirtyLists.clear();
-    this.#dirtyLeaves.clear();
-    this.#dirtyCounts.clear();
+    if (lists === this.#dirtyLists) this.#dirtyLists.clear();
+    else for (const list of lists) this.#dirtyLists.delete(list);
   }
 
-  /** What this transaction wrote is most likely what the next one writes. Counts go with their list, which they refer to. */
-  #keepOnlyWritten(): void {
-    for (const [name, list] of this.#lists) if (!this.#dirtyLists.has(list)) this.#lists.delete(name);
-    for (const key of this.#leaves.keys()) if (!this.#dirtyLeaves.has(key)) this.#leaves.delete(key);
-    for (const key of this.#counts.keys()) if (!this.#dirtyCounts.has(key)) this.#counts.delete(key);
+  /** Lists go with their counts, which refer to them. */
+  #letGo(isMeant: (list: List) => boolean): void {
+    // Their names are random, and sorted the index takes them one beside the other.
+    const byName = [...this.#dirtyLists].filter(isMeant).sort((one, other) => (one.name < other.name ? -1 : 1));
+    this.#saveLists(new Set(byName));
+    for (const [name, list] of this.#lists) if (isMeant(list) && list.id !== null) this.#known?.add(name, list.id);
+    if (this.#known && this.#known.size >= MAX_KNOWN) this.#known = null;
+    this.#remove(isMeant);
   }
 
-  /** Drops what is in memory, after a rollback or when sets of lists have changed. */
-  forget(): void {
-    for (const cache of [this.#sets, this.#lists, this.#leaves, this.#counts, this.#dirtyLists, this.#dirtyLeaves, this.#dirtyCounts]) cache.clear();
+  #remove(isMeant: (list: List) => boolean): void {
+    const ids = new Set<number | null>();
+    for (const [name, list] of this.#lists) {
+      if (!isMeant(list)) continue;
+      ids.add(list.id);
+      this.#lists.delete(name);
+      this.#dirtyLists.delete(list);
+    }
+    for (const [key, { list }] of this.#counts) {
+      if (!isMeant(list)) continue;
+      this.#counts.delete(key);
+      this.#dirtyCounts.delete(key);
+    }
+    for (const key of this.#leaves.keys()) {
+      if (!ids.has(listOfLeafKey(key))) continue;
+      this.#leaves.delete(key);
+      this.#dirtyLeaves.delete(key);
+    }
   }
 
   #save(list: List): void {
@@ -186,20 +263,32 @@ export class ListWriter {
 
   #list(name: string): List | null {
     const cached = this.#lists.get(name);
-    if (cached) return cached;
+    if (cached) {
+      cached.turn = this.#turn;
+      return cached;
+    }
     const [prefix, rest] = splitList(name);
     const set = this.#set(prefix);
-    const row = set === null ? undefined : (this.#sql.find.get(set, rest) as unknown as [number, number, number, Uint8Array, string] | undefined);
+    const row = set === null ? undefined : this.#stored(name, set, rest);
     if (!row) return null;
     const [id, last, total, blocks, members] = row;
-    return this.#keep(name, { id, set: set!, name: rest, last: leafOf(last, members), total, blocks: blocksFromBytes(blocks), isDirty: false });
+    const list = { id, set: set!, name: rest, last: leafOf(last, members), total, blocks: blocksFromBytes(blocks), isDirty: false };
+    return this.#keep(name, { ...list, turn: this.#turn });
+  }
+
+  #stored(name: string, set: number, rest: string): StoredList | undefined {
+    if (this.#known === null) return this.#sql.find.get(set, rest) as unknown as StoredList | undefined;
+    let found: StoredList | undefined;
+    this.#known.find(name, (id) => (found = this.#sql.findById.get(id, set, rest) as unknown as StoredList | undefined) !== undefined);
+    return found;
   }
 
   /** It is written with its first members. */
   #make(name: string, last: number): List {
     const [prefix, rest] = splitList(name);
     const set = this.#set(prefix) ?? this.#makeSet(prefix);
-    return this.#keep(name, { id: null, set, name: rest, last: emptyLeaf(last), total: 0, blocks: new Uint32Array(0), isDirty: false });
+    const list = { id: null, set, name: rest, last: emptyLeaf(last), total: 0, blocks: new Uint32Array(0), isDirty: false };
+    return this.#keep(name, { ...list, turn: this.#turn });
   }
 
   #keep(name: string, list: List): List {
@@ -246,6 +335,8 @@ export class ListWriter {
   }
 }
 
+type StoredList = [id: number, tail: number, total: number, blocks: Uint8Array, last: string];
+
 const emptyLeaf = (number: number): Leaf => ({ number, lines: [], count: 0, isDirty: false });
 
 function leafOf(number: number, text: string): Leaf {
@@ -268,6 +359,7 @@ function statementsOf(db: DatabaseSync) {
     findSet: arrays('SELECT id FROM list_sets WHERE prefix = ?'),
     makeSet: db.prepare('INSERT INTO list_sets (prefix) VALUES (?)'),
     find: arrays('SELECT id, tail, total, blocks, last FROM lists WHERE list_set = ? AND name = ?'),
+    findById: arrays('SELECT id, tail, total, blocks, last FROM lists WHERE id = ? AND list_set = ? AND name = ?'),
     make: db.prepare('INSERT INTO lists (list_set, name, tail, total, blocks, last) VALUES (?, ?, ?, ?, ?, ?)'),
     save: db.prepare('UPDATE lists SET tail = ?, total = ?, blocks = ?, last = ? WHERE id = ?'),
     findLeaf: arrays('SELECT members FROM list_leaves WHERE key = ?'),

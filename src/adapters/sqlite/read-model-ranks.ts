@@ -21,6 +21,7 @@ const MAX_LEAVES = 2 ** 26;
 const MAX_BLOCKS = 2 ** 16;
 /** Keys of rows: a list's leaves and counts lie together, in order. Lists are fewer than 2^27. */
 export const leafKey = (list: number, leaf: number): number => list * MAX_LEAVES + leaf;
+export const listOfLeafKey = (key: number): number => Math.floor(key / MAX_LEAVES);
 export const leafOfKey = (key: number): number => key % MAX_LEAVES;
 export const countsKey = (list: number, block: number): number => list * MAX_BLOCKS + block;
 

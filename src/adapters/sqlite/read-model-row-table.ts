@@ -38,22 +38,22 @@ export class ServedTable implements RowTable {
 const MAX_KEYS = 1_000_000;
 
 /**
- * Rows that are built beside the served ones. Random keys are what makes an index dear to keep, so there is none while memory can tell where the
- * rows are: it is made in one go at the end, or when there are too many, or when rows are found that an earlier process wrote.
+ * Rows that are built beside the served ones, from none. Random keys are what makes an index dear to keep, so there is none while memory can tell
+ * where the rows are: it is made in one go at the end, or when there are too many.
  */
 export class NextTable implements RowTable {
   readonly #db: DatabaseSync;
   readonly #name: string;
   readonly #maxKeys: number;
   readonly #sql: Record<'insert' | 'update' | 'remove' | 'byId', StatementSync>;
-  #keys: KeyIndex | null = null;
+  #keys: KeyIndex | null = new KeyIndex();
   #idOf: StatementSync | null = null;
 
   constructor(db: DatabaseSync, name: string, maxKeys = MAX_KEYS) {
     this.#db = db;
     this.#name = name;
     this.#maxKeys = maxKeys;
-    db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL, row TEXT NOT NULL)`);
+    db.exec(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL, row TEXT NOT NULL)`);
     this.#sql = {
       insert: db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?)`),
       update: db.prepare(`UPDATE ${name} SET row = ? WHERE id = ?`),
@@ -61,8 +61,6 @@ export class NextTable implements RowTable {
       byId: db.prepare(`SELECT key, row FROM ${name} WHERE id = ?`),
     };
     this.#sql.byId.setReturnArrays(true);
-    if (db.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get()) this.index();
-    else this.#keys = new KeyIndex();
   }
 
   put(key: string, json: string): number {
@@ -90,8 +88,7 @@ export class NextTable implements RowTable {
   /** From now on rows are found by their key on disk, as those that are served. */
   index(): void {
     if (this.#idOf) return;
-    const isIndexed = this.#db.prepare('SELECT 1 FROM pragma_index_list(?)').get(this.#name);
-    if (!isIndexed) this.#db.exec(`CREATE UNIQUE INDEX keys_${randomBytes(8).toString('hex')} ON ${this.#name} (key)`);
+    this.#db.exec(`CREATE UNIQUE INDEX keys_${randomBytes(8).toString('hex')} ON ${this.#name} (key)`);
     this.#idOf = this.#db.prepare(`SELECT id FROM ${this.#name} WHERE key = ?`);
     this.#idOf.setReturnArrays(true);
     this.#keys = null;

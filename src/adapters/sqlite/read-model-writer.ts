@@ -1,10 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { OwnedRows } from '../../ports/read-model.ts';
 import type { Apply, ChangeTarget } from './read-model-changes.ts';
-import { ListWriter } from './read-model-list-writer.ts';
+import { ListWriter, type ListWriterOptions } from './read-model-list-writer.ts';
 import { countsKey, leafKey } from './read-model-ranks.ts';
 import { NextTable, ServedTable, type RowTable } from './read-model-row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './read-model-schema.ts';
+
+const LOST = 'what was built of it is lost';
 
 /** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
 const SWEEP_ROWS = 2_000;
@@ -18,6 +20,8 @@ export class ReadModelWriter {
   readonly #served: Target<ServedTable>;
   readonly #next: Target<NextTable>;
   readonly #saveCheckpoint: StatementSync;
+  /** Projections whose rows are built by this process, none of them lost. */
+  readonly #building = new Set<string>();
   /** Something may have been dropped that is not swept yet. */
   #isSwept = false;
 
@@ -26,41 +30,49 @@ export class ReadModelWriter {
     this.#saveCheckpoint = this.#db.prepare(
       'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
     );
-    this.#served = new Target(this.#db, '', (id) => new ServedTable(this.#db, rowTable(id)));
-    this.#next = new Target(this.#db, NEXT, (id) => new NextTable(this.#db, nextRowTable(id)));
+    this.#served = new Target(this.#db, { mark: '', areHeld: false }, (id) => new ServedTable(this.#db, rowTable(id)));
+    this.#next = new Target(this.#db, { mark: NEXT, areHeld: true }, (id) => new NextTable(this.#db, nextRowTable(id)));
   }
 
   /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
   apply(batch: readonly GivenApply[]): (string | null)[] {
-    try {
-      this.#transact(() => batch.forEach((one) => this.#applyOne(one)));
-      return batch.map(() => null);
-    } catch (error) {
-      return batch.length === 1 ? [messageOf(error)] : batch.flatMap((one) => this.apply([one]));
-    }
+    const errors = new Map<GivenApply, string>();
+    this.#applyServed(
+      batch.filter(({ isNext }) => !isNext),
+      errors,
+    );
+    this.#applyNext(
+      batch.filter(({ isNext }) => isNext),
+      errors,
+    );
+    return batch.map((one) => errors.get(one) ?? null);
   }
 
   clear(owned: OwnedRows): void {
     this.#transact(() => {
       this.#drop(owned, '', rowTable);
-      this.#drop(owned, NEXT, nextRowTable);
+      this.#dropBuilt(owned);
     });
   }
 
-  /** Notes that the projection's rows are built anew, so that it is known after a restart. */
-  beginNext({ projection }: OwnedRows): void {
-    this.#db.prepare("INSERT OR IGNORE INTO checkpoints (projection, position) VALUES (?, '')").run(NEXT + projection);
+  /** Notes that the projection's rows are built anew, so that it is known after a restart. What an earlier process built of them is of no use. */
+  beginNext(owned: OwnedRows): void {
+    if (this.#building.has(owned.projection)) return;
+    this.#transact(() => {
+      this.#dropBuilt(owned);
+      this.#saveCheckpoint.run(NEXT + owned.projection, '');
+    });
+    this.#building.add(owned.projection);
   }
 
   /** As texts, in the order of the keys; null where there is no row. */
   nextRows(table: string, keys: readonly string[]): (string | null)[] {
-    if (!this.#hasNext(table)) return keys.map(() => null);
-    const rows = this.#next.table(table);
-    return keys.map((key) => rows.get(key));
+    const rows = this.#next.opened(table);
+    return keys.map((key) => rows?.get(key) ?? null);
   }
 
   dropNext(owned: OwnedRows): void {
-    this.#transact(() => this.#drop(owned, NEXT, nextRowTable));
+    this.#transact(() => this.#dropBuilt(owned));
   }
 
   /** What was built beside is served, what was served is dropped. */
@@ -69,7 +81,9 @@ export class ReadModelWriter {
     this.#transact(() => {
       const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
       if (!built) throw new Error(`nothing was built of ${projection}`);
-      for (const name of tables) if (this.#hasNext(name)) this.#next.table(name).index();
+      if (!this.#building.has(projection)) throw new Error(LOST);
+      this.#next.lists.settle();
+      for (const name of tables) this.#next.opened(name)?.index();
       const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
         { generation: number } | undefined;
       this.#drop(owned, '', rowTable);
@@ -77,16 +91,18 @@ export class ReadModelWriter {
       checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
       for (const name of tables) {
         const id = this.#tableId(name);
-        if (this.#hasNext(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
+        if (this.#next.opened(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
       }
       for (const prefix of lists) this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
+      this.#next.forgetOwned(owned);
     });
+    this.#building.delete(projection);
   }
 
   /** Removes some of what was dropped; false when nothing is left. */
   sweep(): boolean {
     if (!this.#db.isOpen || this.#isSwept) return false;
-    this.#transact(() => (this.#isSwept = !this.#sweepTable() && !this.#sweepSet()));
+    this.#inTransaction(() => (this.#isSwept = !this.#sweepTable() && !this.#sweepSet()));
     return !this.#isSwept;
   }
 
@@ -94,28 +110,67 @@ export class ReadModelWriter {
     if (this.#db.isOpen) this.#db.close();
   }
 
-  #applyOne({ projection, checkpoint, changes, isNext }: GivenApply): void {
-    changes(isNext ? this.#next : this.#served);
-    this.#saveCheckpoint.run(isNext ? NEXT + projection : projection, checkpoint);
+  #applyServed(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
+    if (batch.length === 0) return;
+    try {
+      this.#inTransaction(() => {
+        for (const { projection, changes, checkpoint } of batch) {
+          changes(this.#served);
+          this.#saveCheckpoint.run(projection, checkpoint);
+        }
+        this.#served.lists.flush();
+      });
+    } catch (error) {
+      this.#served.forget();
+      if (batch.length === 1) errors.set(batch[0]!, messageOf(error));
+      else for (const one of batch) this.#applyServed([one], errors);
+    }
+  }
+
+  /** Much of what is built lies in memory, which no rollback mends: when one apply fails, all that is built is lost. */
+  #applyNext(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
+    const building = batch.filter(({ projection }) => this.#building.has(projection));
+    for (const one of batch) if (!building.includes(one)) errors.set(one, LOST);
+    if (building.length === 0) return;
+    try {
+      this.#transact(() => {
+        for (const { projection, changes, checkpoint } of building) {
+          changes(this.#next);
+          this.#saveCheckpoint.run(NEXT + projection, checkpoint);
+        }
+        this.#next.lists.flush();
+      });
+    } catch (error) {
+      for (const one of building) errors.set(one, messageOf(error));
+    }
   }
 
   #transact(work: () => void): void {
+    try {
+      this.#inTransaction(work);
+    } catch (error) {
+      this.#served.forget();
+      this.#next.forget();
+      this.#building.clear();
+      throw error;
+    }
+  }
+
+  #inTransaction(work: () => void): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       work();
-      this.#served.lists.flush();
-      this.#next.lists.flush();
       this.#db.exec('COMMIT');
     } catch (error) {
-      this.#forget();
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }
 
-  #forget(): void {
-    this.#served.forget();
-    this.#next.forget();
+  #dropBuilt(owned: OwnedRows): void {
+    this.#building.delete(owned.projection);
+    this.#next.forgetOwned(owned);
+    this.#drop(owned, NEXT, nextRowTable);
   }
 
   /** Out of sight at once; `sweep` removes it. */
@@ -130,7 +185,7 @@ export class ReadModelWriter {
       const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as { id: number } | undefined;
       if (set) this.#db.prepare('INSERT INTO dropped_sets (list_set) VALUES (?)').run(set.id);
     }
-    this.#forget();
+    this.#served.forget();
   }
 
   #sweepTable(): boolean {
@@ -171,11 +226,6 @@ export class ReadModelWriter {
     return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
   }
 
-  #hasNext(name: string): boolean {
-    const id = this.#tableId(name);
-    return id !== null && this.#has(nextRowTable(id));
-  }
-
   #tableId(name: string): number | null {
     return (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null;
   }
@@ -190,20 +240,19 @@ class Target<Table extends RowTable> implements ChangeTarget {
   #lastKey: string | null = null;
   #lastId = 0;
 
-  /** `mark`: before the names of its sets of lists. */
-  constructor(db: DatabaseSync, mark: string, open: (id: number) => Table) {
+  constructor(db: DatabaseSync, lists: ListWriterOptions, open: (id: number) => Table) {
     this.#db = db;
-    this.lists = new ListWriter(db, mark);
+    this.lists = new ListWriter(db, lists);
     this.#open = open;
   }
 
   put(table: string, key: string, json: string): void {
-    this.#lastId = this.table(table).put(key, json);
+    this.#lastId = this.#table(table).put(key, json);
     this.#lastKey = key;
   }
 
   remove(table: string, key: string): void {
-    this.table(table).remove(key);
+    this.#table(table).remove(key);
   }
 
   enlist(lists: readonly string[], member: string, order: number, atSec: number): void {
@@ -220,8 +269,18 @@ class Target<Table extends RowTable> implements ChangeTarget {
     this.#lastKey = null;
   }
 
-  /** Makes the table when it is not there yet. */
-  table(name: string): Table {
+  forgetOwned({ tables, lists }: OwnedRows): void {
+    this.lists.forgetSets(lists);
+    for (const table of tables) this.#tables.delete(table);
+    this.#lastKey = null;
+  }
+
+  /** Undefined while nothing was put into the table. */
+  opened(name: string): Table | undefined {
+    return this.#tables.get(name);
+  }
+
+  #table(name: string): Table {
     const known = this.#tables.get(name);
     if (known) return known;
     this.#db.prepare('INSERT OR IGNORE INTO row_tables (name) VALUES (?)').run(name);
