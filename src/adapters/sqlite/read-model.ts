@@ -124,8 +124,7 @@ class SqliteReadModel implements ReadModel {
         await this.#writer.turn('beginNext', owned);
         return checkpoint() || null;
       },
-      apply: (changes, checkpointAfter) =>
-        this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
+      apply: (changes, checkpointAfter) => this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
       getMany: async (table, keys) => (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Row))),
       promote: () => this.#writer.turn('promote', owned),
       drop: () => this.#writer.turn('dropNext', owned),
