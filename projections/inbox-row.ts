@@ -1,6 +1,6 @@
 import type { DepositFacts, DepositKind } from '../src/domain/events/session-events.ts';
 import type { Mode } from '../src/domain/ids.ts';
-import type { Change } from '../src/ports/read-model.ts';
+import type { RowChange } from '../src/ports/read-model.ts';
 
 /*
  * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done have
@@ -76,7 +76,7 @@ export function inboxKey({ state, depositKey, blockTimeSec }: InboxRow, atSec: n
   return isDone ? `${RESOLVED}${padded(LAST - atSec)}/${depositKey}` : `${UNRESOLVED}${padded(blockTimeSec)}/${depositKey}`;
 }
 
-export const unlisted = (depositKey: string, { key }: InboxPlaceRow): Change[] => [
+export const unlisted = (depositKey: string, { key }: InboxPlaceRow): RowChange[] => [
   { op: 'delete', table: INBOX_TABLE, key },
   { op: 'delete', table: INBOX_PLACES_TABLE, key: depositKey },
 ];

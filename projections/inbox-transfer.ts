@@ -36,7 +36,7 @@ export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReade
   return row ? placed(row, place, stored, mode) : [...unlisted(depositKey, place), { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey }];
 }
 
-function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEvent<DomainEvent>, mode: Mode): Change[] {
+function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEvent<DomainEvent>, mode: Mode): RowChange[] {
   const { depositKey, state, sessionId } = row;
   const key = inboxKey(row, Math.floor(atMs / 1000));
   const isMoving = state !== 'open' && state !== 'attached' && state !== 'returned';
