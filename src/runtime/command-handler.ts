@@ -6,7 +6,7 @@ import type { EncodedEvent, EventStore, RecordedEvent, Rider } from '../ports/ev
 import type { Random } from '../ports/random.ts';
 import { decodeEvent, encodeEvent } from './codec.ts';
 import type { MachineState, MachineTable } from './machine-table.ts';
-import { Mailboxes } from './mailboxes.ts';
+import { type Box, Mailboxes } from './mailboxes.ts';
 import type { NotificationIds } from './notification-ids.ts';
 
 /** A life cycle as the handler runs it: who decides, and the machine that must accept every event. */
@@ -15,6 +15,8 @@ export interface Aggregate<Value extends string, Context, Event extends DomainEv
   readonly decide: (command: Command, state: MachineState<Value, Context>) => Decision<Event>;
   /** Event types that tell a merchant: they get an `evt_` id when they are decided. */
   readonly notifies: ReadonlySet<string>;
+  /** States that hardly ever change again: they are not kept in memory. */
+  readonly isAtRest?: (value: Value) => boolean;
 }
 
 /** Why and by whom: ends up in the metadata of every event of the command. */
@@ -81,30 +83,38 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
    * Executes the command. `expectNew` skips the read of a stream that most likely does not exist: the append itself
    * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers won.
    */
-  async execute(
+  execute(
     stream: string,
     command: Command,
     context: CommandContext,
     options: { expectNew?: boolean } = {},
   ): Promise<Executed<Value, Context, Event>> {
-    return this.#mailboxes.run(stream, async (box) => {
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-        const assumedNew = attempt === 1 && options.expectNew === true && box.value === null;
-        const { loaded, decision } = assumedNew ? this.#decide(this.#absent(), command) : await this.#decideOnCurrent(stream, box, command);
-        if (!decision.ok) return { ok: false, refusal: decision.refusal, state: loaded.state };
-        if (decision.events.length === 0) return { ok: true, state: loaded.state, events: [] };
-        const next = this.#fold(loaded.state, decision.events);
-        const encoded = this.#encode(stream, loaded, decision.events, context);
-        const expected = loaded.revision < 0 ? 'no-stream' : loaded.revision;
-        const result = await this.#append(box, { stream, expected, events: encoded, riders: context.riders });
-        if (result.ok) {
-          box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
-          return { ok: true, state: next, events: decision.events };
-        }
-        box.value = null;
-      }
-      throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);
-    });
+    return this.#mailboxes.run(stream, (box) => this.#execute(box, stream, command, context, options.expectNew === true));
+  }
+
+  async #execute(
+    box: Box<Loaded<Value, Context>>,
+    stream: string,
+    command: Command,
+    context: CommandContext,
+    expectNew: boolean,
+  ): Promise<Executed<Value, Context, Event>> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const assumedNew = attempt === 1 && expectNew && box.value === null;
+      const { loaded, decision } = assumedNew ? this.#decide(this.#absent(), command) : await this.#decideOnCurrent(stream, box, command);
+      if (!decision.ok) return { ok: false, refusal: decision.refusal, state: loaded.state };
+      if (decision.events.length === 0) return { ok: true, state: loaded.state, events: [] };
+      const next = this.#fold(loaded.state, decision.events);
+      const encoded = this.#encode(stream, loaded, decision.events, context);
+      const expected = loaded.revision < 0 ? 'no-stream' : loaded.revision;
+      // Until the store has answered nothing is known of the stream, nor after a failure: the next command reads anew.
+      box.value = null;
+      const result = await this.#store.append({ stream, expected, events: encoded, riders: context.riders });
+      if (!result.ok) continue;
+      if (this.#aggregate.isAtRest?.(next.value) !== true) box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
+      return { ok: true, state: next, events: decision.events };
+    }
+    throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);
   }
 
   /** The state as it stands, or null when the stream does not exist. Reads the caller's own writes. */
@@ -121,7 +131,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
    * Where others append, too, a state from memory may be behind. That events follow from it is settled by the append; that none do must
    * not be said of an old state.
    */
-  async #decideOnCurrent(stream: string, box: { value: Loaded<Value, Context> | null }, command: Command): Promise<Decided<Value, Context, Event>> {
+  async #decideOnCurrent(stream: string, box: Box<Loaded<Value, Context>>, command: Command): Promise<Decided<Value, Context, Event>> {
     const cached = box.value;
     const first = this.#decide((box.value ??= await this.#load(stream)), command);
     if (this.#soleWriter || cached === null || (first.decision.ok && first.decision.events.length > 0)) return first;
@@ -183,16 +193,6 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
       prev,
       ...(this.#aggregate.notifies.has(event.type) && { notificationId: this.#notificationIds.next() }),
     };
-  }
-
-  async #append(box: { value: Loaded<Value, Context> | null }, request: Parameters<EventStore['append']>[0]): ReturnType<EventStore['append']> {
-    try {
-      return await this.#store.append(request);
-    } catch (error) {
-      // The outcome is unknown, so the cached state may be behind: the next command reads anew.
-      box.value = null;
-      throw error;
-    }
   }
 }
 

@@ -18,8 +18,8 @@ export class Mailboxes<Value> {
     this.#capacity = capacity;
   }
 
-  /** Runs the task when all earlier ones of the key have settled. */
-  async run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
+  /** Runs the task when all earlier ones of the key have settled. A value that a task leaves is kept; null is forgotten at once. */
+  run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
     const entry = this.#touch(key);
     const previous = entry.tail;
     entry.waiting++;
@@ -27,14 +27,9 @@ export class Mailboxes<Value> {
     // Whether the one before succeeded is between it and its own caller.
     const result = previous === null ? next() : previous.then(next, next);
     entry.tail = result;
-    try {
-      return await result;
-    } finally {
-      entry.waiting--;
-      // Kept entries are many: nobody waits for this answer any more, so it need not be kept with them.
-      if (entry.waiting === 0) entry.tail = null;
-      this.#evict();
-    }
+    const leave = (): void => this.#leave(key, entry);
+    result.then(leave, leave);
+    return result;
   }
 
   /** The value kept for the key while no task of it runs; null otherwise. */
@@ -44,10 +39,20 @@ export class Mailboxes<Value> {
   }
 
   #touch(key: string): Entry<Value> {
-    const entry = this.#entries.get(key) ?? { value: null, tail: null, waiting: 0 };
-    this.#entries.delete(key);
+    const known = this.#entries.get(key);
+    if (known) this.#entries.delete(key);
+    const entry = known ?? { value: null, tail: null, waiting: 0 };
     this.#entries.set(key, entry);
     return entry;
+  }
+
+  #leave(key: string, entry: Entry<Value>): void {
+    entry.waiting--;
+    if (entry.waiting > 0) return;
+    // Kept entries are many: nobody waits for this answer any more, so it need not be kept with them.
+    entry.tail = null;
+    if (entry.value === null) this.#entries.delete(key);
+    else this.#evict();
   }
 
   #evict(): void {

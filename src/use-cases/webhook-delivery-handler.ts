@@ -13,7 +13,7 @@ type HandlerDeps = Omit<
   'aggregate' | 'soleWriter'
 >;
 
-/** A delivery is rarely touched again once it is settled. */
+/** Of deliveries that are to be tried again. */
 const CAPACITY = 1_024;
 
 /** The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be behind. */
@@ -22,6 +22,6 @@ export function createDeliveryHandler(deps: HandlerDeps): DeliveryHandler {
     capacity: CAPACITY,
     ...deps,
     soleWriter: false,
-    aggregate: { table: deliveryTable, decide: decideDelivery, notifies: new Set() },
+    aggregate: { table: deliveryTable, decide: decideDelivery, notifies: new Set(), isAtRest: (value) => value !== 'pending' },
   });
 }

@@ -257,10 +257,12 @@ describe('the embedded store', () => {
       expect(await reached).toBeInstanceOf(StoreUnavailable);
     });
 
-    test('keep their bound of memory: a slow one reads on from the file', async () => {
+    test('keep their bound of memory: a slow one reads on from the file, and is live again when it reaches its end', async () => {
       let release: () => void = () => {};
       const gate = new Promise<void>((resolve) => (release = resolve));
       const seen: string[] = [];
+      const seenByQuick: string[] = [];
+      store.subscribe({ name: 'quick', after: null, onEvents: (events) => void seenByQuick.push(...idsOf(events)) });
       const subscription = store.subscribe({
         name: 'slow',
         after: null,
@@ -275,8 +277,13 @@ describe('the embedded store', () => {
       }
       expect(subscription.lag).toBe(12_000);
       release();
-      await subscription.reached('12000');
-      expect(seen).toEqual(idsOf(await readWholeLog(store, 5_000)));
+      await grow(store, 'meanwhile', 20);
+      await subscription.reached('12020');
+      await grow(store, 'afterwards', 20);
+      await subscription.reached('12040');
+      const log = idsOf(await readWholeLog(store, 5_000));
+      expect(seen).toEqual(log);
+      expect(seenByQuick).toEqual(log);
     });
   });
 

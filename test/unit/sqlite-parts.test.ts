@@ -161,6 +161,18 @@ describe('the recent events', () => {
     expect(recent.after(3, 9)).toBeNull();
   });
 
+  test('go on where somebody reads them again, after those that nobody did', () => {
+    const recent = new RecentEvents(0);
+    recent.push([event(1), event(2)]);
+    expect(recent.reachesBackTo(0)).toBe(true);
+    recent.skipTo(5);
+    expect(recent.reachesBackTo(4)).toBe(false);
+    expect(recent.reachesBackTo(5)).toBe(true);
+    expect(recent.after(0, 9)).toBeNull();
+    recent.push([event(6)]);
+    expect(positions(recent.after(5, 9))).toEqual([6]);
+  });
+
   test.each([
     ['in number', 10, 20_000, 8_192],
     ['in size', 1_000_000, 100, 17],

@@ -26,10 +26,21 @@ export class RecentEvents {
     if (this.#events.length > MAX_EVENTS || this.#characters > MAX_CHARACTERS) this.#halve();
   }
 
+  /** As if the events up to here, of which none is held, had been pushed and dropped. */
+  skipTo(position: number): void {
+    this.#drop(this.#events.length);
+    this.#before = position;
+  }
+
   /** At most `limit` events after the position; null when they are not all here. */
   after(position: number, limit: number): RecordedEvent[] | null {
     const start = position - this.#before;
     return start < 0 ? null : this.#events.slice(start, start + limit);
+  }
+
+  /** Whether everything after the position is here. */
+  reachesBackTo(position: number): boolean {
+    return position >= this.#before;
   }
 
   /** Nobody needs the events up to here any more. Objects that live no longer than a moment cost the collector nothing. */

@@ -231,7 +231,8 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   #publish(committed: Committed): void {
     const { after, tail, characters } = committed;
     if (tail.position > after) {
-      this.#recent.push(recordedEvents(committed));
+      if (this.#isFollowed()) this.#recent.push(recordedEvents(committed));
+      else this.#recent.skipTo(tail.position);
       this.#head = tail.position;
       this.#forget();
       this.#anchor.note(tail);
@@ -241,10 +242,17 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     if (hasSalts(committed)) this.#housekeeping.note(PERSONAL_KEYS_FILE, COMMIT_OVERHEAD_BYTES);
   }
 
-  /** Drops the recent events that every subscriber has seen. */
+  /** Whether any subscriber reads from memory; the others read the file until they reach its end. */
+  #isFollowed(): boolean {
+    for (const { through } of this.#subscriptions) if (this.#recent.reachesBackTo(through)) return true;
+    return false;
+  }
+
+  /** Drops the recent events that every subscriber has seen, but for those who read the file: they come back when they reach its end. */
   #forget(): void {
     let through = this.#head;
-    for (const subscription of this.#subscriptions) through = Math.min(through, subscription.through);
+    for (const subscription of this.#subscriptions)
+      if (this.#recent.reachesBackTo(subscription.through)) through = Math.min(through, subscription.through);
     this.#recent.forget(through);
   }
 
