@@ -50,5 +50,5 @@ export function randomUuidPooled(): string {
     text[at + 1] = HEX_DIGITS[byte & 15]!;
     pool[from + index] = 0;
   }
-  return text.latin1Slice();
+  return text.toString('latin1');
 }
