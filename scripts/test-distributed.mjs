@@ -19,6 +19,7 @@ const SUITES = [
   'personal-keys-esdb',
   'read-model-redis',
   'projections-redis',
+  'shared-projections',
   'nonces-redis',
   'rate-limiter-redis',
   'leases-redis',

@@ -93,7 +93,15 @@ export class SharedProjections implements ServiceProjections {
 
   /** Also when the ledger holds events up to `position` that no look-up shows: those move no checkpoint. */
   caughtUpTo(position: Position, timeoutMs = WAIT_MS): Promise<boolean> {
-    return this.#waitFor(async (reached) => isReached(position, reached) || (await this.#isNothingOwed(reached, position)), timeoutMs);
+    let before = this.#reached;
+    const isThere = async (reached: Position | null): Promise<boolean> => {
+      if (isReached(position, reached)) return true;
+      // Rows that move on are asked again before the ledger is.
+      const isStanding = before === reached;
+      before = reached;
+      return isStanding && (await this.#isNothingOwed(reached, position));
+    };
+    return this.#waitFor(isThere, timeoutMs);
   }
 
   async rebuild(names: readonly string[]): Promise<void> {

@@ -19,6 +19,7 @@ import { grow } from './event-store-samples.ts';
 /* The look-ups as a process sees them that does not fill them: are they as far as the ledger is? */
 
 const LATE_MS = 300;
+const PLENTY_MS = 30_000;
 
 let server: RedisServer;
 let double: EsdbDouble;
@@ -65,7 +66,7 @@ async function order(): Promise<void> {
 
 /** Nothing that any projection shows. */
 const cover = async (): Promise<unknown> => grow(store, coverageStream('test', 'ethereum'), 3);
-const isThere = async (timeoutMs?: number): Promise<boolean> => watches.caughtUpTo((await store.head())!, timeoutMs);
+const isThere = async (timeoutMs = PLENTY_MS): Promise<boolean> => watches.caughtUpTo((await store.head())!, timeoutMs);
 
 test('they are when the ledger ends with events that no look-up shows, and stay so with more of them', async () => {
   await order();
