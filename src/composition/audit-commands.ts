@@ -4,16 +4,14 @@ import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { AuditRecords } from '../use-cases/audit-records.ts';
-import { compareCommands } from './projection-compare.ts';
 import type { RunningAudit } from './audit.ts';
 
 const NOBODY_SIGNS = 'nobody signs here: ask the process of the signer, which needs a wallet and SIGNER_JOURNAL_DIR';
 
 /** `quittance audit checkpoint | key | prove` in the running service. */
-export function auditCommands({ tree, state, verifierKey, sequencer, comparison, readOnly }: RunningAudit, store: EventStore): AdminCommands {
+export function auditCommands({ tree, state, verifierKey, sequencer, readOnly }: RunningAudit, store: EventStore): AdminCommands {
   const records = new AuditRecords({ store, tree, verifierKey });
   return {
-    ...(comparison && compareCommands(comparison)),
     'audit.checkpoint': async (args) => {
       const [newest] = args.now === true ? [] : (await records.checkpoints({ limit: 1 })).checkpoints;
       if (newest) return { checkpoint: newest.checkpoint };

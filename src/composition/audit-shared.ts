@@ -58,7 +58,6 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
     identity,
     sequencer,
     signedAtMs: () => (isLeader() ? (sequencer?.last?.atMs ?? null) : null),
-    comparison: null,
     readOnly: () => guard.refusal,
     mayPay: () => guard.refusal === null && (!tree || tree.state.integrity === 'sound'),
     close: async () => {

@@ -4,7 +4,6 @@ import type { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.p
 import { createSequencer, RESTORE } from './audit-sequencer.ts';
 import { startSharedAudit } from './audit-shared.ts';
 import { AuditThread } from './audit-thread.ts';
-import { ProjectionComparison } from './projection-compare.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /** The ledger under watch: whether it is what it was, and who signs that it is. */
@@ -19,8 +18,6 @@ export interface RunningAudit {
   readonly sequencer: SignAuditCheckpoints | null;
   /** When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or nobody yet. */
   readonly signedAtMs: () => number | null;
-  /** Replays the ledger beside the look-ups; null where servers keep them. */
-  readonly comparison: ProjectionComparison | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
   /** Money leaves only once the whole history was found to be what it was. */
@@ -58,7 +55,6 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const sequencer = await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged });
   if (!sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
-  const comparison = new ProjectionComparison(config.DATA_DIR);
   return {
     tree: thread,
     state: () => thread.state,
@@ -66,11 +62,9 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
     identity,
     sequencer,
     signedAtMs: () => sequencer?.last?.atMs ?? null,
-    comparison,
     readOnly: () => store.refusal,
     mayPay: () => store.refusal === null && thread.state.integrity === 'sound',
     close: async () => {
-      await comparison.stop();
       await sequencer?.stop();
       await thread.stop();
     },

@@ -10,6 +10,7 @@ import { openRedisReadModel } from '../adapters/redis/redis-read-model.ts';
 import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/redis-url.ts';
 import { InvalidConfig } from '../config.ts';
 import { guardedStore } from './guarded-store.ts';
+import { ProjectionComparison } from './projection-compare.ts';
 import { SharedProjections } from './shared-projections.ts';
 import { StoreProbe } from './store-probe.ts';
 import type { Storage, StorageDeps } from './storage.ts';
@@ -29,8 +30,11 @@ const LEASE_TTL_MS = 8_000;
  * Everything that outlives a process, on servers that all processes share: the ledger and the personal keys in EventStoreDB, what may be
  * lost in Redis.
  */
-export async function openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRestarts }: SharedServers, deps: StorageDeps): Promise<Storage> {
-  const { log, roles, clock, random, namespace } = deps;
+export async function openDistributed(
+  { eventStoreUrl, redisUrl, redisSurvivesRestarts }: SharedServers,
+  deps: StorageDeps & { readonly dataDir: string },
+): Promise<Storage> {
+  const { log, roles, clock, random, namespace, dataDir } = deps;
   checkRedis(redisUrl, redisSurvivesRestarts);
   const opened: { close(): Promise<void> }[] = [];
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
@@ -65,6 +69,14 @@ export async function openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRe
     const leases = keep(await openRedisLeases(redis));
     const chainBoard = keep(await openRedisChainBoard(redis));
     const projections = new SharedProjections({ store, projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
+    const comparison = new ProjectionComparison({
+      kind: 'servers',
+      dataDir,
+      eventStoreUrl,
+      namespace,
+      redis: { url: redisUrl, prefix: redis.prefix },
+    });
+    opened.unshift({ close: () => comparison.stop() });
     const probe = keep(new StoreProbe({ store, readModel }));
     const guarded = guardedStore(projections.observe(store));
     return {
@@ -80,6 +92,7 @@ export async function openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRe
       chainBoard,
       soleWriter: false,
       ownLog: null,
+      comparison,
       sharedLog: { guard: guarded.guard, isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)) },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
       caughtUp: () => projections.caughtUp(),

@@ -6,6 +6,7 @@ import { createSingleProcessChainBoard } from '../adapters/leases/single-process
 import { createSingleProcessLeases } from '../adapters/leases/single-process-leases.ts';
 import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
 import { assertNotMoved } from './moved.ts';
+import { ProjectionComparison } from './projection-compare.ts';
 import { openProjectionThread } from './projection-thread.ts';
 import type { Storage, StorageDeps } from './storage.ts';
 
@@ -35,6 +36,7 @@ export async function openEmbedded(
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
   const leases = createSingleProcessLeases(clock);
   const chainBoard = createSingleProcessChainBoard();
+  const comparison = new ProjectionComparison({ kind: 'files', dataDir });
   return {
     store,
     readModel,
@@ -48,6 +50,7 @@ export async function openEmbedded(
     chainBoard,
     soleWriter: true,
     ownLog: store,
+    comparison,
     sharedLog: null,
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
     caughtUp: async () => {
@@ -57,6 +60,7 @@ export async function openEmbedded(
     // The files are this process's own: when they fail, it ends.
     health: () => [],
     close: async () => {
+      await comparison.stop();
       await nonces.close();
       await personalKeys.close();
       await answers.close();

@@ -13,7 +13,7 @@ import { startCore } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { openStorage } from './storage.ts';
-import { compareCommands, ProjectionComparison } from './projection-compare.ts';
+import { compareCommands } from './projection-compare.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
@@ -101,7 +101,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         store: storage.store,
         testWallet: null,
         projections: runner,
-        more: { ...ledger.commands, ...(storage.ownLog && compareCommands(new ProjectionComparison(config.DATA_DIR))) },
+        more: { ...ledger.commands, ...compareCommands(storage.comparison) },
       }),
       streams: ledger.streams,
       close: async () => {

@@ -8,11 +8,9 @@ import { openSqliteEventStoreReader } from '../adapters/sqlite/sqlite-event-stor
 import type { RecordedEvent } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { decodeEvent } from '../runtime/codec.ts';
-import { projectBatch, projectionId, type ReadEvent } from '../runtime/projection-batch.ts';
+import { projectBatch, projectionId, readEvent } from '../runtime/projection-batch.ts';
 import { RowCache } from '../runtime/row-cache.ts';
-import { PROJECTIONS } from './projections.ts';
-import type { ComparedProjection } from './projection-compare.ts';
+import { comparedProjections, type ComparedProjection } from './projection-compare.ts';
 
 /*
  * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the two.
@@ -41,8 +39,7 @@ async function compare(): Promise<ComparedProjection[]> {
   const shadowDir = mkdtempSync(join(dataDir, SHADOW));
   const live = new ReadModelSnapshot(dataDir);
   try {
-    const wanted = PROJECTIONS.filter((projection) => names === null || names.includes(projection.name) || names.includes(projectionId(projection)));
-    const replays = wanted.map((projection) => ({
+    const replays = comparedProjections(names).map((projection) => ({
       projection,
       through: Number(live.checkpoint(projectionId(projection)) ?? 0),
       cache: new RowCache(CACHED_ROWS),
@@ -59,7 +56,7 @@ async function compare(): Promise<ComparedProjection[]> {
           live,
           again,
         );
-        return { projection: projectionId(projection), through, rows, differing, digest, replayed: otherDigest, examples };
+        return { projection: projectionId(projection), through: String(through), rows, differing, digest, replayed: otherDigest, examples };
       });
     } finally {
       again.close();
@@ -87,14 +84,6 @@ async function replayInto(shadow: ReadModel, replays: readonly Replay[]): Promis
     }
   }
   await store.close();
-}
-
-function readEvent(recorded: RecordedEvent): ReadEvent {
-  try {
-    return { recorded, stored: decodeEvent(recorded) };
-  } catch (error) {
-    return { recorded, stored: null, error };
-  }
 }
 
 parentPort!.postMessage(await compare());

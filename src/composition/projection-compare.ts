@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { CommandRefused, optionalText, type AdminCommands } from '../cli/admin-commands.ts';
+import type { Projection } from '../ports/projection.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { projectionId } from '../runtime/projection-batch.ts';
 import { PROJECTIONS } from './projections.ts';
@@ -7,25 +8,39 @@ import { PROJECTIONS } from './projections.ts';
 /** How a projection stands against a replay of the ledger up to the same place. */
 export interface ComparedProjection {
   readonly projection: string;
-  /** Position both were compared at. */
-  readonly through: number;
+  /** Position both were compared at; null when nothing was projected yet. */
+  readonly through: string | null;
   readonly rows: number;
   readonly differing: number;
-  /** SHA-256 (hex) of the running one, and of the replay. */
-  readonly digest: string;
-  readonly replayed: string;
+  /** SHA-256 (hex) of the running one, and of the replay; null where the rows cannot be held still. */
+  readonly digest: string | null;
+  readonly replayed: string | null;
   /** The first differences, in words. */
   readonly examples: readonly string[];
 }
 
+/** The thread that compares, and what it must know beside the names. */
+export type ComparisonThread =
+  | { readonly kind: 'files'; readonly dataDir: string }
+  | {
+      readonly kind: 'servers';
+      /** Where the replay is put for as long as it is compared. */
+      readonly dataDir: string;
+      readonly eventStoreUrl: string;
+      readonly namespace: string;
+      readonly redis: { readonly url: string; readonly prefix: string };
+    };
+
+const ENTRY = { files: './projection-compare-worker.ts', servers: './projection-compare-shared-worker.ts' } as const;
+
 /** Compares on demand, one comparison at a time, and remembers the last result for the metrics. */
 export class ProjectionComparison {
-  readonly #dataDir: string;
+  readonly #thread: ComparisonThread;
   readonly #last = new Map<string, ComparedProjection>();
   #running: Worker | null = null;
 
-  constructor(dataDir: string) {
-    this.#dataDir = dataDir;
+  constructor(thread: ComparisonThread) {
+    this.#thread = thread;
   }
 
   /** As last compared. */
@@ -38,9 +53,9 @@ export class ProjectionComparison {
     const known = PROJECTIONS.flatMap((projection) => [projection.name, projectionId(projection)]);
     if (name !== undefined && !known.includes(name)) throw new CommandRefused(`name must be one of ${PROJECTIONS.map((one) => one.name).join(', ')}`);
     if (this.#running) throw new CommandRefused('a comparison is running already');
-    const worker = new Worker(new URL('./projection-compare-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(ENTRY[this.#thread.kind], import.meta.url), {
       name: 'compare',
-      workerData: { dataDir: this.#dataDir, names: name === undefined ? null : [name] },
+      workerData: { ...this.#thread, names: name === undefined ? null : [name] },
       execArgv: [],
       env: {},
     });
@@ -62,6 +77,10 @@ export class ProjectionComparison {
     await this.#running?.terminate();
   }
 }
+
+/** All of them when no names are given. */
+export const comparedProjections = (names: readonly string[] | null): Projection[] =>
+  PROJECTIONS.filter((projection) => names === null || names.includes(projection.name) || names.includes(projectionId(projection)));
 
 /** `quittance projection compare`. */
 export function compareCommands(comparison: ProjectionComparison): AdminCommands {

@@ -21,6 +21,7 @@ import { startInbox } from './inbox.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
 import { payoutCommands, payoutHealth } from './payout-commands.ts';
+import { compareCommands } from './projection-compare.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -71,7 +72,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     readOnly: audit.readOnly,
   });
   reportAudit(metrics.registry, audit, clock);
-  if (!roles.worker) reportDrift(metrics.registry, () => audit.comparison?.drift() ?? []);
+  if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
   const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
   const inbox = startInbox(parts, foundation, money);
@@ -80,7 +81,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
   const { caughtUp } = foundation;
   const projectionCheck = roles.worker
-    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => audit.comparison?.drift() ?? [])
+    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())
     : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (payouts) {
@@ -158,6 +159,7 @@ function operatorCommands(
       ...addressCommands(addresses),
       ...chainCommands(watched),
       ...auditCommands(audit, store),
+      ...compareCommands(parts.storage.comparison),
       ...ledger.commands,
       ...outflowCommands(parts, core, payouts),
       ...parts.moreAdmin?.(core),

@@ -15,6 +15,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
 import type { RunningProjections } from '../runtime/projection-runner.ts';
 import type { LedgerGuard } from './guarded-store.ts';
+import type { ProjectionComparison } from './projection-compare.ts';
 import type { Roles } from './roles.ts';
 
 /** The read side at work, here or in another process. */
@@ -46,6 +47,8 @@ export interface Storage {
   caughtUp(): Promise<void>;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
+  /** Compares the look-ups with a replay of the ledger, on demand; stopped by who uses it. */
+  readonly comparison: ProjectionComparison;
   /** The ledger on servers; null where it is a file of this process. */
   readonly sharedLog: SharedLog | null;
   /** What is down outside of this process; a node without its stores can serve nobody. */
@@ -84,7 +87,8 @@ export async function openStorage(config: Config, deps: StorageDeps): Promise<St
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {
     const { openDistributed } = await import('./distributed.ts');
-    return openDistributed({ eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS }, deps);
+    const servers = { eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS };
+    return openDistributed(servers, { ...deps, dataDir: config.DATA_DIR });
   }
   if (eventStoreUrl !== undefined || redisUrl !== undefined)
     throw new InvalidConfig('EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store');

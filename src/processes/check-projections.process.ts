@@ -1,8 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
 import type { Change, ReadModel, Row } from '../ports/read-model.ts';
-import { decodeEvent } from '../runtime/codec.ts';
-import { projectBatch, projectionId, type ReadEvent } from '../runtime/projection-batch.ts';
+import { projectBatch, projectionId, readEvent } from '../runtime/projection-batch.ts';
 import { Recurring } from '../runtime/recurring.ts';
 import { RowCache } from '../runtime/row-cache.ts';
 import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
@@ -103,7 +102,7 @@ const NO_ROWS = { getMany: async (_table: string, keys: readonly string[]) => ke
 
 /** The rows a stream gives by itself, by table and key; null where it holds events that cannot be taken, which are an alarm of their own. */
 async function replay(events: readonly RecordedEvent[]): Promise<Map<string, Map<string, Row>> | null> {
-  const read = events.map(readable);
+  const read = events.map(readEvent);
   if (read.some(({ stored }) => stored === null)) return null;
   const { changes, parked } = await projectBatch(sessionView, read, { readModel: NO_ROWS, cache: new RowCache(1), nowMs: 0 });
   return parked.length > 0 ? null : rowsOf(changes);
@@ -116,14 +115,6 @@ function rowsOf(changes: readonly Change[]): Map<string, Map<string, Row>> {
     rows.set(change.table, (rows.get(change.table) ?? new Map<string, Row>()).set(change.key, change.row));
   }
   return rows;
-}
-
-function readable(recorded: RecordedEvent): ReadEvent {
-  try {
-    return { recorded, stored: decodeEvent(recorded) };
-  } catch (error) {
-    return { recorded, stored: null, error };
-  }
 }
 
 const same = (expected: Row, stored: Row | null): boolean => stored !== null && textOf(expected) === textOf(stored);

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../ports/event-store.ts';
 import type { Projection, RowRef } from '../ports/projection.ts';
 import type { Change, OwnedRows, ReadModel } from '../ports/read-model.ts';
 import { BatchRows } from './batch-rows.ts';
+import { decodeEvent } from './codec.ts';
 import type { RowCache } from './row-cache.ts';
 
 /** An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that can. */
@@ -22,6 +23,15 @@ export interface ReadEvent {
   readonly recorded: RecordedEvent;
   readonly stored: StoredEvent<DomainEvent> | null;
   readonly error?: unknown;
+}
+
+/** An event that cannot be decoded is parked by every projection that it would concern. */
+export function readEvent(recorded: RecordedEvent): ReadEvent {
+  try {
+    return { recorded, stored: decodeEvent(recorded) };
+  } catch (error) {
+    return { recorded, stored: null, error };
+  }
 }
 
 export interface BatchResult {

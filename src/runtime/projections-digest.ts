@@ -1,10 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { RecordedEvent } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { Change, ReadModel } from '../ports/read-model.ts';
-import { decodeEvent } from './codec.ts';
 import { type LogReader, pagesOf } from './log-copy.ts';
-import { projectBatch, projectionId, type ReadEvent } from './projection-batch.ts';
+import { projectBatch, projectionId, readEvent } from './projection-batch.ts';
 import { RowCache } from './row-cache.ts';
 
 const PAGE = 500;
@@ -30,7 +28,7 @@ export async function projectionDigests(
   const replays = projections.map((projection) => ({ projection, cache: new RowCache(CACHE_ROWS), lists: new Set<string>(), parked: 0 }));
   let done = 0;
   for await (const page of pagesOf(store)) {
-    const events = page.map(read);
+    const events = page.map(readEvent);
     for (const replay of replays) {
       const { changes, parked, rows } = await projectBatch(replay.projection, events, { readModel, cache: replay.cache, nowMs: 0 });
       await readModel.apply(projectionId(replay.projection), changes, page.at(-1)!.position);
@@ -81,11 +79,3 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
 }
 
 const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
-
-function read(recorded: RecordedEvent): ReadEvent {
-  try {
-    return { recorded, stored: decodeEvent(recorded) };
-  } catch (error) {
-    return { recorded, stored: null, error };
-  }
-}

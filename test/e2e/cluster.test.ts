@@ -113,6 +113,12 @@ test('after FLUSHALL only what an idempotency key protects is done, and the look
     const list = await signedCall(cluster.baseUrl, merchant, 'GET', '/v1/payment/sessions');
     return (list.json['data'] as unknown[]).length === 4;
   });
+  const compared = (await cluster.admin('projection.compare', {}, 'api-2')) as {
+    drifted: number;
+    projections: { rows: number; examples: string[] }[];
+  };
+  expect([compared.drifted, compared.projections.flatMap(({ examples }) => examples)]).toEqual([0, []]);
+  expect(compared.projections.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(20);
   // Nothing about the audit was in Redis only.
   const before = (await provenBy('api-2', paid)).checkpoint;
   await cluster.node('signer').kill('SIGKILL');

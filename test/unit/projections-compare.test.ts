@@ -35,7 +35,7 @@ describe('comparing projections with a replay of the ledger', () => {
   });
 
   it('finds no drift in what the running projections made, and the same digests', async () => {
-    const comparison = new ProjectionComparison(dataDir);
+    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
     const compared = await comparison.compare();
     expect(compared.length).toBeGreaterThan(5);
     expect(compared.filter(({ differing, digest, replayed }) => differing > 0 || digest !== replayed)).toEqual([]);
@@ -59,7 +59,7 @@ describe('comparing projections with a replay of the ledger', () => {
     const { last } = db.prepare('SELECT last FROM lists WHERE id = ?').get(id) as { last: string };
     db.prepare('UPDATE lists SET last = ? WHERE id = ?').run(last.split('\n').slice(1).join('\n'), id);
     db.close();
-    const comparison = new ProjectionComparison(dataDir);
+    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
     const [compared] = await comparison.compare('session-view');
     expect(compared!.digest).not.toBe(compared!.replayed);
     expect(compared!.differing).toBe(4);

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { openDistributed } from '../../src/composition/distributed.ts';
-import type { StorageDeps } from '../../src/composition/storage.ts';
 import { InvalidConfig, readConfig } from '../../src/config.ts';
 
-const deps = { log: { warn: () => undefined }, namespace: '' } as unknown as StorageDeps;
+const deps = { log: { warn: () => undefined }, namespace: '' } as unknown as Parameters<typeof openDistributed>[1];
 const servers = { eventStoreUrl: 'esdb://127.0.0.1:1?tls=false', redisUrl: 'redis://127.0.0.1:1', redisSurvivesRestarts: false };
 
 test.each([
