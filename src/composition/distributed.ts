@@ -69,14 +69,8 @@ export async function openDistributed(
     const leases = keep(await openRedisLeases(redis));
     const chainBoard = keep(await openRedisChainBoard(redis));
     const projections = new SharedProjections({ store, projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
-    const comparison = new ProjectionComparison({
-      kind: 'servers',
-      dataDir,
-      eventStoreUrl,
-      namespace,
-      redis: { url: redisUrl, prefix: redis.prefix },
-    });
-    opened.unshift({ close: () => comparison.stop() });
+    const servers = { eventStoreUrl, namespace, redis: { url: redisUrl, prefix: redis.prefix } };
+    const comparison = keep(new ProjectionComparison({ kind: 'servers', dataDir, ...servers }));
     const probe = keep(new StoreProbe({ store, readModel }));
     const guarded = guardedStore(projections.observe(store));
     return {

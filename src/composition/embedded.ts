@@ -60,7 +60,7 @@ export async function openEmbedded(
     // The files are this process's own: when they fail, it ends.
     health: () => [],
     close: async () => {
-      await comparison.stop();
+      await comparison.close();
       await nonces.close();
       await personalKeys.close();
       await answers.close();

@@ -73,7 +73,7 @@ export class ProjectionComparison {
     }
   }
 
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     await this.#running?.terminate();
   }
 }

@@ -47,7 +47,7 @@ export interface Storage {
   caughtUp(): Promise<void>;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
-  /** Compares the look-ups with a replay of the ledger, on demand; stopped by who uses it. */
+  /** Compares the look-ups with a replay of the ledger, on demand. */
   readonly comparison: ProjectionComparison;
   /** The ledger on servers; null where it is a file of this process. */
   readonly sharedLog: SharedLog | null;
