@@ -1,8 +1,9 @@
 import type { Position, RecordedEvent } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
-import type { Change, ReadModel } from '../ports/read-model.ts';
+import type { ReadModel } from '../ports/read-model.ts';
 import type { LogReader } from './log-copy.ts';
 import { ownedRows, projectBatch, projectionId, readEvent } from './projection-batch.ts';
+import { listsIn } from './projections-digest.ts';
 import { RowCache } from './row-cache.ts';
 
 /*
@@ -158,8 +159,6 @@ class Replay {
     for (const list of listsIn(changes)) this.lists.add(list);
   }
 }
-
-const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('list' in change ? [change.list] : []));
 
 interface Entry {
   readonly key: string;

@@ -78,4 +78,5 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
   }
 }
 
-const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
+/** Every list that the changes put something into or take something out of. */
+export const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));

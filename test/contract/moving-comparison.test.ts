@@ -88,7 +88,7 @@ describe('comparing rows in Redis with a replay of the ledger', () => {
         { op: 'put', table: SESSIONS_TABLE, key: first!.key, row: { ...first!.row, orderId: 'another' } },
         { op: 'delete', table: SESSIONS_TABLE, key: second!.key },
         { op: 'put', table: SESSIONS_TABLE, key: 'zzz', row: {} },
-        { op: 'delist', list, ...members[0]! },
+        { op: 'delist', lists: [list], ...members[0]! },
       ],
       (await live.checkpoint(id))!,
     );
