@@ -63,7 +63,7 @@ function booksOf({ merchantId, draft }: OwnedDraft): string[] {
   return [...books];
 }
 
-/** Every row that `accumulate` reads for the entry. */
+/** Every row that `accumulate` reads for an entry. */
 export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRef[] {
   const { mode, draft } = owned;
   const days = daysOf(atMs, draft.chainTimeSec, modeRow);
@@ -78,12 +78,19 @@ export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRe
   return refs;
 }
 
-/** Numbers and dates an entry and adds its lines to every figure. */
-export function accumulate(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): RowChange[] {
+/** Numbers and dates the entries of an event, all of one mode, and adds their lines to every figure. */
+export function accumulate(entries: readonly OwnedDraft[], stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): RowChange[] {
+  const rows = new ChangedRows(read);
+  let last = modeRow;
+  for (const owned of entries) last = addEntry(rows, owned, stored, last);
+  return rows.changes();
+}
+
+/** Answers the row of the mode as the entry leaves it. */
+function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow): ModeRow {
   const { mode, draft } = owned;
   const number = modeRow.entries + 1;
   const days = daysOf(stored.atMs, draft.chainTimeSec, modeRow);
-  const rows = new ChangedRows(read);
   const lines = draft.postings.map((posting) => addLine(rows, mode, posting, days));
   for (const book of booksOf(owned)) {
     const key = bookKey(mode, book);
@@ -92,8 +99,9 @@ export function accumulate(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, 
     rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
   }
   rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines) as unknown as Row);
-  rows.put(LEDGER_BOOKS_TABLE, mode, touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null) as unknown as Row);
-  return rows.changes();
+  const after = touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null);
+  rows.put(LEDGER_BOOKS_TABLE, mode, after as unknown as Row);
+  return after;
 }
 
 function touchedBy(modeRow: ModeRow, number: number, event: string, days: Days | null): ModeRow {

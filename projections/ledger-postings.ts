@@ -13,10 +13,20 @@ import {
   type Posting,
 } from '../src/domain/ledger.ts';
 import { amountOf, formatAmount } from '../src/domain/money.ts';
-import { NATIVE_COIN, NETWORKS, type Network } from '../src/domain/networks.ts';
+import { NATIVE_COIN, type Network } from '../src/domain/networks.ts';
 import { fiatValueOf } from './ledger-fiat-value.ts';
+import { withServiceFee } from './ledger-service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './ledger-transfer-postings.ts';
-import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './ledger-session-books.ts';
+import {
+  legKey,
+  openSessionBooks,
+  pocketOf,
+  takenFrom,
+  withPocket,
+  type BookedDeposit,
+  type BookedLeg,
+  type SessionBooks,
+} from './ledger-session-books.ts';
 
 /** Where on a chain a fact can be looked up. */
 export interface Evidence {
@@ -46,6 +56,8 @@ export interface Booking {
   readonly books: SessionBooks;
   /** Null for an event that moves no money. */
   readonly draft: EntryDraft | null;
+  /** A second entry: the service fee is charged or given back. */
+  readonly fee?: EntryDraft;
 }
 
 type Data<Type extends SessionEvent['type']> = EventOf<Type>['data'];
@@ -84,7 +96,7 @@ export function bookSessionEvent(books: SessionBooks | null, event: SessionEvent
   if (event.type === 'SessionCreated') return nothing(openSessionBooks(event.data));
   if (!books) throw new Error('the session was never created');
   const rule = RULES[event.type] as unknown as Rule<SessionEvent['type']>;
-  return rule(books, event.data, entry);
+  return withServiceFee(rule(books, event.data, entry), event.type, entry);
 }
 
 const on =
@@ -178,17 +190,15 @@ function paid(books: SessionBooks, { coin, due, received, valuation }: Data<'Ses
   const applied = least(amountOf(due), amountOf(received));
   const postings: Posting[] = [];
   let after = books;
-  let left = applied;
-  for (const network of NETWORKS) {
+  let total = 0n;
+  for (const { network, units } of takenFrom(books, coin, applied)) {
     const pocket = pocketOf(books, network, coin);
-    const units = least(left, pocket.onTime);
-    if (units <= 0n) continue;
-    left -= units;
+    total += units;
     const post = on(network, coin);
     postings.push(post(payableTo(books.merchantId), -units), post(unappliedOf(books.merchantId), units));
     after = withPocket(after, network, coin, { ...pocket, unapplied: pocket.unapplied - units, payable: pocket.payable + units });
   }
-  const value = fiatValueOf(books, applied - left, valuation);
+  const value = fiatValueOf(books, total, valuation);
   return {
     books: after,
     draft: { kind: 'payment', postings, ...(books.onTimeAtSec !== null && { chainTimeSec: books.onTimeAtSec }), ...(value && { value }) },

@@ -39,7 +39,7 @@ export interface EntryLine {
 export interface EntryRow {
   /** From 1 within the mode, without gaps, in the order of recording. */
   readonly number: number;
-  /** Id of the event that the entry is made of. */
+  /** Id of the event that the entry is made of. An event that charges a service fee, or gives one back, makes two entries. */
   readonly id: string;
   readonly kind: EntryKind;
   readonly mode: Mode;

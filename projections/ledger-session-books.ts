@@ -1,7 +1,8 @@
+import { COIN_MAX_DECIMALS } from '../src/domain/currencies.ts';
 import type { DepositKind, SessionCreated } from '../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../src/domain/ids.ts';
 import { formatAmount, signedAmountOf, type Coin } from '../src/domain/money.ts';
-import type { Network } from '../src/domain/networks.ts';
+import { NETWORKS, type Network } from '../src/domain/networks.ts';
 
 /* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
 
@@ -40,6 +41,18 @@ export interface BookedLeg {
   readonly paid: { readonly entry: string; readonly fee: string; readonly txHash: string } | null;
 }
 
+/** The operator's part of the order. */
+export interface BookedServiceFee {
+  readonly basisPoints: number;
+  readonly due: string;
+  readonly tolerance: string;
+  /** The fewest that a token of the order has, so that every share can be paid out; never more than a coin shows. */
+  readonly decimals: number;
+  readonly isPaid: boolean;
+  /** The event that charged it, with its share by network, until it is reversed. */
+  readonly charged: { readonly entry: string; readonly shares: Readonly<Partial<Record<Network, string>>> } | null;
+}
+
 export interface SessionBooks {
   readonly sessionId: SessionId;
   readonly mode: Mode;
@@ -60,6 +73,8 @@ export interface SessionBooks {
   readonly credits?: Readonly<Record<string, string>>;
   /** When the last money that can pay the order came. */
   readonly onTimeAtSec: number | null;
+  /** Absent without a service fee. */
+  readonly serviceFee?: BookedServiceFee;
 }
 
 export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
@@ -77,7 +92,15 @@ export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
     pockets: {},
     legs: {},
     onTimeAtSec: null,
+    ...openServiceFee(data),
   };
+}
+
+function openServiceFee({ policy, dueAmount, paymentOptions }: SessionCreated['data']): Pick<SessionBooks, 'serviceFee'> {
+  const { serviceFeeBasisPoints: basisPoints = 0, tolerance } = policy;
+  if (basisPoints === 0) return {};
+  const decimals = Math.min(COIN_MAX_DECIMALS, ...paymentOptions.map((option) => option.decimals));
+  return { serviceFee: { basisPoints, due: dueAmount, tolerance, decimals, isPaid: false, charged: null } };
 }
 
 export const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
@@ -103,4 +126,16 @@ export function withPocket(books: SessionBooks, network: Network, coin: Coin, po
     onTime: formatAmount(pocket.onTime, 0),
   };
   return { ...books, pockets: { ...books.pockets, [pocketKey(network, coin)]: text } };
+}
+
+/** From which networks an amount that pays the order is taken: one after the other, each up to the final money that came there. */
+export function takenFrom(books: SessionBooks, coin: Coin, units: bigint): { readonly network: Network; readonly units: bigint }[] {
+  let left = units;
+  return NETWORKS.flatMap((network) => {
+    const { onTime } = pocketOf(books, network, coin);
+    const taken = left < onTime ? left : onTime;
+    if (taken <= 0n) return [];
+    left -= taken;
+    return [{ network, units: taken }];
+  });
 }

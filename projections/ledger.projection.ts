@@ -82,7 +82,7 @@ function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowR
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const booking = bookingOf(stored, read);
   lastBooking = { stored, read, booking };
-  return booking?.owned ? rowsOf(booking.owned, stored.atMs, modeRow(booking.owned.mode, read)) : [];
+  return booking?.entries.flatMap((entry) => rowsOf(entry, stored.atMs, modeRow(entry.mode, read))) ?? [];
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
@@ -90,12 +90,13 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
   const booking = lastBooking?.stored === stored && lastBooking.read === read ? lastBooking.booking : bookingOf(stored, read);
   lastBooking = null;
   if (!booking) return [];
-  const { owned, memory } = booking;
-  return owned ? [...memory, ...accumulate(owned, stored, modeRow(owned.mode, read), read)] : memory;
+  const { entries, memory } = booking;
+  const [first] = entries;
+  return first ? [...memory, ...accumulate(entries, stored, modeRow(first.mode, read), read)] : memory;
 }
 
 interface Booking {
-  readonly owned: OwnedDraft | null;
+  readonly entries: readonly OwnedDraft[];
   readonly memory: readonly RowChange[];
 }
 
@@ -105,21 +106,24 @@ let lastBooking: { readonly stored: StoredEvent<DomainEvent>; readonly read: Row
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   const id = sessionOfStream(stored.stream);
-  if (id === null && stored.stream.startsWith(TRANSFER_PREFIX)) return { owned: bookTransferEvent(stored.event as TransferEvent), memory: [] };
+  if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
+    return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
-  const { books, draft } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
+  const { books, draft, fee } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
-    owned: draft && { mode, merchantId, sessionId, orderId, draft },
+    entries: [...given(draft), ...given(fee)].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
     memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
   };
 }
 
 function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
   const isDepositAddress = (facts: OutflowFacts): boolean => depositAddressRef(facts).some(({ table, key }) => read(table, key) !== null);
-  return { owned: bookTreasuryEvent(event, isDepositAddress), memory: [] };
+  return { entries: given(bookTreasuryEvent(event, isDepositAddress)), memory: [] };
 }
+
+const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);
 
 /**
  * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was overtaken
@@ -135,6 +139,6 @@ function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClose
   const after: ModeRow = { ...before, closedThrough: period, touched };
   return [
     { op: 'put', table: LEDGER_PERIODS_TABLE, key: periodKey(mode, period), row: row as unknown as Row },
-    ...accumulate({ mode, draft: { kind: 'period_closed', postings: [] } }, stored, after, read),
+    ...accumulate([{ mode, draft: { kind: 'period_closed', postings: [] } }], stored, after, read),
   ];
 }

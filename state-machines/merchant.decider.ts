@@ -6,7 +6,7 @@ import { isNetwork, type Network } from '../src/domain/networks.ts';
 import { accept, refuse } from '../src/domain/result.ts';
 import type { Decision, Refusal } from '../src/domain/result.ts';
 import type { MerchantValue } from './merchant.machine.ts';
-import { activeKeys, nextSecretVersion } from './merchant.state.ts';
+import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, nextSecretVersion } from './merchant.state.ts';
 import type { MerchantContext } from './merchant.state.ts';
 
 export interface MerchantState {
@@ -203,8 +203,9 @@ function setSettlementAddress({ network, address, approvers }: Of<'SetSettlement
 function setPolicy(asked: Partial<MerchantPolicy>, context: MerchantContext): Decision<MerchantEvent> {
   const fault = policyFault(asked);
   if (fault) return { ok: false, refusal: fault };
+  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, ...context.policy };
   const changes = Object.entries(asked).filter(
-    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(context.policy[name as keyof MerchantPolicy]),
+    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
   );
   if (changes.length === 0) return accept();
   return accept({ type: 'PolicySet', data: { merchantId: merchantIdOf(context), policy: Object.fromEntries(changes) } });
@@ -214,6 +215,7 @@ const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_r
 
 function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   const { settlementCoin, networks, offerTronUsdc, tolerance, sessionTtlSec, ethereumFinalizedFrom, ethereumConfirmations } = policy;
+  const { serviceFeeBasisPoints } = policy;
   if (settlementCoin !== undefined && !isCoin(settlementCoin)) return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
   if (networks !== undefined && (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)) {
     return invalid('networks', 'networks must name at least one of ethereum, bsc, tron and solana, each once');
@@ -228,6 +230,9 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   }
   if (ethereumConfirmations !== undefined && !isWhole(ethereumConfirmations, 1, MAX_CONFIRMATIONS)) {
     return invalid('ethereum_confirmations', `ethereum_confirmations must be a whole number from 1 to ${MAX_CONFIRMATIONS}`);
+  }
+  if (serviceFeeBasisPoints !== undefined && !isWhole(serviceFeeBasisPoints, 0, MAX_SERVICE_FEE_BASIS_POINTS)) {
+    return invalid('service_fee', `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`);
   }
   return null;
 }

@@ -12,6 +12,9 @@ export const DEFAULT_POLICY: MerchantPolicy = {
   ethereumConfirmations: 12,
 };
 
+/** A tenth: whoever means more has mistyped it. */
+export const MAX_SERVICE_FEE_BASIS_POINTS = 1_000;
+
 export interface KeyState {
   readonly issued: ApiKeyIssued['data'];
   readonly revoked: boolean;

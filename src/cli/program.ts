@@ -124,6 +124,7 @@ function addMerchants(program: Command, host: CliHost): void {
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
     ['--offer-tron-usdc <bool>', 'true or false'],
+    ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
   ]);
   admin(merchant, host, 'settlement-address <merchant_id>', 'merchant.settlement-address', 'where settlements go; two operators run this', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],

@@ -1,6 +1,6 @@
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
-import { isCoin, parseAmount } from '../domain/money.ts';
+import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
 import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
@@ -8,6 +8,7 @@ import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
 import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant.state.ts';
 import type { Outcome } from '../use-cases/merchant-api.ts';
 import type { Merchants } from '../use-cases/merchants.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
@@ -153,7 +154,19 @@ function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const tronUsdc = optionalText(args, 'offerTronUsdc');
   if (tronUsdc !== undefined)
     policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
+  const serviceFee = optionalText(args, 'serviceFee');
+  if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
   return policy;
+}
+
+const BASIS_POINT = 10n ** BigInt(SCALE - 2);
+
+/** A percentage in hundredths of a percent. */
+function basisPoints(percent: string, name: string): number {
+  const units = parseAmount(percent);
+  if (units === null || decimalsOf(percent) > 2 || units > BigInt(MAX_SERVICE_FEE_BASIS_POINTS) * BASIS_POINT)
+    return refusedWith(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
+  return Number(units / BASIS_POINT);
 }
 
 const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refusedWith(`${name} must be a whole number`));

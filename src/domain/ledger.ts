@@ -29,6 +29,8 @@ export const UNKNOWN_OUTFLOWS = 'expenses:unknown-outflows';
 export const UNMATCHED = 'liabilities:unmatched';
 /** Fees that the networks took. */
 export const NETWORK_FEES = 'expenses:network-fees';
+/** What the operator keeps of paid orders of merchants for whom it set a service fee. */
+export const SERVICE_FEES = 'income:service-fees';
 
 /** Paid orders: what the merchant may have. */
 export const payableTo = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:payable`;
@@ -52,7 +54,10 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
   return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
 }
 
-const OPERATOR_ACCOUNTS: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED];
+const OPERATOR_ACCOUNTS: readonly string[] = [
+  ...[DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED],
+  SERVICE_FEES,
+];
 
 /** Whether the chart of accounts has the account; it need not have been used. */
 export function isAccount(name: string): boolean {
@@ -90,6 +95,10 @@ export type EntryKind =
   | 'deposit_reversed'
   /** Money was applied to the order that it paid. */
   | 'payment'
+  /** The operator's part of an order that is paid. */
+  | 'service_fee'
+  /** The chain took the payment back; reverses its `service_fee`. */
+  | 'service_fee_reversed'
   | 'refund_reserved'
   | 'refund_paid'
   /** A refund that had landed left the chain; reverses its `refund_paid`. */

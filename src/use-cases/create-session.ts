@@ -218,6 +218,7 @@ interface SessionFacts {
 
 function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreated['data'] {
   const { caller, input, merchant, due } = facts;
+  const { serviceFeeBasisPoints = 0 } = merchant.policy;
   const createdAtSec = toSec(facts.nowMs);
   const dustLimit = amountOf(deps.dustLimit);
   return {
@@ -237,7 +238,11 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     expiresAtSec: createdAtSec + (merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
     paymentOptions: facts.paymentOptions,
     // An order smaller than the dust limit must still be payable in one transfer.
-    policy: { tolerance: merchant.policy.tolerance, dustLimit: formatAmount(due < dustLimit ? due : dustLimit) },
+    policy: {
+      tolerance: merchant.policy.tolerance,
+      dustLimit: formatAmount(due < dustLimit ? due : dustLimit),
+      ...(serviceFeeBasisPoints > 0 && { serviceFeeBasisPoints }),
+    },
     domainId: facts.domain?.domainId ?? null,
     personal: facts.personal,
   };

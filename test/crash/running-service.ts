@@ -11,7 +11,7 @@ const POLL_MS = 200;
 
 export interface SandboxFacts {
   readonly base_url: string;
-  readonly merchant: { readonly api_key: string; readonly api_secret: string };
+  readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string };
   readonly networks: Readonly<
     Record<string, { readonly rpc_url: string; readonly treasury: string; readonly tokens: Readonly<Record<string, string>> }>
   >;

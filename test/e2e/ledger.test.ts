@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountOfBase58 } from '../../src/adapters/tron/tron-address.ts';
 import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../src/domain/money.ts';
+import type { SettlementLineBody } from '../../src/http/schemas/ledger.schema.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { freePort } from '../support/running-sandbox.ts';
 
@@ -34,8 +35,9 @@ describe('the books beside the chains', () => {
   const collected: { network: Network; address: string }[] = [];
   const treasuryBefore = new Map<string, bigint>();
 
-  const cli = async (...args: string[]): Promise<string> =>
-    (await run(process.execPath, [ENTRY, 'ledger', ...args], { env: { ...process.env, DATA_DIR: dataDir } })).stdout;
+  const cli = async (...args: string[]): Promise<string> => quittance('ledger', ...args);
+  const quittance = async (...args: string[]): Promise<string> =>
+    (await run(process.execPath, [ENTRY, ...args], { env: { ...process.env, DATA_DIR: dataDir } })).stdout;
   const admin = async (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${adminUrl}/admin/ledger/${path}`, { headers: { Authorization: `Bearer ${TOKEN}` }, signal: AbortSignal.timeout(WAIT_MS), ...init });
 
@@ -128,6 +130,34 @@ describe('the books beside the chains', () => {
     for await (const { kind, value } of service.client.ledger.settlementLines()) if (kind === 'payment') values.push(value?.at_locked_rate);
     expect(values).toEqual(['12.50', '12.50', '12.50']);
   });
+
+  it('keep the service fee of the operator apart, for orders created after it was set', async () => {
+    const earlier = await service.client.sessions.create({ amount: '12.50', currency: 'EUR', order_id: 'before the fee' });
+    await quittance('merchant', 'set-policy', service.facts.merchant.id, '--service-fee', '0.75');
+    const charged = await pay('after the fee', 'bsc', 'over');
+    await service.client.sandbox.pay(earlier.id, { network: 'tron', case: 'exact' });
+    for (const id of [charged, earlier.id])
+      await until('the payment', WAIT_MS, async () => (await service.client.sessions.get(id)).payment_status === 'paid');
+
+    const lines: SettlementLineBody[] = [];
+    for await (const line of service.client.ledger.settlementLines()) lines.push(line);
+    const ofOrder = (order: string) => lines.filter(({ order_id: id }) => id === order).map(({ kind, payable, total }) => [kind, payable, total]);
+    expect(ofOrder('after the fee').slice(-2)).toEqual([
+      ['payment', '13.50', '0.00'],
+      ['service_fee', '-0.10125', '-0.10125'],
+    ]);
+    expect(ofOrder('before the fee').at(-1)).toEqual(['payment', '13.50', '0.00']);
+    const { data: owed } = await service.client.ledger.balances();
+    for (const { network, coin, total } of owed) {
+      const own = lines.filter((line) => line.network === network && line.coin === coin);
+      expect(formatAmount(own.reduce((sum, line) => sum + signedAmountOf(line.total), 0n))).toBe(total);
+    }
+    const trial = JSON.parse(await cli('trial-balance', '--json')) as { accounts: Balance[]; balanced: boolean };
+    expect(trial.balanced).toBe(true);
+    expect(trial.accounts.filter(({ account }) => account === 'income:service-fees')).toMatchObject([{ network: 'bsc', credit: '0.10125' }]);
+    expect(await cli('account', 'income:service-fees')).toContain('after the fee');
+    expect((await cli('export')).match(/service_fee,.*income:service-fees,bsc,USDT,-0\.101250,/g)).toHaveLength(1);
+  }, 120_000);
 
   it('are the operator’s over HTTP, with the token only, and are exported whole', async () => {
     expect((await fetch(`${adminUrl}/admin/ledger/trial-balance`)).status).toBe(401);

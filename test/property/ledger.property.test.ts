@@ -8,6 +8,7 @@ import {
   NETWORK_FEES,
   payableTo,
   refundsReservedOf,
+  SERVICE_FEES,
   TREASURY,
   unappliedOf,
   UNMATCHED,
@@ -20,7 +21,12 @@ import { ledger as ledgerProjection } from '../../projections/ledger.projection.
 import { MemoryBooks } from '../support/books.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, ownerOf, steps } from '../support/random-ledger.ts';
+import { sessionTable } from '../../src/use-cases/session-handler.ts';
+import { received } from '../../state-machines/checkout-session.state.ts';
+import type { EntryRow } from '../../projections/ledger-rows.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import { appendLedger, ledgerOf, ownerOf, serviceFeeOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { createdFacts, depositFacts } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const history = steps.map(ledgerOf);
@@ -63,7 +69,53 @@ function joined(account: string): string {
   return merchant && merchant.part !== 'refunds-reserved' ? owedTo(merchant.merchantId) : account;
 }
 
-const REVERSING: ReadonlySet<string> = new Set(['deposit_reversed', 'refund_unpaid', 'transfer_put_back', 'transfer_credit_reversed']);
+const REVERSING: ReadonlySet<string> = new Set([
+  ...['deposit_reversed', 'refund_unpaid', 'transfer_put_back', 'transfer_credit_reversed'],
+  'service_fee_reversed',
+]);
+const FEE_KINDS: ReadonlySet<string> = new Set(['service_fee', 'service_fee_reversed']);
+const feesIn = (books: MemoryBooks): EntryRow[] => [...books.entries('test'), ...books.entries('live')].filter(({ kind }) => FEE_KINDS.has(kind));
+
+/** `basisPoints` of an amount, rounded down to the six decimals that every token has. */
+const feeOn = (units: bigint, basisPoints: number): bigint => ((units * BigInt(basisPoints)) / 10_000n / 10n ** 12n) * 10n ** 12n;
+
+/** The history, and then the chain takes every final transfer of it back and brings each of them again, as the sessions allow. */
+function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerEntry[] {
+  const after = [...entries];
+  for (const [session, state] of states) {
+    let now = state;
+    const add = (event: SessionEvent): void => {
+      const next = sessionTable.next(now, event);
+      if (!next) return;
+      now = next;
+      after.push({ session, event, atMs: (after.at(-1)?.atMs ?? 0) + 1_000 });
+    };
+    const finals = Object.values(state.context.deposits).filter(({ status, credit }) => status === 'final' && !credit);
+    for (const { facts } of finals)
+      add({ type: 'DepositReverted', data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400 } });
+    for (const { facts } of finals) {
+      const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+      add({ type: 'DepositDetected', data: facts });
+      add({ type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 500 } });
+    }
+  }
+  return after;
+}
+
+/** What the operator must have of each session, told by the session's own machine: a fee for as long as it is paid and not reversed. */
+function expectedFees(entries: readonly LedgerEntry[]): Map<number, bigint> {
+  const states = new Map<number, SessionState>();
+  const fees = new Map<number, bigint>();
+  for (const { session, event } of entries) {
+    const state = sessionTable.next(states.get(session) ?? sessionTable.initial, event)!;
+    states.set(session, state);
+    const { paid, due, tolerance } = state.context;
+    const money = received(state.context);
+    if (paid === null || money < due - tolerance) fees.delete(session);
+    else if (!fees.has(session)) fees.set(session, feeOn(money < due ? money : due, serviceFeeOf(session)));
+  }
+  return fees;
+}
 
 const withoutZeros = (balances: ReadonlyMap<string, bigint>): Record<string, string> =>
   Object.fromEntries([...balances].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]));
@@ -88,13 +140,89 @@ describe('the books', () => {
         const books = new MemoryBooks();
         for (const entry of entries) books.takeEntry(entry);
         const held = new Map<string, bigint>();
+        // A service fee only moves money between these accounts; what it must be is told below.
+        const expected = expectedBalances(states);
+        for (const { mode, account, network, coin, amount } of feesIn(books).flatMap(({ mode, lines }) => lines.map((line) => ({ mode, ...line })))) {
+          const key = balanceKey(mode, joined(account), network, coin);
+          expected.set(key, (expected.get(key) ?? 0n) + signedAmountOf(amount));
+        }
         for (const { mode, account, network, coin, balance } of books.balances()) {
           const key = balanceKey(mode, joined(account), network, coin);
           held.set(key, (held.get(key) ?? 0n) + signedAmountOf(balance));
         }
-        expect(withoutZeros(held)).toEqual(withoutZeros(expectedBalances(states)));
+        expect(withoutZeros(held)).toEqual(withoutZeros(expected));
       }),
       { numRuns: runsOf(200) },
+    );
+  });
+
+  it('keep for the operator the service fee of every order while it is paid, taken from its merchant, and none where none is set', () => {
+    fc.assert(
+      fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
+        const lived = comesBack ? withComeback({ entries, states }) : entries;
+        const books = new MemoryBooks();
+        for (const entry of lived) books.takeEntry(entry);
+        const fees = expectedFees(lived);
+        for (const index of states.keys()) {
+          const own = feesIn(books).filter(({ sessionId }) => sessionId === sessionIdOf(index));
+          const sumOn = (account: string): bigint =>
+            own.flatMap(({ lines }) => lines).reduce((sum, line) => (line.account === account ? sum + signedAmountOf(line.amount) : sum), 0n);
+          expect([index, -sumOn(SERVICE_FEES)]).toEqual([index, fees.get(index) ?? 0n]);
+          expect(sumOn(payableTo(ownerOf(index).merchantId))).toBe(-sumOn(SERVICE_FEES));
+          expect(own.map(({ kind }) => kind)).toEqual(own.map((_, at) => (at % 2 === 0 ? 'service_fee' : 'service_fee_reversed')));
+          if (serviceFeeOf(index) === 0) expect(own).toEqual([]);
+        }
+      }),
+      { numRuns: runsOf(100) },
+    );
+  });
+
+  it('share a service fee between networks to the unit, and never take more of one than the payment brought there', () => {
+    const amount = fc.bigInt({ min: 0n, max: 20n * 10n ** 18n });
+    const parts = fc.tuple(
+      amount.map((units) => units - (units % 10n ** 12n)),
+      fc.oneof(
+        amount,
+        amount.map((units) => units / 10n ** 12n),
+      ),
+    );
+    fc.assert(
+      fc.property(parts, fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 0, max: 6 }), ([onEthereum, onBsc], basisPoints, decimals) => {
+        const brought = { ethereum: onEthereum, bsc: onBsc };
+        const total = onEthereum + onBsc;
+        if (total === 0n) return;
+        const policy = { tolerance: '0', dustLimit: '0', serviceFeeBasisPoints: basisPoints };
+        const paymentOptions = createdFacts().paymentOptions.map((option) => ({ ...option, decimals }));
+        const events: SessionEvent[] = [{ type: 'SessionCreated', data: createdFacts({ dueAmount: formatAmount(total), policy, paymentOptions }) }];
+        for (const network of ['ethereum', 'bsc'] as const) {
+          const facts = depositFacts({ network, amount: formatAmount(brought[network]) });
+          const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+          events.push({ type: 'DepositDetected', data: { ...facts, kind: 'on_time' } });
+          events.push({
+            type: 'DepositConfirmed',
+            data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+          });
+        }
+        const due = formatAmount(total);
+        events.push({
+          type: 'SessionPaid',
+          data: { coin: 'USDT', due, received: due, excess: '0.00', paidAtSec: 1, afterExpiry: false, valuation: null },
+        });
+        const books = new MemoryBooks();
+        for (const event of events) books.takeEntry({ session: 0, event, atMs: 1_800_000_000_000 });
+        const step = 10n ** BigInt(18 - decimals);
+        let charged = 0n;
+        for (const { account, network, amount: text } of feesIn(books).flatMap(({ lines }) => lines)) {
+          if (account !== SERVICE_FEES) continue;
+          const share = -signedAmountOf(text);
+          charged += share;
+          expect(share % step).toBe(0n);
+          expect(share).toBeGreaterThan(0n);
+          expect(share).toBeLessThanOrEqual(brought[network as 'ethereum' | 'bsc']);
+        }
+        expect(charged).toBe(((total * BigInt(basisPoints)) / 10_000n / step) * step);
+      }),
+      { numRuns: runsOf(300) },
     );
   });
 
@@ -114,7 +242,8 @@ describe('the books', () => {
               expect(balance).toBe(formatAmount(running.get(key)!, 0));
             }
             expect(reverses !== undefined).toBe(REVERSING.has(kind));
-            const original = journal.find(({ id }) => id === reverses)?.lines ?? [];
+            // A payment and its service fee are of one event.
+            const original = journal.find((entry) => entry.id === reverses && FEE_KINDS.has(entry.kind) === FEE_KINDS.has(kind))?.lines ?? [];
             const takenBack = original.map(({ balance: _, ...line }) => ({ ...line, amount: formatAmount(-signedAmountOf(line.amount), 0) }));
             expect(lines).toEqual(expect.arrayContaining(takenBack.map((line) => expect.objectContaining(line) as unknown)));
           }

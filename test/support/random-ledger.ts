@@ -9,15 +9,18 @@ import { decideSession, type SessionCommand, type SessionState } from '../../sta
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
 
-/** Sessions of three owners; the first two are one merchant in two modes. */
+/** Sessions of three owners; the first two are one merchant in two modes. The last two are charged a service fee. */
 const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
   { merchantId: 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId, mode: 'test' },
   { merchantId: 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId, mode: 'live' },
   { merchantId: 'mer_bbbbbbbbbbbbbbbbbbbb' as MerchantId, mode: 'test' },
 ];
+/** By owner. */
+const SERVICE_FEES = [0, 33, 250] as const;
 export const SESSIONS = 4;
 export const sessionIdOf = (index: number): SessionId => `cs_${String.fromCharCode(97 + index).repeat(32)}` as SessionId;
 export const ownerOf = (index: number) => OWNERS[index % OWNERS.length]!;
+export const serviceFeeOf = (index: number) => SERVICE_FEES[index % SERVICE_FEES.length]!;
 
 export interface Step {
   readonly session: number;
@@ -151,6 +154,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
   });
   const known = Object.values(state.context.deposits);
   const depositKey = known[cents % Math.max(1, known.length)]?.facts.depositKey ?? '';
+  const serviceFee = serviceFeeOf(session);
   switch (drawn.kind) {
     case 'create':
       return {
@@ -160,7 +164,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
           sessionId: sessionIdOf(session),
           orderId: `order-${session}`,
           createdAtSec: nowSec,
-          policy: { tolerance: '0.01', dustLimit: '0.02' },
+          policy: { tolerance: '0.01', dustLimit: '0.02', ...(serviceFee > 0 && { serviceFeeBasisPoints: serviceFee }) },
           personal: 'sealed',
         }),
       };

@@ -215,6 +215,113 @@ describe('a posting rule', () => {
   });
 });
 
+describe('the service fee', () => {
+  const FEE_KINDS = ['service_fee', 'service_fee_reversed'];
+  const ofMerchant = (basisPoints: number, change: Parameters<typeof createdFacts>[0] = {}): SessionEvent => ({
+    type: 'SessionCreated',
+    data: createdFacts({
+      sessionId: sessionIdOf(0),
+      policy: { tolerance: '0.05', dustLimit: '0.01', serviceFeeBasisPoints: basisPoints },
+      ...change,
+    }),
+  });
+  const bsc = (amount: string) => ({ network: 'bsc', txHash: '0x02', amount }) as const;
+  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
+    type: 'DepositReverted',
+    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 },
+  });
+  const final = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent[] => [detected(change), confirmed(change)];
+  const feesOf = (story: Story) => story.books.entries('test').filter(({ kind }) => FEE_KINDS.includes(kind));
+
+  it('is an entry of its own beside the payment, on what was due and not on the excess', () => {
+    const story = new Story().add(ofMerchant(75), ...final({ amount: '12.00' }), paid('12.00'));
+    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.075 USDT', 'income:service-fees ethereum -0.075 USDT']);
+    const [payment, fee] = story.books.entries('test').slice(-2);
+    expect(payment).toMatchObject({ kind: 'payment', number: fee!.number - 1, id: fee!.id, chainTimeSec: fee!.chainTimeSec, days: fee!.days });
+    expect(fee).toMatchObject({ merchantId: MERCHANT_ID, orderId: 'order-1', sessionId: sessionIdOf(0) });
+    expect([story.balance('payable'), story.balance('unapplied'), story.balance('service-fees')]).toEqual(['-9.925', '-2', '-0.075']);
+  });
+
+  it('is nothing, and leaves nothing behind, where none is set or it rounds down to nothing', () => {
+    const without = new Story().add(created, ...final(), paid('10.00'), reverted(), ...final());
+    expect(feesOf(without)).toEqual([]);
+    expect(JSON.stringify([...without.books.tables].map(([name, rows]) => [name, [...rows]]))).not.toMatch(/service/i);
+    const tiny = { amount: '0.0001' };
+    const dust = new Story().add(ofMerchant(1, { dueAmount: '0.0001' }), ...final(tiny));
+    dust.add({ ...paid('0.0001'), data: { ...(paid('0.0001') as { data: object }).data, due: '0.0001' } } as SessionEvent, reverted(tiny));
+    expect(dust.last()[0]).toBe('deposit_reversed');
+    expect(feesOf(dust)).toEqual([]);
+  });
+
+  it('is on what was received when that was a little less than what was due', () => {
+    const story = new Story().add(ofMerchant(1_000), ...final({ amount: '9.970001' }), paid('9.970001'));
+    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.997 USDT', 'income:service-fees ethereum -0.997 USDT']);
+  });
+
+  it('is shared exactly between the networks that the money came on, with what rounding leaves where most of it is', () => {
+    // 0.33% of 10.00 is 0.033; of 4.000005 it is 0.013200(0165), of 5.999995 it is 0.019799(9835).
+    const story = new Story().add(ofMerchant(33), ...final({ amount: '4.000005' }), ...final(bsc('5.999995')), paid('10.00'));
+    expect(story.last()).toEqual([
+      'service_fee',
+      ...['payable ethereum 0.0132 USDT', 'income:service-fees ethereum -0.0132 USDT'],
+      ...['payable bsc 0.0198 USDT', 'income:service-fees bsc -0.0198 USDT'],
+    ]);
+  });
+
+  it('never takes more of a network than the payment brought there', () => {
+    const story = new Story().add(
+      ofMerchant(1_000),
+      ...final({ amount: '9.999999' }),
+      ...final(bsc('0.000000999999999999')),
+      paid('9.999999999999999999'),
+    );
+    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.999999 USDT', 'income:service-fees ethereum -0.999999 USDT']);
+  });
+
+  it('has no more decimals than every token of the order', () => {
+    const [option] = createdFacts().paymentOptions;
+    const coarse = ofMerchant(33, { paymentOptions: [option!, { ...option!, network: 'bsc', decimals: 3 }] });
+    const story = new Story().add(coarse, ...final({ amount: '9.99' }), paid('9.99'));
+    expect(story.last()[1]).toBe('payable ethereum 0.032 USDT');
+  });
+
+  it('is not given back with a refund', () => {
+    const story = new Story().add(ofMerchant(100), ...final(), paid('10.00'), refund('10.00'), signed, landed);
+    expect(feesOf(story).map(({ kind }) => kind)).toEqual(['service_fee']);
+    expect([story.balance('payable'), story.balance('service-fees')]).toEqual(['0.1', '-0.1']);
+  });
+
+  it('is given back when the chain takes the payment back, and charged again, once, when the money is there again', () => {
+    const story = new Story().add(ofMerchant(100), ...final(), paid('10.00'));
+    const charged = story.books.entries('test').at(-1)!;
+    story.add(reverted());
+    expect(story.last()).toEqual(['service_fee_reversed', 'payable ethereum -0.1 USDT', 'income:service-fees ethereum 0.1 USDT']);
+    expect(story.books.entries('test').at(-1)).toMatchObject({ reverses: charged.id });
+    expect([story.balance('payable'), story.balance('service-fees')]).toEqual(['0', '0']);
+    story.add(...final(), ...final(bsc('3.00')));
+    expect(feesOf(story).map(({ kind }) => kind)).toEqual(['service_fee', 'service_fee_reversed', 'service_fee']);
+    expect(story.balance('service-fees')).toBe('-0.1');
+    const again = feesOf(story).at(-1)!;
+    story.add(reverted());
+    expect(feesOf(story).at(-1)).toMatchObject({ kind: 'service_fee_reversed', reverses: again.id });
+  });
+
+  it('stays while what is left is still enough, and is not charged before the order is paid', () => {
+    const story = new Story().add(ofMerchant(100), ...final(), ...final(bsc('9.95')));
+    expect(feesOf(story)).toEqual([]);
+    story.add(paid('19.95'), reverted());
+    expect(feesOf(story).map(({ kind }) => kind)).toEqual(['service_fee']);
+    story.add(reverted(bsc('9.95')));
+    expect(feesOf(story).map(({ kind }) => kind)).toEqual(['service_fee', 'service_fee_reversed']);
+  });
+
+  it('is given back with the last of the money, however little is enough', () => {
+    const policy = { tolerance: '10.00', dustLimit: '0.01', serviceFeeBasisPoints: 100 };
+    const story = new Story().add(ofMerchant(100, { policy }), ...final(), paid('10.00'), reverted());
+    expect(story.last()[0]).toBe('service_fee_reversed');
+  });
+});
+
 describe("the treasury's rules", () => {
   const terms: MoveCompleted = {
     moveId: 'mov_1',

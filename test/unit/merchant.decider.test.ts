@@ -239,6 +239,14 @@ describe('the policy', () => {
     expect(then(policy({}))).toEqual([]);
   });
 
+  it('has no service fee until one is set, and none again once it is 0', () => {
+    const never = after(register());
+    expect(never.then(policy({ serviceFeeBasisPoints: 0 }))).toEqual([]);
+    const { types, state } = after(register(), policy({ serviceFeeBasisPoints: 50 }), policy({ serviceFeeBasisPoints: 0 }));
+    expect(types.slice(3)).toEqual(['PolicySet', 'PolicySet']);
+    expect(state.context.policy.serviceFeeBasisPoints).toBe(0);
+  });
+
   it.each([
     ['settlement_coin', { settlementCoin: 'DAI' }],
     ['settlement_coin', { settlementCoin: 'usdt' }],
@@ -258,12 +266,16 @@ describe('the policy', () => {
     ['ethereum_confirmations', { ethereumConfirmations: 0 }],
     ['ethereum_confirmations', { ethereumConfirmations: 97 }],
     ['offer_tron_usdc', { offerTronUsdc: 'yes' }],
+    ['service_fee', { serviceFeeBasisPoints: -1 }],
+    ['service_fee', { serviceFeeBasisPoints: 0.5 }],
+    ['service_fee', { serviceFeeBasisPoints: 1_001 }],
+    ['service_fee', { serviceFeeBasisPoints: '50' }],
   ])('refuses a wrong %s', (param, asked) => {
     expect(after(register()).refusal(policy(asked as unknown as Partial<MerchantPolicy>))).toMatchObject({ code: 'invalid_request', param });
   });
 
   it('takes every setting it has', () => {
-    const all: MerchantPolicy = {
+    const all: Required<MerchantPolicy> = {
       settlementCoin: 'USDC',
       networks: ['tron'],
       offerTronUsdc: true,
@@ -271,6 +283,7 @@ describe('the policy', () => {
       sessionTtlSec: 900,
       ethereumFinalizedFrom: '500',
       ethereumConfirmations: 32,
+      serviceFeeBasisPoints: 1_000,
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);
     expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();

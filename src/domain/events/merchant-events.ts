@@ -104,6 +104,8 @@ export interface MerchantPolicy {
   /** Ethereum: below this many units `ethereumConfirmations` suffice, from it on `finalized` is needed. */
   readonly ethereumFinalizedFrom: string;
   readonly ethereumConfirmations: number;
+  /** What the operator keeps of paid orders, in hundredths of a percent; absent or 0: nothing. */
+  readonly serviceFeeBasisPoints?: number;
 }
 
 export type MerchantEvent =

@@ -60,6 +60,8 @@ export interface SessionPolicy {
   readonly tolerance: string;
   /** Transfers below this never change a state. */
   readonly dustLimit: string;
+  /** What the operator keeps of what was due, in hundredths of a percent; absent: nothing. */
+  readonly serviceFeeBasisPoints?: number;
 }
 
 export interface SessionCreated {

@@ -62,6 +62,8 @@ const KINDS = [
   'deposit',
   'deposit_reversed',
   'payment',
+  'service_fee',
+  'service_fee_reversed',
   'refund_reserved',
   'refund_paid',
   'refund_unpaid',
@@ -75,7 +77,7 @@ const KINDS = [
 ] as const;
 
 const entryFields = {
-  id: z.string().meta({ description: 'Id of the event that the entry is made of.' }),
+  id: z.string().meta({ description: 'Id of the event that the entry is made of; a payment and its service fee share it.' }),
   kind: z.string().meta({ description: `What happened: ${KINDS.join(', ')}; more may follow.`, examples: ['deposit'] }),
   recorded_at: unixSeconds,
   recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
@@ -88,7 +90,7 @@ const entryFields = {
   log_index: z.int().nullable(),
   block_number: z.int().nullable(),
   block_hash: z.string().nullable(),
-  reverses: z.string().nullable().meta({ description: 'Id of the entry that this one takes back.' }),
+  reverses: z.string().nullable().meta({ description: 'Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`.' }),
   value: fiatValue.nullable(),
 };
 
