@@ -14,7 +14,9 @@ import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { appendLedger, ledgerOf, steps } from '../support/random-ledger.ts';
 
-const RUNS = 12;
+const RUNS = 8;
+/** Each run opens four databases. */
+const TIMEOUT_MS = 60_000;
 const cut = fc.integer({ min: 1, max: 60 });
 
 /** The embedded profile's rows in a directory of their own, as its thread keeps them. */
@@ -47,7 +49,7 @@ function digestsOf(dataDir: string): Record<string, string> {
 }
 
 describe('rows that were rebuilt', () => {
-  it('are byte for byte those that were kept while the events came, with what comes afterwards', async () => {
+  it('are byte for byte those that were kept while the events came, with what comes afterwards', { timeout: TIMEOUT_MS }, async () => {
     await fc.assert(
       fc.asyncProperty(steps.map(ledgerOf), fc.array(cut, { minLength: 1, maxLength: 6 }), cut, async ({ entries }, cuts, maxBatch) => {
         const [store, other] = [new MemoryEventStore(), new MemoryEventStore()];

@@ -1,6 +1,7 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
 import { lineOf, memberOfLine } from './read-model-leaf.ts';
+import { listStatements, type StoredList } from './read-model-list-statements.ts';
 import {
   blockOf,
   blocksFromBytes,
@@ -83,7 +84,7 @@ export class ListWriter {
     this.#mark = mark;
     this.#areHeld = areHeld;
     this.#known = areHeld ? new KeyIndex() : null;
-    this.#sql = statementsOf(db);
+    this.#sql = listStatements(db);
   }
 
   /** `rowId`: the row of the member, 0 when it is not known. */
@@ -335,8 +336,6 @@ export class ListWriter {
   }
 }
 
-type StoredList = [id: number, tail: number, total: number, blocks: Uint8Array, last: string];
-
 const emptyLeaf = (number: number): Leaf => ({ number, lines: [], count: 0, isDirty: false });
 
 function leafOf(number: number, text: string): Leaf {
@@ -347,28 +346,6 @@ function leafOf(number: number, text: string): Leaf {
     leaf.count += 1;
   }
   return leaf;
-}
-
-function statementsOf(db: DatabaseSync) {
-  const arrays = (sql: string): StatementSync => {
-    const statement = db.prepare(sql);
-    statement.setReturnArrays(true);
-    return statement;
-  };
-  return {
-    findSet: arrays('SELECT id FROM list_sets WHERE prefix = ?'),
-    makeSet: db.prepare('INSERT INTO list_sets (prefix) VALUES (?)'),
-    find: arrays('SELECT id, tail, total, blocks, last FROM lists WHERE list_set = ? AND name = ?'),
-    findById: arrays('SELECT id, tail, total, blocks, last FROM lists WHERE id = ? AND list_set = ? AND name = ?'),
-    make: db.prepare('INSERT INTO lists (list_set, name, tail, total, blocks, last) VALUES (?, ?, ?, ?, ?, ?)'),
-    save: db.prepare('UPDATE lists SET tail = ?, total = ?, blocks = ?, last = ? WHERE id = ?'),
-    findLeaf: arrays('SELECT members FROM list_leaves WHERE key = ?'),
-    saveLeaf: db.prepare('INSERT INTO list_leaves (key, members) VALUES (?, ?) ON CONFLICT DO UPDATE SET members = excluded.members'),
-    dropLeaf: db.prepare('DELETE FROM list_leaves WHERE key = ?'),
-    findCounts: arrays('SELECT counts FROM list_counts WHERE key = ?'),
-    saveCounts: db.prepare('INSERT INTO list_counts (key, counts) VALUES (?, ?) ON CONFLICT DO UPDATE SET counts = excluded.counts'),
-    dropCounts: db.prepare('DELETE FROM list_counts WHERE key = ?'),
-  };
 }
 
 const sorted = <Value>(byKey: ReadonlyMap<number, Value>): [number, Value][] => [...byKey].sort(([one], [other]) => one - other);
