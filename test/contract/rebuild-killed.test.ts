@@ -13,10 +13,10 @@ import { ownedRows, projectionId } from '../../src/runtime/projection-batch.ts';
 import { appendRandomLedger } from '../support/audited-log.ts';
 
 const CHILD = join(import.meta.dirname, 'rebuild-killed.child.ts');
-const KILLS = 3;
+const KILLS = 2;
 const LONGEST_MS = 60;
 /** Each kill is a start of the service's threads. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 let dataDir: string;
 
