@@ -89,20 +89,30 @@ describe('the read model in Redis', () => {
   });
 
   test('is asked for a page of a table, however many rows the table has', async () => {
-    const row = { text: 'x'.repeat(100) };
-    const putAll = (from: number): Change[] =>
-      Array.from({ length: 5_000 }, (_, index) => ({ op: 'put', table: 'rows@1', key: String(from + index).padStart(9, '0'), row }));
+    const patient = await openRedisReadModel({ url: own.url, commandMs: 20_000 });
+    const keyOf = (index: number): string => String(index).padStart(9, '0');
+    const fill = async (from: number, to: number): Promise<void> => {
+      for (let at = from; at < to; at += 500) {
+        const indexes = Array.from({ length: 500 }, (_, index) => at + index);
+        const rows = indexes.map((index): Change => ({ op: 'put', table: 'rows@1', key: keyOf(index), row: { text: 'x'.repeat(100) } }));
+        await patient.apply('records', rows, String(at + 500));
+      }
+    };
     const bytesOfAPage = async (): Promise<number> => {
       const sent = async (): Promise<number> => Number(/total_net_output_bytes:(\d+)/.exec(await control.info('stats'))![1]);
-      const [before, own] = [await sent(), (await control.info('stats')).length];
-      expect(await model.scan('rows@1', { afterKey: '000002500', limit: 50 })).toHaveLength(50);
-      return (await sent()) - before - own;
+      const [before, asking] = [await sent(), (await control.info('stats')).length];
+      expect(await patient.scan('rows@1', { afterKey: keyOf(500), limit: 50 })).toHaveLength(50);
+      return (await sent()) - before - asking;
     };
-    await model.apply('records', putAll(0), '1');
-    const few = await bytesOfAPage();
-    for (let batch = 1; batch < 8; batch += 1) await model.apply('records', putAll(batch * 5_000), String(batch + 1));
-    expect(await bytesOfAPage()).toBeLessThan(2 * few);
-    expect(few).toBeLessThan(20_000);
+    try {
+      await fill(0, 1_000);
+      const few = await bytesOfAPage();
+      await fill(1_000, 20_000);
+      expect(await bytesOfAPage()).toBeLessThan(2 * few);
+      expect(few).toBeLessThan(20_000);
+    } finally {
+      await patient.close();
+    }
   });
 
   test('leaves nothing of rows that were cleared', async () => {
