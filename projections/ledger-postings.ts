@@ -75,6 +75,7 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   DepositReverted: reverted,
   DepositSetAside: setAside,
   DepositPutBack: putBack,
+  TransferGivenUp: nothing,
   TransferCredited: credited,
   TransferCreditReversed: creditReversed,
   SessionPaid: paid,

@@ -13,8 +13,9 @@ export interface SetDepositAside {
   readonly operation: number;
   readonly nowSec: number;
 }
-export interface PutDepositBack {
-  readonly type: 'PutDepositBack';
+/** Takes back what the decision did here; when it did nothing yet, sees to it that it never will. */
+export interface GiveUpTransfer {
+  readonly type: 'GiveUpTransfer';
   readonly depositKey: string;
   readonly operation: number;
   readonly nowSec: number;
@@ -35,7 +36,7 @@ export interface ReverseTransferCredit {
   readonly nowSec: number;
 }
 
-export type TransferCommandOfSession = SetDepositAside | PutDepositBack | CreditTransfer | ReverseTransferCredit;
+export type TransferCommandOfSession = SetDepositAside | GiveUpTransfer | CreditTransfer | ReverseTransferCredit;
 
 /** What was carried out and undone since must not be carried out again by a step that comes late. */
 const OVERTAKEN = 'a newer decision has overtaken this one';
@@ -45,16 +46,22 @@ export function decideTransferOfSession(command: TransferCommandOfSession, conte
   switch (command.type) {
     case 'SetDepositAside':
       return setAside(command, context);
-    case 'PutDepositBack': {
-      const { depositKey, operation, nowSec } = command;
-      if (context.deposits[depositKey]?.aside?.operation !== operation) return accept();
-      return accept({ type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } });
-    }
+    case 'GiveUpTransfer':
+      return giveUp(command, context);
     case 'CreditTransfer':
       return credit(command, context);
     case 'ReverseTransferCredit':
       return reverse(command, context);
   }
+}
+
+/** Refused once the session has the money: whoever gives up then is the one that comes late. */
+function giveUp({ depositKey, operation, nowSec }: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
+  const { aside, credit: credited, status } = context.deposits[depositKey] ?? {};
+  if (aside?.operation === operation) return accept({ type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } });
+  if (credited?.operation === operation && status === 'final') return refuse('conflict', 'the transfer is attached to the session');
+  if (!context.created || !isNewOperation(context, depositKey, operation)) return accept();
+  return accept({ type: 'TransferGivenUp', data: { depositKey, operation, givenUpAtSec: nowSec } });
 }
 
 function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: SessionContext): Decision<SessionEvent> {

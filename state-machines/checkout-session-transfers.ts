@@ -1,4 +1,10 @@
-import type { DepositPutBack, DepositSetAside, TransferCredited, TransferCreditReversed } from '../src/domain/events/session-events.ts';
+import type {
+  DepositPutBack,
+  DepositSetAside,
+  TransferCredited,
+  TransferCreditReversed,
+  TransferGivenUp,
+} from '../src/domain/events/session-events.ts';
 import { amountOf } from '../src/domain/money.ts';
 import { finalOf, isSufficient, refundedOrReserved, suffices, type DepositState, type SessionContext } from './checkout-session.state.ts';
 
@@ -45,6 +51,10 @@ export function whyNotSetAside(context: SessionContext, depositKey: string): str
 export const isSetAsideFor = ({ deposits }: SessionContext, { depositKey, operation }: Data<DepositPutBack>): boolean =>
   deposits[depositKey]?.aside?.operation === operation;
 
+/** Of a decision that moved nothing here yet. */
+export const mayGiveUp = (context: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): boolean =>
+  context.created !== null && isNewOperation(context, depositKey, operation);
+
 /** It is not known here, or was attached before and detached. */
 export const mayBeCredited = (deposit: DepositState | undefined): boolean =>
   deposit === undefined || (deposit.credit !== undefined && deposit.status === 'reverted');
@@ -89,6 +99,10 @@ export const foldSetAside = (context: SessionContext, { depositKey, operation }:
 
 export const foldPutBack = (context: SessionContext, { depositKey, operation }: Data<DepositPutBack>): Partial<SessionContext> =>
   withAside(context, depositKey, operation, false);
+
+export const foldGivenUp = ({ operations }: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): Partial<SessionContext> => ({
+  operations: { ...operations, [depositKey]: operation },
+});
 
 export function creditedDeposit(data: Data<TransferCredited>): DepositState {
   const { sender } = data;

@@ -109,7 +109,7 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
     case 'RequestRefund':
       return requestRefund(command, state);
     case 'SetDepositAside':
-    case 'PutDepositBack':
+    case 'GiveUpTransfer':
     case 'CreditTransfer':
     case 'ReverseTransferCredit':
       return decideTransferOfSession(command, state.context);

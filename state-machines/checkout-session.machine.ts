@@ -6,9 +6,11 @@ import {
   foldCredited,
   foldCreditReversed,
   foldPutBack,
+  foldGivenUp,
   foldSetAside,
   isCreditable,
   isNewOperation,
+  mayGiveUp,
   isSetAsideFor,
   mayReverseCredit,
   whyNotSetAside,
@@ -193,6 +195,7 @@ export const checkoutSessionMachine = setup({
       const { depositKey, operation } = as<'DepositSetAside'>(event);
       return isNewOperation(context, depositKey, operation) && whyNotSetAside(context, depositKey) === null;
     },
+    mayGiveUp: ({ context, event }: Seen) => mayGiveUp(context, as<'TransferGivenUp'>(event)),
     isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, as<'DepositPutBack'>(event)),
     isPendingAndPutBack: ({ context, event }: Seen) =>
       isSetAsideFor(context, as<'DepositPutBack'>(event)) && hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
@@ -219,6 +222,7 @@ export const checkoutSessionMachine = setup({
     foldConfirmed: assign(foldOf<'DepositConfirmed'>(foldConfirmed)),
     foldReverted: assign(foldOf<'DepositReverted'>(foldReverted)),
     foldSetAside: assign(foldOf<'DepositSetAside'>(foldSetAside)),
+    foldGivenUp: assign(foldOf<'TransferGivenUp'>(foldGivenUp)),
     foldPutBack: assign(foldOf<'DepositPutBack'>(foldPutBack)),
     foldCredited: assign(foldOf<'TransferCredited'>(foldCredited)),
     foldCreditReversed: assign(foldOf<'TransferCreditReversed'>(foldCreditReversed)),
@@ -298,6 +302,7 @@ export const checkoutSessionMachine = setup({
     DepositReverted: { guard: 'isRevertible', actions: 'foldReverted' },
     DepositSetAside: { guard: 'maySetAside', actions: 'foldSetAside' },
     DepositPutBack: { guard: 'isSetAsideFor', actions: 'foldPutBack' },
+    TransferGivenUp: { guard: 'mayGiveUp', actions: 'foldGivenUp' },
     TransferCredited: { guard: 'isCreditable', actions: 'foldCredited' },
     TransferCreditReversed: { guard: 'mayReverseCredit', actions: 'foldCreditReversed' },
     RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },

@@ -13,6 +13,7 @@ export const CURRENT_VERSION = {
   DepositReverted: 1,
   DepositSetAside: 1,
   DepositPutBack: 1,
+  TransferGivenUp: 1,
   TransferCredited: 1,
   TransferCreditReversed: 1,
   SessionPaid: 1,

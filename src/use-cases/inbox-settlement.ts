@@ -84,7 +84,7 @@ export class InboxSettlement {
   async #attach(work: Work, sessionId: SessionId) {
     const { transfer, decision } = work;
     const kept = await this.#setAside(work);
-    if (kept !== null) return this.#reopen(work, 'refused', kept);
+    if (kept !== null) return this.#refuse(work, sessionId, kept);
     crashPoint('inbox-after-set-aside');
     const { mode, origin, sender: _, ...facts } = transfer;
     const nowMs = this.#deps.clock.nowMs();
@@ -96,10 +96,23 @@ export class InboxSettlement {
       nowSec: toSec(nowMs),
       valuation: await this.#valuation(sessionId, nowMs),
     });
-    if (refused !== null) return this.#reopen(work, 'refused', refused);
+    if (refused !== null) return this.#refuse(work, sessionId, refused);
     crashPoint('inbox-after-credit');
-    await this.#tell(work, { type: 'SettleAttached', operation: decision.operation, nowSec: this.#nowSec() });
+    return this.#attached(work);
+  }
+
+  async #attached(work: Work) {
+    await this.#tell(work, { type: 'SettleAttached', operation: work.decision.operation, nowSec: this.#nowSec() });
     return this.#putBackIfOvertaken(work);
+  }
+
+  /**
+   * What was refused here may be accepted a moment later, where another process carries out the same decision: the session that was to get
+   * the money is told first, so that it either has it already or never takes it.
+   */
+  async #refuse(work: Work, sessionId: SessionId, why: string) {
+    const has = await this.#giveUp(work, sessionId);
+    return has === null ? this.#reopen(work, 'refused', why) : this.#attached(work);
   }
 
   async #detach(work: Work, sessionId: SessionId) {
@@ -117,17 +130,21 @@ export class InboxSettlement {
     const { mode, network } = transfer;
     const treasury = returns?.treasuryOf(mode, network);
     if (!returns || !treasury) return null;
+    const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
+    const request = returnRequestOf(transfer, { moveId, treasury }, by);
     const kept = await this.#setAside(work);
-    if (kept !== null) return this.#reopen(work, 'refused', kept);
+    if (kept !== null) {
+      // As with sessions: another process may have the money set aside a moment later, and must not find a return to begin.
+      await returns.cancel(request);
+      const status = await returns.status(mode, network, moveId);
+      return status.kind === 'failed' ? this.#reopen(work, 'refused', kept) : this.#ended(work, status);
+    }
     crashPoint('inbox-after-set-aside');
     const status = await returns.status(mode, network, moveId);
-    if (status.kind === 'unknown') {
-      const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
-      const refused = await returns.request(returnRequestOf(transfer, { moveId, treasury }, by));
-      crashPoint('inbox-after-return-request');
-      return refused === null ? null : this.#reopen(work, 'refused', refused);
-    }
-    return this.#ended(work, status);
+    if (status.kind !== 'unknown') return this.#ended(work, status);
+    const refused = await returns.request(request);
+    crashPoint('inbox-after-return-request');
+    return refused === null ? null : this.#reopen(work, 'refused', refused);
   }
 
   /** A return that nobody asked for yet is given up all the same, so that no late step can begin it. */
@@ -163,10 +180,17 @@ export class InboxSettlement {
   }
 
   async #putBack(work: Work): Promise<void> {
-    const { origin, depositKey } = work.transfer;
+    const { origin } = work.transfer;
     if (origin.kind !== 'session') return;
-    const { operation } = work.decision;
-    await this.#tellSession(work, origin.sessionId, { type: 'PutDepositBack', depositKey, operation, nowSec: this.#nowSec() });
+    await this.#giveUp(work, origin.sessionId);
+  }
+
+  /** Why the session keeps what the decision gave it, in words; null when it keeps nothing, now and later. */
+  async #giveUp(work: Work, sessionId: SessionId): Promise<string | null> {
+    const { transfer, decision } = work;
+    const command = { type: 'GiveUpTransfer', depositKey: transfer.depositKey, operation: decision.operation, nowSec: this.#nowSec() } as const;
+    const result = await this.#deps.sessions.execute(sessionStream(sessionId), command, this.#why(work));
+    return result.ok || result.refusal.code === 'not_found' ? null : result.refusal.message;
   }
 
   /** The money is back before the transfer says that it waits again: a crash in between repeats both. */

@@ -90,6 +90,8 @@ function describeTransfer(event: DomainEvent): Description | null {
       return { message: 'An operator set the transfer aside: it is no money of this session now.', facts: { deposit: event.data.depositKey } };
     case 'DepositPutBack':
       return { message: 'The transfer is money of this session again.', facts: { deposit: event.data.depositKey } };
+    case 'TransferGivenUp':
+      return { message: 'An operator’s decision about the transfer was given up.', facts: { deposit: event.data.depositKey } };
     case 'TransferCredited': {
       const { depositKey, amount, coin, network, kind } = event.data;
       return {

@@ -143,7 +143,7 @@ describe('a transfer that an operator set aside', () => {
     data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30 },
   };
   const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
-  const putBack = { type: 'PutDepositBack' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20 };
+  const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20 };
   const again = detected({ ...full, depositKey: dust.depositKey });
   const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
 

@@ -50,8 +50,8 @@ class World {
   readonly returns = new ScriptedReturns();
   #nowSec = EXPIRES_AT + 600;
 
-  /** A process of its own: nothing in memory. */
-  process() {
+  /** A process of its own: nothing in memory. `before` runs before each step that its settlement takes in a session. */
+  process(before: (command: SessionCommand, stream: string) => Promise<void> = async () => {}) {
     let uuid = 0;
     const clock = { nowMs: () => (this.#nowSec += 1) * 1000 };
     const random = {
@@ -62,7 +62,12 @@ class World {
     const sessions = createSessionHandler(deps);
     const transfers = createTransferHandler(deps);
     const returns = () => this.returns;
-    const settlement = new InboxSettlement({ transfers, sessions, rates: { valuation: () => null }, returns, clock, random });
+    const execute: typeof sessions.execute = async (stream, command, ...rest) => {
+      await before(command, stream);
+      return sessions.execute(stream, command, ...rest);
+    };
+    const stepwise = { read: sessions.read.bind(sessions), execute } as typeof sessions;
+    const settlement = new InboxSettlement({ transfers, sessions: stepwise, rates: { valuation: () => null }, returns, clock, random });
     const inbox = new Inbox({
       transfers,
       sessions,
@@ -174,6 +179,72 @@ describe('attaching a stray transfer', () => {
       ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: EXPIRES_AT + 800 },
     });
     expect(refusalOf(await inbox.attach(await found(), TARGET, REAL))).toBe('the refund re_1 takes its money');
+  });
+});
+
+describe('one decision that two processes carry out', () => {
+  const refund: SessionCommand = {
+    type: 'RequestRefund',
+    refundId: 're_1' as never,
+    coin: 'USDT',
+    units: null,
+    asked: null,
+    reason: null,
+    idempotencyStream: null,
+    acknowledgedSender: true,
+    senders: {},
+    nowSec: EXPIRES_AT + 800,
+  };
+
+  /** The first process is refused by a refund that fails right after; `meanwhile` runs before it tells the other session so. */
+  async function refusedOnce(made: World, meanwhile: () => Promise<void>): Promise<InboxOutcome> {
+    const { send, context } = made.process();
+    let isRefused = false;
+    const first = made.process(async ({ type }, stream) => {
+      if (type === 'SetDepositAside' && !isRefused) await send(SOURCE, refund);
+      if (type !== 'GiveUpTransfer' || stream !== sessionStream(TARGET) || isRefused) return;
+      isRefused = true;
+      const [legId] = Object.keys((await context(SOURCE)).refunds['re_1']!.legs);
+      const failed = { refundId: 're_1', legId: legId!, reason: 'insufficient_gas', networkFee: null } as const;
+      await send(SOURCE, { type: 'FailPayout', ...failed, nowSec: EXPIRES_AT + 801 });
+      await meanwhile();
+    });
+    return first.inbox.attach(await first.found(), TARGET, REAL);
+  }
+
+  const moneyIn = async (made: World): Promise<bigint[]> => {
+    const { context } = made.process();
+    made.books();
+    return [finalOf(await context(SOURCE), 'USDT'), finalOf(await context(TARGET), 'USDT')];
+  };
+
+  it('attaches it once when the second comes through while the first is refused', async () => {
+    const { made } = await world();
+    await refusedOnce(made, async () => void (await made.process().settlement.settle('test', KEY)));
+    expect(await made.process().state()).toBe('attached');
+    expect(await moneyIn(made)).toEqual([0n, 10n * 10n ** 18n]);
+  });
+
+  it('leaves it where it was when the second is overtaken between its steps', async () => {
+    const { made } = await world();
+    let arrive!: () => void;
+    let release!: () => void;
+    const [arrived, released] = [new Promise<void>((resolve) => (arrive = resolve)), new Promise<void>((resolve) => (release = resolve))];
+    const second = made.process(async ({ type }) => {
+      if (type !== 'CreditTransfer') return;
+      arrive();
+      await released;
+    });
+    let settled!: Promise<unknown>;
+    await refusedOnce(made, async () => {
+      settled = second.settlement.settle('test', KEY);
+      await arrived;
+    });
+    expect(await moneyIn(made)).toEqual([10n * 10n ** 18n, 0n]);
+    release();
+    await settled;
+    expect(await made.process().state()).toBe('open');
+    expect(await moneyIn(made)).toEqual([10n * 10n ** 18n, 0n]);
   });
 });
 

@@ -49,6 +49,7 @@ const BOOKED_BY = {
   ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
   ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury' },
   ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
+  ...{ TransferGivenUp: 'nothing' },
   ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
   ...{ TransferReturned: 'transfer', TransferUndoRequested: 'transfer', TransferUndoRefused: 'transfer', TransferReopened: 'transfer' },
 } as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'period' | 'nothing'>;

@@ -183,6 +183,12 @@ export interface DepositPutBack {
   readonly data: { readonly depositKey: string; readonly operation: number; readonly putBackAtSec: number };
 }
 
+/** The decision comes to nothing here: no step of it that comes late may begin. Moves no money. */
+export interface TransferGivenUp {
+  readonly type: 'TransferGivenUp';
+  readonly data: { readonly depositKey: string; readonly operation: number; readonly givenUpAtSec: number };
+}
+
 /** An operator attached a transfer that came to another address of ours. */
 export interface TransferCredited {
   readonly type: 'TransferCredited';
@@ -370,6 +376,7 @@ export type SessionEvent =
   | DepositReverted
   | DepositSetAside
   | DepositPutBack
+  | TransferGivenUp
   | TransferCredited
   | TransferCreditReversed
   | SessionPaid
