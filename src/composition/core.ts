@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
-import type { Mode, SessionId } from '../domain/ids.ts';
+import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
 import { ADDRESS_FAMILIES, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
@@ -16,6 +16,7 @@ import { AddressIndex } from '../runtime/address-index.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import { DueSessions } from '../runtime/due-sessions.ts';
 import { NotificationIds } from '../runtime/notification-ids.ts';
+import type { RunningProjections } from '../runtime/projection-runner.ts';
 import type { PersonalSealer, Sealer } from '../runtime/sealing.ts';
 import { SessionChanges } from '../runtime/session-changes.ts';
 import { seedFrom } from '../runtime/whole-rows.ts';
@@ -27,12 +28,12 @@ import { Merchants } from '../use-cases/merchants.ts';
 import { PersonalData } from '../use-cases/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../use-cases/session-handler.ts';
 import { SessionIds } from '../use-cases/session-ids.ts';
+import { createSessionOfRefund } from '../use-cases/session-of-refund.ts';
 import { Sessions } from '../use-cases/sessions.ts';
 import { sharedSecrets } from '../use-cases/shared-secrets.ts';
 import { createTransferHandler, type TransferHandler } from '../use-cases/transfer-handler.ts';
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
-import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
 import { sessionView as sessionProjection } from '../../projections/session-view.projection.ts';
 import type { Logger } from '../ops/logger.ts';
 
@@ -50,6 +51,7 @@ export interface CorePorts {
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
 }
@@ -69,7 +71,7 @@ export interface Core {
   readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
   readonly notificationIds: NotificationIds;
   readonly cursorKey: Uint8Array;
-  sessionOfRefund(id: string): Promise<SessionId | null>;
+  sessionOfRefund(id: RefundId): Promise<SessionId | null>;
   /** Resolves once every address given out before the call is in `addressIndexes`. */
   addressesComplete(): Promise<void>;
   /** Resolves once the subscription has come past everything there is now. */
@@ -104,8 +106,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)),
   );
   const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
-  const sessionOfRefund = async (id: string): Promise<SessionId | null> =>
-    ((await ports.readModel.get(REFUNDS_TABLE, id))?.sessionId as SessionId | undefined) ?? null;
+  const { readModel, projections } = ports;
+  const sessionOfRefund = createSessionOfRefund({ store, readModel, caughtUpTo: (position) => projections.caughtUpTo(position) });
   const sessions = new Sessions({
     sessions: sessionHandler,
     ids,

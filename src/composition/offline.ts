@@ -90,6 +90,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         personalSealer: createPersonalSealer(masterKeys),
         vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure: insecure, ownHosts: [] }),
         networks: () => [],
+        projections: runner,
         soleWriter: storage.soleWriter,
       },
       log,

@@ -105,6 +105,7 @@ function corePorts(
     personalSealer: createPersonalSealer(masterKeys),
     vetWebhookUrl: (url) => vetWebhookUrl(url, webhookRules),
     networks,
+    projections: storage.projections,
     soleWriter: storage.soleWriter,
   };
 }

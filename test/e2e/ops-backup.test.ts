@@ -105,6 +105,7 @@ describe('the backup of a running service', () => {
     expect(sandbox.output()).toContain('the ledger was restored from a backup');
     // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
     const refund = await call('POST', '/v1/refunds', { session_id: paid[0]!.id });
+    expect((await call('GET', `/v1/refunds/${String(refund.json.id)}`)).status, 'just asked for').toBe(200);
     expect(refund.status).toBe(200);
     await eventually(
       'the refund of a restored payment',

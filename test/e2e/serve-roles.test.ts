@@ -71,6 +71,7 @@ test.concurrent.each(NETWORKS)('a payment on %s is credited by the worker and re
   const path = `/api/v1/checkout/sessions/${created.json['id'] as string}`;
   await eventually('the session is paid', async () => (await call('GET', path)).json['payment_status'] === 'paid', WAIT_MS);
   const asked = await call('POST', '/v1/refunds', { session_id: created.json['id'] });
+  expect((await call('GET', `/v1/refunds/${asked.json['id'] as string}`)).status, 'just asked for').toBe(200);
   expect([asked.status, asked.json['to_address']]).toEqual([200, fromAddress]);
   const refund = await eventually(
     'the refund is complete',
