@@ -11,7 +11,9 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
     case 'DepositDetected': {
       const { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec, kind } = event.data;
       const facts: InboxFacts = { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec };
-      return { ...session, deposits: { ...session.deposits, [depositKey]: { facts, kind, final: false, legs: [] } } };
+      // A refund that named it before a reorganisation took it away still does.
+      const legs = session.deposits[depositKey]?.legs ?? [];
+      return { ...session, deposits: { ...session.deposits, [depositKey]: { facts, kind, final: false, legs } } };
     }
     case 'DepositConfirmed': {
       const { depositKey, blockNumber, blockTimeSec, kind } = event.data;

@@ -20,6 +20,7 @@ import { MemoryBooks } from '../support/books.ts';
 import type { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { inboxSteps, keyOf, RandomInbox, SESSIONS, TRANSFERS } from '../support/random-inbox.ts';
+import { runsOf } from '../support/runs.ts';
 
 const PROJECTIONS = [inboxProjection, sessionView];
 const MOVING: readonly string[] = ['attaching', 'detaching', 'returning', 'cancelling'] satisfies InboxState[];
@@ -127,7 +128,7 @@ describe('the inbox', () => {
           ).toEqual(moving.toSorted());
         }),
       ),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 
@@ -147,7 +148,7 @@ describe('the inbox', () => {
           expect(contents(model)).toEqual(live);
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 
@@ -177,7 +178,7 @@ describe('the inbox', () => {
           expect(unmatched.reduce((sum, { balance }) => sum + signedAmountOf(balance), 0n)).toBe(-units);
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 });
