@@ -6,9 +6,10 @@ const SLOW = { timeoutMs: 240_000, workers: 3 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
-const fast = (name: string) => ({
+const fast = (name: string, setupFiles: string[] = []) => ({
   test: {
     name,
+    setupFiles,
     include: [`test/${name}/**/*.test.ts`],
     testTimeout: FAST.timeoutMs,
     hookTimeout: FAST.timeoutMs,
@@ -24,7 +25,7 @@ export default defineConfig({
     reporters: ['default'],
     projects: [
       fast('unit'),
-      fast('property'),
+      fast('property', ['test/support/property-seed.ts']),
       {
         test: {
           name: 'contract',
