@@ -106,8 +106,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)),
   );
   const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
-  const { readModel, projections } = ports;
-  const sessionOfRefund = createSessionOfRefund({ store, readModel, caughtUpTo: (position) => projections.caughtUpTo(position) });
+  const sessionOfRefund = createSessionOfRefund(ports);
   const sessions = new Sessions({
     sessions: sessionHandler,
     ids,

@@ -9,6 +9,7 @@ import { assertNotMoved } from './moved.ts';
 import { ProjectionComparison } from './projection-compare.ts';
 import { openProjectionThread } from './projection-thread.ts';
 import type { Storage, StorageDeps } from './storage.ts';
+import { caughtUpWithLedger } from '../runtime/caught-up.ts';
 
 /** Nobody else could take over, however long this process stalls. */
 const NOBODY_ELSE_MS = 3 * 86_400_000;
@@ -53,10 +54,7 @@ export async function openEmbedded(
     comparison,
     sharedLog: null,
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
-    caughtUp: async () => {
-      const head = await store.head();
-      if (head !== null) await projections.caughtUpTo(head);
-    },
+    caughtUp: async () => void (await caughtUpWithLedger({ store, projections })),
     // The files are this process's own: when they fail, it ends.
     health: () => [],
     close: async () => {

@@ -11,6 +11,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { CheckLedger } from '../processes/check-ledger.process.ts';
+import { caughtUpWithLedger } from '../runtime/caught-up.ts';
 import type { RunningProjections } from '../runtime/projection-runner.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
 import { createWholeRows } from '../runtime/whole-rows.ts';
@@ -44,10 +45,7 @@ const CLOSE_TIMEOUT_MS = 30_000;
 export function openLedger({ core, store, readModel, projections, clock, random }: LedgerDeps): Ledger {
   const balances = new LedgerBalances(readModel);
   const journal = new LedgerJournal(readModel);
-  const caughtUp = async (): Promise<void> => {
-    const head = await store.head();
-    if (head !== null) await projections.caughtUpTo(head);
-  };
+  const caughtUp = (): Promise<boolean> => caughtUpWithLedger({ store, projections });
   const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
   const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);
   const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });

@@ -1,6 +1,7 @@
 import { type EventStore, type Position, StoreUnavailable } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import { caughtUpWithLedger } from './caught-up.ts';
 import { projectionId } from './projection-batch.ts';
 import type { RunningProjections } from './projection-runner.ts';
 
@@ -26,8 +27,7 @@ export function createWholeRows({ store, readModel, projections, timeoutMs }: Wh
   return async (read) => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const generation = await readModel.generation(id);
-      const head = await store.head();
-      if (isReplayed() || (head !== null && !(await projections.caughtUpTo(head, timeoutMs)))) break;
+      if (isReplayed() || !(await caughtUpWithLedger({ store, projections }, timeoutMs))) break;
       const value = await read();
       if ((await readModel.generation(id)) === generation && !isReplayed()) return value;
     }

@@ -125,13 +125,10 @@ export class InboxSettlement {
   }
 
   async #giveBack(work: Work, moveId: string) {
-    const returns = this.#deps.returns();
-    const { transfer, decision } = work;
-    const { mode, network } = transfer;
-    const treasury = returns?.treasuryOf(mode, network);
-    if (!returns || !treasury) return null;
-    const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
-    const request = returnRequestOf(transfer, { moveId, treasury }, by);
+    const order = this.#returnOf(work, moveId);
+    if (!order) return null;
+    const { returns, request } = order;
+    const { mode, network } = work.transfer;
     const kept = await this.#setAside(work);
     if (kept !== null) {
       // As with sessions: another process may have the money set aside a moment later, and must not find a return to begin.
@@ -149,14 +146,11 @@ export class InboxSettlement {
 
   /** A return that nobody asked for yet is given up all the same, so that no late step can begin it. */
   async #cancel(work: Work, moveId: string) {
-    const returns = this.#deps.returns();
-    const { transfer, decision } = work;
-    const { mode, network } = transfer;
-    const treasury = returns?.treasuryOf(mode, network);
-    if (!returns || !treasury) return null;
-    const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
-    const refused = await returns.cancel(returnRequestOf(transfer, { moveId, treasury }, by));
-    const status = await returns.status(mode, network, moveId);
+    const order = this.#returnOf(work, moveId);
+    if (!order) return null;
+    const { returns, request } = order;
+    const refused = await returns.cancel(request);
+    const status = await returns.status(work.transfer.mode, work.transfer.network, moveId);
     if (status.kind === 'under_way') return refused === null ? null : this.#undoRefused(work, refused);
     return this.#ended(work, status);
   }
@@ -170,6 +164,15 @@ export class InboxSettlement {
   }
 
   /* Small parts */
+
+  /** The return that carries the decision out, and who pays it; null where this process does not pay on the network. */
+  #returnOf({ transfer, decision }: Work, moveId: string): { readonly returns: Returns; readonly request: ReturnRequest } | null {
+    const returns = this.#deps.returns();
+    const treasury = returns?.treasuryOf(transfer.mode, transfer.network);
+    if (!returns || !treasury) return null;
+    const by = { actor: decision.actor, reason: decision.reason, nowSec: this.#nowSec() };
+    return { returns, request: returnRequestOf(transfer, { moveId, treasury }, by) };
+  }
 
   /** Why the session that it came to keeps it, in words; null when it is set aside, or in no session's books. */
   async #setAside(work: Work): Promise<string | null> {

@@ -11,9 +11,11 @@ function lookUps({ rows, catchUp }: { rows: Row[]; catchUp: () => boolean }) {
   return createSessionOfRefund({
     store: { head: async () => '7' },
     readModel: { get: async () => rows[0] ?? null },
-    caughtUpTo: async (position) => {
-      expect(position).toBe('7');
-      return catchUp();
+    projections: {
+      caughtUpTo: async (position) => {
+        expect(position).toBe('7');
+        return catchUp();
+      },
     },
   });
 }
