@@ -9,8 +9,6 @@ import { accountKeysOf, tokenDeltas, type SolanaTransaction } from './token-bala
 
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;
-/** Zeros in base58, which no key signs with: Surfpool lists a transaction that it refused under it. */
-const NO_SIGNATURE = '1'.repeat(64);
 
 /** What is read beside what every transaction has. */
 interface WithBalances extends SolanaTransaction {
@@ -48,7 +46,7 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const options = { commitment: 'confirmed', limit: SIGNATURES_A_PAGE, ...(before && { before }) };
     const page = await ask<readonly { signature: string; slot: number }[]>(provider, 'getSignaturesForAddress', [account, options]);
-    found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot && signature !== NO_SIGNATURE ? [signature] : [])));
+    found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot ? [signature] : [])));
     const last = page.at(-1);
     if (page.length < SIGNATURES_A_PAGE || last === undefined || last.slot < fromSlot) return found;
     before = last.signature;

@@ -79,11 +79,14 @@ async function correctTransaction(request: JsonRpcRequest, upstream: Upstream): 
   return { ...transaction, blockTime: await blockTimeOf(upstream, transaction.slot) };
 }
 
+/** Zeros in base58, which no key signs with: Surfpool lists a transaction that it refused under it. */
+const NO_SIGNATURE = '1'.repeat(64);
+
 async function correctSignatures(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
   const commitment = committed(configOf(request));
-  const signatures = (await ask(upstream, request)) as readonly { readonly slot: number }[];
+  const signatures = (await ask(upstream, request)) as readonly { readonly signature: string; readonly slot: number }[];
   const limit = await slotOf(upstream, commitment);
-  return signatures.filter(({ slot }) => slot <= limit);
+  return signatures.filter(({ signature, slot }) => slot <= limit && signature !== NO_SIGNATURE);
 }
 
 async function correctBlock(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
