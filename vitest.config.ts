@@ -6,10 +6,12 @@ const SLOW = { timeoutMs: 240_000, workers: 3 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
-const fast = (name: string, setupFiles: string[] = []) => ({
+const SETUP = ['test/support/property-seed.ts'];
+
+const fast = (name: string) => ({
   test: {
     name,
-    setupFiles,
+    setupFiles: SETUP,
     include: [`test/${name}/**/*.test.ts`],
     testTimeout: FAST.timeoutMs,
     hookTimeout: FAST.timeoutMs,
@@ -25,10 +27,11 @@ export default defineConfig({
     reporters: ['default'],
     projects: [
       fast('unit'),
-      fast('property', ['test/support/property-seed.ts']),
+      fast('property'),
       {
         test: {
           name: 'contract',
+          setupFiles: SETUP,
           include: ['test/contract/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
