@@ -6,7 +6,7 @@ import type { LedgerClock, Posting } from '../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../src/domain/money.ts';
 import type { RowReader, RowRef } from '../src/ports/projection.ts';
 import type { RowChange, Row } from '../src/ports/read-model.ts';
-import type { EntryDraft } from './ledger-postings.ts';
+import type { EntryDraft } from './ledger-entry.ts';
 import {
   addressKey,
   balanceKey,

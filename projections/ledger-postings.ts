@@ -8,57 +8,16 @@ import {
   TREASURY,
   unappliedOf,
   type BookedCoin,
-  type EntryKind,
-  type FiatValue,
   type Posting,
 } from '../src/domain/ledger.ts';
 import { amountOf, formatAmount } from '../src/domain/money.ts';
 import { NATIVE_COIN, type Network } from '../src/domain/networks.ts';
+import type { Booking } from './ledger-entry.ts';
 import { fiatValueOf } from './ledger-fiat-value.ts';
+import { payOrder, withOrderMoney } from './ledger-order-money.ts';
 import { withServiceFee } from './ledger-service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './ledger-transfer-postings.ts';
-import {
-  legKey,
-  openSessionBooks,
-  pocketOf,
-  takenFrom,
-  withPocket,
-  type BookedDeposit,
-  type BookedLeg,
-  type SessionBooks,
-} from './ledger-session-books.ts';
-
-/** Where on a chain a fact can be looked up. */
-export interface Evidence {
-  readonly network: Network;
-  readonly txHash: string;
-  readonly logIndex?: number;
-  readonly blockNumber?: number;
-  readonly blockHash?: string;
-}
-
-/** An entry before it is numbered and dated. */
-export interface EntryDraft {
-  readonly kind: EntryKind;
-  readonly postings: readonly Posting[];
-  readonly refundId?: string;
-  /** Block time of the fact; absent when the fact is not one of a chain. */
-  readonly chainTimeSec?: number;
-  readonly evidence?: Evidence;
-  /** Id of the entry that this one takes back. */
-  readonly reverses?: string;
-  /** An amount that moves no account. */
-  readonly memo?: { readonly network: Network | null; readonly coin: BookedCoin; readonly amount: string };
-  readonly value?: FiatValue;
-}
-
-export interface Booking {
-  readonly books: SessionBooks;
-  /** Null for an event that moves no money. */
-  readonly draft: EntryDraft | null;
-  /** A second entry: the service fee is charged or given back. */
-  readonly fee?: EntryDraft;
-}
+import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './ledger-session-books.ts';
 
 type Data<Type extends SessionEvent['type']> = EventOf<Type>['data'];
 type Rule<Type extends SessionEvent['type']> = (books: SessionBooks, data: Data<Type>, entry: string) => Booking;
@@ -97,7 +56,7 @@ export function bookSessionEvent(books: SessionBooks | null, event: SessionEvent
   if (event.type === 'SessionCreated') return nothing(openSessionBooks(event.data));
   if (!books) throw new Error('the session was never created');
   const rule = RULES[event.type] as unknown as Rule<SessionEvent['type']>;
-  return withServiceFee(rule(books, event.data, entry), event.type, entry);
+  return withServiceFee(withOrderMoney(rule(books, event.data, entry)), event.type, entry);
 }
 
 const on =
@@ -150,7 +109,7 @@ function confirmed(books: SessionBooks, { depositKey, blockNumber, blockHash, bl
   };
 }
 
-/** What was only seen is taken back as a memo; what was booked is reversed, and the order loses what the session lacks then. */
+/** What was only seen is taken back as a memo; what was booked is reversed. */
 function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>): Booking {
   const deposit = depositIn(books, depositKey);
   const { network, coin, amount, toAddress, entry } = deposit;
@@ -163,42 +122,24 @@ function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>):
   }
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
-  const left = pocket.unapplied - units;
-  const takenBack = left < 0n ? least(-left, pocket.payable) : 0n;
   const post = on(network, coin);
-  const { merchantId } = books;
   return {
     books: withPocket({ ...books, deposits }, network, coin, {
-      unapplied: left + takenBack,
-      payable: pocket.payable - takenBack,
+      ...{ ...pocket, unapplied: pocket.unapplied - units },
       onTime: deposit.kind === 'on_time' && deposit.aside === undefined ? pocket.onTime - units : pocket.onTime,
     }),
     draft: {
       kind: 'deposit_reversed',
-      postings: [
-        post(DEPOSIT_WALLETS, -units, toAddress),
-        post(unappliedOf(merchantId), units),
-        ...(takenBack > 0n ? [post(payableTo(merchantId), takenBack), post(unappliedOf(merchantId), -takenBack)] : []),
-      ],
+      postings: [post(DEPOSIT_WALLETS, -units, toAddress), post(unappliedOf(books.merchantId), units)],
       evidence: evidenceOf(deposit),
       reverses: entry,
     },
   };
 }
 
-/** Applies what is due from the networks where it arrived; what is over stays unapplied. */
-function paid(books: SessionBooks, { coin, due, received, valuation }: Data<'SessionPaid'>): Booking {
-  const applied = least(amountOf(due), amountOf(received));
-  const postings: Posting[] = [];
-  let after = books;
-  let total = 0n;
-  for (const { network, units } of takenFrom(books, coin, applied)) {
-    const pocket = pocketOf(books, network, coin);
-    total += units;
-    const post = on(network, coin);
-    postings.push(post(payableTo(books.merchantId), -units), post(unappliedOf(books.merchantId), units));
-    after = withPocket(after, network, coin, { ...pocket, unapplied: pocket.unapplied - units, payable: pocket.payable + units });
-  }
+function paid(books: SessionBooks, { due, received, valuation }: Data<'SessionPaid'>): Booking {
+  const { books: after, postings } = payOrder(books, due, least(amountOf(due), amountOf(received)));
+  const total = postings.reduce((sum, { account, units }) => (account === payableTo(books.merchantId) ? sum - units : sum), 0n);
   const value = fiatValueOf(books, total, valuation);
   return {
     books: after,

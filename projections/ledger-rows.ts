@@ -9,21 +9,21 @@ import { DEPOSIT_WALLETS, merchantAccountOf } from '../src/domain/ledger.ts';
  */
 
 /** Entries by mode and number. */
-export const LEDGER_ENTRIES_TABLE = 'ledger-entries@2';
+export const LEDGER_ENTRIES_TABLE = 'ledger-entries@3';
 /** Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the deposit wallets. */
-export const LEDGER_PLACES_TABLE = 'ledger-places@2';
+export const LEDGER_PLACES_TABLE = 'ledger-places@3';
 /** How far a mode and each of its books are. */
-export const LEDGER_BOOKS_TABLE = 'ledger-books@2';
+export const LEDGER_BOOKS_TABLE = 'ledger-books@3';
 /** Balances by mode, account, network and coin, with what moved in each month. */
-export const LEDGER_BALANCES_TABLE = 'ledger-balances@2';
+export const LEDGER_BALANCES_TABLE = 'ledger-balances@3';
 /** What moved on each day, by balance and month. */
-export const LEDGER_DAYS_TABLE = 'ledger-days@2';
+export const LEDGER_DAYS_TABLE = 'ledger-days@3';
 /** Balances of accounts that stand for addresses, by address. */
-export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@2';
+export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@3';
 /** Debits less credits of everything, by mode, network and coin. */
-export const LEDGER_SUMS_TABLE = 'ledger-sums@2';
+export const LEDGER_SUMS_TABLE = 'ledger-sums@3';
 /** Sealed figures by mode and month. */
-export const LEDGER_PERIODS_TABLE = 'ledger-periods@2';
+export const LEDGER_PERIODS_TABLE = 'ledger-periods@3';
 
 export interface EntryLine {
   readonly account: string;

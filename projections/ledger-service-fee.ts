@@ -2,7 +2,7 @@ import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { payableTo, SERVICE_FEES, type Posting } from '../src/domain/ledger.ts';
 import { amountOf, formatAmount, SCALE } from '../src/domain/money.ts';
 import { NETWORKS, type Network } from '../src/domain/networks.ts';
-import type { Booking, EntryDraft } from './ledger-postings.ts';
+import { timeOf, type Booking } from './ledger-entry.ts';
 import { pocketOf, takenFrom, type BookedServiceFee, type SessionBooks } from './ledger-session-books.ts';
 
 /*
@@ -25,28 +25,28 @@ export function withServiceFee(booking: Booking, event: SessionEvent['type'], en
   return fee === before ? booking : { ...booking, books: { ...booking.books, serviceFee: fee } };
 }
 
-function charge({ books, draft }: Booking, fee: BookedServiceFee, entry: string): Booking {
+function charge({ books, draft, further = [] }: Booking, fee: BookedServiceFee, entry: string): Booking {
   const shares = sharesOf(books, fee);
   const postings = postingsOf(books, shares, 1n);
   return {
     books: { ...books, serviceFee: { ...fee, charged: { entry, shares } } },
     draft,
-    ...(postings.length > 0 && { fee: { kind: 'service_fee', postings, ...timeOf(draft) } }),
+    further: postings.length === 0 ? further : [...further, { kind: 'service_fee', postings, ...timeOf(draft) }],
   };
 }
 
-function giveBack({ books, draft }: Booking, fee: BookedServiceFee, { entry, shares }: NonNullable<BookedServiceFee['charged']>): Booking {
+function giveBack(
+  { books, draft, further = [] }: Booking,
+  fee: BookedServiceFee,
+  { entry, shares }: NonNullable<BookedServiceFee['charged']>,
+): Booking {
   const postings = postingsOf(books, shares, -1n);
   return {
     books: { ...books, serviceFee: { ...fee, charged: null } },
     draft,
-    ...(postings.length > 0 && { fee: { kind: 'service_fee_reversed', postings, ...timeOf(draft), reverses: entry } }),
+    further: postings.length === 0 ? further : [...further, { kind: 'service_fee_reversed', postings, ...timeOf(draft), reverses: entry }],
   };
 }
-
-/** A fee belongs to the moment of what it is charged for. */
-const timeOf = (draft: EntryDraft | null): Pick<EntryDraft, 'chainTimeSec'> =>
-  draft?.chainTimeSec === undefined ? {} : { chainTimeSec: draft.chainTimeSec };
 
 /** The lines that charge the shares (`sign` 1) or give them back (-1). */
 function postingsOf({ merchantId, coin }: SessionBooks, shares: Shares, sign: 1n | -1n): Posting[] {

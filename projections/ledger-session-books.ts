@@ -6,7 +6,7 @@ import { NETWORKS, type Network } from '../src/domain/networks.ts';
 
 /* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@2';
+export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@3';
 
 export interface BookedDeposit {
   readonly network: Network;
@@ -41,6 +41,12 @@ export interface BookedLeg {
   readonly paid: { readonly entry: string; readonly fee: string; readonly txHash: string } | null;
 }
 
+/** A paid order: what is due, and what of the session's money is applied to it, by network. */
+export interface BookedOrder {
+  readonly due: string;
+  readonly applied: Readonly<Partial<Record<Network, string>>>;
+}
+
 /** The operator's part of the order. */
 export interface BookedServiceFee {
   readonly basisPoints: number;
@@ -73,6 +79,8 @@ export interface SessionBooks {
   readonly credits?: Readonly<Record<string, string>>;
   /** When the last money that can pay the order came. */
   readonly onTimeAtSec: number | null;
+  /** Absent until the order is paid. */
+  readonly order?: BookedOrder;
   /** Absent without a service fee. */
   readonly serviceFee?: BookedServiceFee;
 }

@@ -3,7 +3,7 @@ import type { TransferEvent } from '../src/domain/events/transfer-events.ts';
 import type { Mode } from '../src/domain/ids.ts';
 import { DEPOSIT_WALLETS, OPERATOR_FUNDING, UNMATCHED, unappliedOf, type Posting } from '../src/domain/ledger.ts';
 import { amountOf } from '../src/domain/money.ts';
-import type { Booking, EntryDraft } from './ledger-postings.ts';
+import type { Booking, EntryDraft } from './ledger-entry.ts';
 import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './ledger-session-books.ts';
 
 /*

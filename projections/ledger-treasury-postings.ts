@@ -15,7 +15,7 @@ import {
   type Posting,
 } from '../src/domain/ledger.ts';
 import { amountOf } from '../src/domain/money.ts';
-import type { EntryDraft } from './ledger-postings.ts';
+import type { EntryDraft } from './ledger-entry.ts';
 
 /** What an event of the treasury books; `merchantId` for a settlement. */
 export interface TreasuryBooking {

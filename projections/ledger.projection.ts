@@ -40,7 +40,7 @@ const TREASURY_PREFIX = 'treasury-';
  */
 export const ledger: Projection = {
   name: 'ledger',
-  version: 2,
+  version: 3,
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
@@ -110,10 +110,10 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
     return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
-  const { books, draft, fee } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
+  const { books, draft, further } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
-    entries: [...given(draft), ...given(fee)].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
+    entries: [...given(draft), ...(further ?? [])].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
     memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
   };
 }

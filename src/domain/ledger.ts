@@ -95,6 +95,8 @@ export type EntryKind =
   | 'deposit_reversed'
   /** Money was applied to the order that it paid. */
   | 'payment'
+  /** A paid order that lacked money has it again. */
+  | 'payment_restored'
   /** The operator's part of an order that is paid. */
   | 'service_fee'
   /** The chain took the payment back; reverses its `service_fee`. */

@@ -156,6 +156,33 @@ describe('the books', () => {
     );
   });
 
+  it('owe a merchant what is due of every paid order whose money is there, also after the chain took it back and brought it again', () => {
+    fc.assert(
+      fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
+        const lived = comesBack ? withComeback({ entries, states }) : entries;
+        const books = new MemoryBooks();
+        const after = new Map<number, SessionState>();
+        for (const entry of lived) {
+          books.takeEntry(entry);
+          after.set(entry.session, sessionTable.next(after.get(entry.session) ?? sessionTable.initial, entry.event)!);
+        }
+        const journal = [...books.entries('test'), ...books.entries('live')];
+        for (const [index, { context }] of after) {
+          // What a refund takes of an order, and what it cannot take when the money is gone, is told by examples.
+          if (context.paid === null || Object.keys(context.refunds).length > 0) continue;
+          const { merchantId } = ownerOf(index);
+          const lines = journal
+            .filter(({ sessionId, kind }) => sessionId === sessionIdOf(index) && !FEE_KINDS.has(kind))
+            .flatMap((entry) => entry.lines);
+          const owed = lines.reduce((sum, line) => (line.account === payableTo(merchantId) ? sum - signedAmountOf(line.amount) : sum), 0n);
+          const money = received(context);
+          expect([index, owed]).toEqual([index, money < context.due ? money : context.due]);
+        }
+      }),
+      { numRuns: runsOf(100) },
+    );
+  });
+
   it('keep for the operator the service fee of every order while it is paid, taken from its merchant, and none where none is set', () => {
     fc.assert(
       fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {

@@ -203,16 +203,69 @@ describe('a posting rule', () => {
     expect(story.books.entries('test').at(-1)).toMatchObject({ kind: 'refund_unpaid', reverses: original.id });
     expect([story.balance('refunds-reserved'), story.balance(':treasury'), story.balance(':treasury', 'ETH')]).toEqual(['-3', '0', '0']);
   });
+});
 
-  it('takes from the order what a final deposit that was reverted had paid', () => {
-    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'));
-    const { depositKey } = depositFacts();
-    story.add({ type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } });
+describe('the money of a paid order', () => {
+  const bsc = { network: 'bsc', txHash: '0x02', amount: '12.00' } as const;
+  const final = (change: Parameters<typeof depositFacts>[0] = {}, kind: 'on_time' | 'late' = 'on_time'): SessionEvent[] => [
+    detected(change, kind),
+    confirmed(change),
+  ];
+  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
+    type: 'DepositReverted',
+    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 },
+  });
+  const owed = (story: Story): Record<string, string> =>
+    Object.fromEntries(
+      story.books
+        .balances()
+        .filter(({ account, balance }) => account.startsWith('liabilities:') && balance !== '0')
+        .map(({ account, network, balance }) => [`${account.split(':').at(-1)} ${network}`, balance]),
+    );
+
+  it('is taken from the order when the chain takes it back, and is the order’s again when it is back', () => {
+    const story = new Story().add(created, ...final({ amount: '12.00' }), paid('12.00'), reverted());
     expect(story.last()).toEqual([
       'deposit_reversed',
       ...['assets:deposit-wallets ethereum -12 USDT', 'unapplied ethereum 12 USDT', 'payable ethereum 10 USDT', 'unapplied ethereum -10 USDT'],
     ]);
-    expect([story.balance('payable'), story.balance('unapplied'), story.balance('deposit-wallets')]).toEqual(['0', '0', '0']);
+    expect(owed(story)).toEqual({});
+    story.add(...final({ amount: '12.00' }));
+    expect(story.last()).toEqual(['payment_restored', 'payable ethereum -10 USDT', 'unapplied ethereum 10 USDT']);
+    const [deposit, restored] = story.books.entries('test').slice(-2);
+    expect(deposit).toMatchObject({ kind: 'deposit', id: restored!.id, chainTimeSec: restored!.chainTimeSec, days: restored!.days });
+    expect(owed(story)).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-2' });
+  });
+
+  it('is made up by whichever transfer comes in time, up to what is due and not a unit more', () => {
+    const story = new Story().add(created, ...final({ amount: '10.00' }), paid('10.00'), reverted(), ...final(bsc));
+    expect(owed(story)).toEqual({ 'payable bsc': '-10', 'unapplied bsc': '-2' });
+    story.add(...final());
+    expect(story.last()).toEqual(['deposit', 'assets:deposit-wallets ethereum 10 USDT', 'unapplied ethereum -10 USDT']);
+  });
+
+  it('is made up at once by what was over on another network', () => {
+    const story = new Story().add(created, ...final(), ...final(bsc), paid('22.00'), reverted());
+    expect(story.books.entries('test').at(-2)).toMatchObject({ kind: 'deposit_reversed' });
+    expect(story.last()).toEqual(['payment_restored', 'payable bsc -10 USDT', 'unapplied bsc 10 USDT']);
+  });
+
+  it('is never made up by late money, nor taken from it', () => {
+    const late = { txHash: '0x02', amount: '4.00' };
+    const story = new Story().add(created, ...final(), paid('10.00'), ...final(late, 'late'), reverted());
+    expect(owed(story)).toEqual({ 'unapplied ethereum': '-4' });
+    expect(owed(story.add(...final()))).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-4' });
+  });
+
+  it('is what a tolerance let be missing, too, once more money is there', () => {
+    const story = new Story().add(created, ...final({ amount: '9.99' }), paid('9.99'), ...final({ txHash: '0x02', amount: '1.00' }));
+    expect(owed(story)).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-0.99' });
+  });
+
+  it('that a refund paid out is owed by the merchant when the chain takes the payment back, until it is back', () => {
+    const story = new Story().add(created, ...final(), paid('10.00'), refund('4.00'), signed, landed, reverted());
+    expect(owed(story)).toEqual({ 'unapplied ethereum': '4' });
+    expect(owed(story.add(...final()))).toEqual({ 'payable ethereum': '-6' });
   });
 });
 

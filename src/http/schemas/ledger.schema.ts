@@ -62,6 +62,7 @@ const KINDS = [
   'deposit',
   'deposit_reversed',
   'payment',
+  'payment_restored',
   'service_fee',
   'service_fee_reversed',
   'refund_reserved',
@@ -77,7 +78,9 @@ const KINDS = [
 ] as const;
 
 const entryFields = {
-  id: z.string().meta({ description: 'Id of the event that the entry is made of; a payment and its service fee share it.' }),
+  id: z
+    .string()
+    .meta({ description: 'Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee.' }),
   kind: z.string().meta({ description: `What happened: ${KINDS.join(', ')}; more may follow.`, examples: ['deposit'] }),
   recorded_at: unixSeconds,
   recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
