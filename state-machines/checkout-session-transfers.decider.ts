@@ -1,9 +1,17 @@
-import type { SessionEvent, TransferCredited, Valuation } from '../src/domain/events/session-events.ts';
+import type { DepositPutBack, SessionEvent, TransferCredited, Valuation } from '../src/domain/events/session-events.ts';
 import type { MerchantId, Mode } from '../src/domain/ids.ts';
-import { formatAmount } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
-import { foldCredited, isNewOperation, isPaidBy, isPayable, mayBeCredited, whyNotReversible, whyNotSetAside } from './checkout-session-transfers.ts';
-import { received, type SessionContext } from './checkout-session.state.ts';
+import { paymentOf } from './checkout-session-payment.ts';
+import {
+  foldCredited,
+  foldPutBack,
+  isNewOperation,
+  isPayable,
+  mayBeCredited,
+  whyNotReversible,
+  whyNotSetAside,
+} from './checkout-session-transfers.ts';
+import type { SessionContext } from './checkout-session.state.ts';
 
 /* Commands: what was decided in the transfer's own stream, carried out in the sessions it concerns. */
 
@@ -19,6 +27,7 @@ export interface GiveUpTransfer {
   readonly depositKey: string;
   readonly operation: number;
   readonly nowSec: number;
+  readonly valuation: Valuation | null;
 }
 export interface CreditTransfer {
   readonly type: 'CreditTransfer';
@@ -56,12 +65,20 @@ export function decideTransferOfSession(command: TransferCommandOfSession, conte
 }
 
 /** Refused once the session has the money: whoever gives up then is the one that comes late. */
-function giveUp({ depositKey, operation, nowSec }: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
+function giveUp(command: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
+  const { depositKey, operation, nowSec } = command;
   const { aside, credit: credited, status } = context.deposits[depositKey] ?? {};
-  if (aside?.operation === operation) return accept({ type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } });
+  if (aside?.operation === operation) return putBack(command, context);
   if (credited?.operation === operation && status === 'final') return refuse('conflict', 'the transfer is attached to the session');
   if (!context.created || !isNewOperation(context, depositKey, operation)) return accept();
   return accept({ type: 'TransferGivenUp', data: { depositKey, operation, givenUpAtSec: nowSec } });
+}
+
+/** It may have come too late when it was set aside, and in time since: a reorganisation can give a transfer another block. */
+function putBack({ depositKey, operation, nowSec, valuation }: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
+  const back: DepositPutBack = { type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } };
+  const after = { ...context, ...foldPutBack(context, back.data) };
+  return accept<SessionEvent>(back, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
 function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: SessionContext): Decision<SessionEvent> {
@@ -97,20 +114,7 @@ function credit(command: CreditTransfer, context: SessionContext): Decision<Sess
     data: { ...transfer, kind: payable ? 'on_time' : 'late', creditedAtSec: nowSec },
   };
   const after = { ...context, ...foldCredited(context, credited.data) };
-  const total = received(after);
-  if (!payable || !isPaidBy(after, total)) return accept<SessionEvent>(credited);
-  return accept<SessionEvent>(credited, {
-    type: 'SessionPaid',
-    data: {
-      coin: transfer.coin,
-      due: formatAmount(after.due),
-      received: formatAmount(total),
-      excess: formatAmount(total > after.due ? total - after.due : 0n),
-      paidAtSec: nowSec,
-      afterExpiry: false,
-      valuation,
-    },
-  });
+  return accept<SessionEvent>(credited, ...(payable ? paymentOf(after, { paidAtSec: nowSec, valuation }) : []));
 }
 
 function reverse({ depositKey, operation, nowSec }: ReverseTransferCredit, context: SessionContext): Decision<SessionEvent> {

@@ -6,7 +6,7 @@ import type {
   TransferGivenUp,
 } from '../src/domain/events/session-events.ts';
 import { amountOf } from '../src/domain/money.ts';
-import { finalOf, isSufficient, refundedOrReserved, suffices, type DepositState, type SessionContext } from './checkout-session.state.ts';
+import { finalOf, refundedOrReserved, suffices, type DepositState, type SessionContext } from './checkout-session.state.ts';
 
 /*
  * What an operator's decision about a stray transfer does to a session: its own deposit is set aside, or another one's is
@@ -122,6 +122,3 @@ export function foldCreditReversed(context: SessionContext, { depositKey, operat
   const deposit: DepositState = { ...context.deposits[depositKey]!, status: 'reverted' };
   return { deposits: { ...context.deposits, [depositKey]: deposit }, operations: { ...context.operations, [depositKey]: operation } };
 }
-
-/** Whether money that is here now pays the session. */
-export const isPaidBy = (context: SessionContext, units: bigint): boolean => units > 0n && isSufficient(context, units);

@@ -12,6 +12,7 @@ import type { RefundId } from '../src/domain/ids.ts';
 import { formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../src/domain/senders.ts';
+import { paymentOf } from './checkout-session-payment.ts';
 import { decidePayout, type PayoutCommand } from './checkout-session-payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './checkout-session-transfers.decider.ts';
 import { allocateRefund } from './refund-allocation.ts';
@@ -20,7 +21,6 @@ import {
   finalOf,
   foldConfirmed,
   hasPending,
-  isSufficient,
   kindOf,
   received,
   refundable,
@@ -146,21 +146,7 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   const after = { ...state.context, ...foldConfirmed(state.context, data) };
   const isLateNow = deposit.kind === 'on_time' && after.deposits[data.depositKey]!.kind === 'late';
   const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(isLateNow && { kind: 'late' }) } };
-  const payable = state.value === 'open' || state.value === 'processing' || state.value === 'expired' || state.value === 'failed';
-  const total = received(after);
-  if (!payable || total === 0n || !isSufficient(after, total)) return accept(confirmed);
-  return accept<SessionEvent>(confirmed, {
-    type: 'SessionPaid',
-    data: {
-      coin: deposit.facts.coin,
-      due: formatAmount(after.due),
-      received: formatAmount(total),
-      excess: formatAmount(total > after.due ? total - after.due : 0n),
-      paidAtSec: nowSec,
-      afterExpiry: state.value === 'expired' || state.value === 'failed',
-      valuation,
-    },
-  });
+  return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
 function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {

@@ -191,7 +191,14 @@ export class InboxSettlement {
   /** Why the session keeps what the decision gave it, in words; null when it keeps nothing, now and later. */
   async #giveUp(work: Work, sessionId: SessionId): Promise<string | null> {
     const { transfer, decision } = work;
-    const command = { type: 'GiveUpTransfer', depositKey: transfer.depositKey, operation: decision.operation, nowSec: this.#nowSec() } as const;
+    const nowMs = this.#deps.clock.nowMs();
+    const command: TransferCommandOfSession = {
+      type: 'GiveUpTransfer',
+      depositKey: transfer.depositKey,
+      operation: decision.operation,
+      nowSec: toSec(nowMs),
+      valuation: await this.#valuation(sessionId, nowMs),
+    };
     const result = await this.#deps.sessions.execute(sessionStream(sessionId), command, this.#why(work));
     return result.ok || result.refusal.code === 'not_found' ? null : result.refusal.message;
   }

@@ -207,7 +207,7 @@ function transferCommandOf(
     case 'set-aside':
       return { type: 'SetDepositAside', depositKey, operation: next, nowSec };
     case 'put-back':
-      return { type: 'GiveUpTransfer', depositKey, operation: deposit?.aside?.operation ?? next, nowSec };
+      return { type: 'GiveUpTransfer', depositKey, operation: deposit?.aside?.operation ?? next, nowSec, valuation: null };
     case 'credit': {
       const stray = { ...facts, depositKey: `${facts.network}:0xstray${tx}:0`, txHash: `0xstray${tx}`, toAddress: '0xElsewhere' };
       const operation = (context.operations[stray.depositKey] ?? 0) + 1;

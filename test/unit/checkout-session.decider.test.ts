@@ -143,7 +143,7 @@ describe('a transfer that an operator set aside', () => {
     data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30 },
   };
   const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
-  const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20 };
+  const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20, valuation: null };
   const again = detected({ ...full, depositKey: dust.depositKey });
   const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
 
@@ -163,6 +163,28 @@ describe('a transfer that an operator set aside', () => {
       .when(putBack)
       .then('DepositPutBack');
     expect(lost.value).toBe('open');
+  });
+  it('pays its session when it came in time after all and is final as it is put back, before the deadline and after', () => {
+    const finalAgain = [...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey })];
+    const { after, events } = given(...finalAgain)
+      .when(putBack)
+      .then('DepositPutBack', 'SessionPaid');
+    expect(after.value).toBe('paid');
+    expect(events[1]).toMatchObject({ data: { coin: 'USDT', received: '10.00', afterExpiry: false } });
+    const expired: SessionEvent = {
+      type: 'SessionExpired',
+      data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} },
+    };
+    const { events: afterwards } = given(...finalAgain, expired)
+      .when(putBack)
+      .then('DepositPutBack', 'SessionPaid');
+    expect(afterwards[1]).toMatchObject({ data: { afterExpiry: true } });
+  });
+  it('pays no session that was cancelled', () => {
+    const cancelled: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: EXPIRES_AT - 55, inFlight: false } };
+    given(...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey }), cancelled)
+      .when(putBack)
+      .then('DepositPutBack');
   });
 });
 

@@ -1,0 +1,29 @@
+import type { SessionPaid, Valuation } from '../src/domain/events/session-events.ts';
+import { formatAmount } from '../src/domain/money.ts';
+import { isSufficient, received, type SessionContext } from './checkout-session.state.ts';
+
+export interface PaymentFacts {
+  readonly paidAtSec: number;
+  readonly valuation: Valuation | null;
+}
+
+/** The payment by the final money of a session that nothing has paid yet; none when it is not enough, or the session was cancelled. */
+export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
+  const { created, paid, cancelled, expired, failed, due } = context;
+  const total = received(context);
+  if (!created || paid !== null || cancelled !== null || total === 0n || !isSufficient(context, total)) return [];
+  return [
+    {
+      type: 'SessionPaid',
+      data: {
+        coin: created.dueCoin,
+        due: formatAmount(due),
+        received: formatAmount(total),
+        excess: formatAmount(total > due ? total - due : 0n),
+        paidAtSec,
+        afterExpiry: expired !== null || failed !== null,
+        valuation,
+      },
+    },
+  ];
+}
