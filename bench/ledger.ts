@@ -148,7 +148,7 @@ async function timed<Value>(work: () => Promise<Value>): Promise<Timed<Value>> {
 }
 
 /** As the thread of the projections does it: one thread that reads, folds and writes. */
-async function rebuild(dataDir: string, readModel: ReadModel, projections: readonly Projection[]): Promise<{ peakMiB: number }> {
+export async function rebuild(dataDir: string, readModel: ReadModel, projections: readonly Projection[]): Promise<{ peakMiB: number }> {
   const follower = openSqliteEventFollower({ dataDir, onSubscriptionError: (_, error) => console.error(error) });
   globalThis.gc?.();
   const before = process.memoryUsage().rss;

@@ -1,9 +1,14 @@
+import { VIEW_MARK } from '../src/ports/read-model.ts';
+
 /** Stands for "any" in the name of a filtered list. */
 const ANY = '*';
 
-/** The name of the list of a scope under filters, given in the order of the scope's dimensions; undefined is no filter. */
+/**
+ * The name of the list of a scope under filters, given in the order of the scope's dimensions; undefined is no filter. Whatever the filters, it is a
+ * view of the same members.
+ */
 export function filteredList(scope: string, filters: readonly (string | undefined)[]): string {
-  return `${scope}/${filters.map((value) => value ?? ANY).join('/')}`;
+  return `${scope}${VIEW_MARK}${filters.map((value) => value ?? ANY).join('/')}`;
 }
 
 const MOST_KNOWN = 10_000;
@@ -27,8 +32,9 @@ export function filteredLists(scope: string, dimensions: readonly (readonly stri
 }
 
 function namesOf(scope: string, dimensions: readonly (readonly string[])[]): string[] {
-  return dimensions.reduce<string[]>(
-    (names, values) => names.flatMap((name) => [`${name}/${ANY}`, ...values.map((value) => `${name}/${value}`)]),
-    [scope],
+  const combined = dimensions.reduce<string[][]>(
+    (found, values) => found.flatMap((filters) => [ANY, ...values].map((value) => [...filters, value])),
+    [[]],
   );
+  return combined.map((filters) => filteredList(scope, filters));
 }

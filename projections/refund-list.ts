@@ -5,7 +5,7 @@ import type { ListPlace } from '../src/ports/projection.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 import type { RefundRow, RefundStatus } from './refund-row.ts';
 
-export const REFUND_LISTS = 'refunds@1/';
+export const REFUND_LISTS = 'refunds@2/';
 
 export interface RefundListFilters {
   readonly status?: RefundStatus;

@@ -6,7 +6,7 @@ import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
 
-export const SESSIONS_TABLE = 'session-view@1';
+export const SESSIONS_TABLE = 'session-view@2';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 

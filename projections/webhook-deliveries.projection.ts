@@ -6,11 +6,11 @@ import type { ListPlace, Projection, RowReader, RowRef } from '../src/ports/proj
 import type { RowChange } from '../src/ports/read-model.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 
-export const DELIVERIES_TABLE = 'webhook-deliveries@1';
-export const DELIVERY_LISTS = 'webhook-deliveries@1/';
+export const DELIVERIES_TABLE = 'webhook-deliveries@2';
+export const DELIVERY_LISTS = 'webhook-deliveries@2/';
 /** Every event of a merchant in the order it was told, samples left out: what the pull feed walks. */
-export const EVENT_FEED_TABLE = 'webhook-event-feed@1';
-const COUNTERS_TABLE = 'webhook-delivery-counters@1';
+export const EVENT_FEED_TABLE = 'webhook-event-feed@2';
+const COUNTERS_TABLE = 'webhook-delivery-counters@2';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
 
@@ -64,7 +64,7 @@ export const deliveriesOfSession = (owner: Owner, sessionId: string): string => 
 /** A merchant's view of its webhooks: every delivery with where it stands, and the feed of events. */
 export const webhookDeliveries: Projection = {
   name: 'webhook-deliveries',
-  version: 1,
+  version: 2,
   streamPrefixes: ['delivery-'],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],

@@ -7,12 +7,17 @@ export type Row = { readonly [key: string]: JsonValue };
  * What a projection does to the tables. A list holds members in the order of `order` (a dense ordinal the projection
  * counts itself, starting at 0), each with the time it is listed under; `atSec` never falls within a list, and an order belongs to
  * one member for ever. Every change may be repeated: enlisting a member of the list and delisting a stranger change nothing.
+ *
+ * Lists whose names agree up to a `VIEW_MARK` are views of one shelf: an order has the same member and the same time in each of them, so that a store
+ * need keep those only once.
  */
 export type Change =
   | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: Row }
   | { readonly op: 'delete'; readonly table: string; readonly key: string }
   | { readonly op: 'enlist'; readonly lists: readonly string[]; readonly member: string; readonly order: number; readonly atSec: number }
   | { readonly op: 'delist'; readonly lists: readonly string[]; readonly member: string; readonly order: number };
+
+export const VIEW_MARK = '?';
 
 export type RowChange = Extract<Change, { op: 'put' | 'delete' }>;
 

@@ -267,6 +267,73 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
     });
 
+    describe('views of one shelf', () => {
+      const [all, odd, late] = ['records@1/test/mer_b?*', 'records@1/test/mer_b?odd', 'records@1/test/mer_b?late/*'] as const;
+      const show = (order: number, ...lists: string[]): Change => ({ op: 'enlist', lists, member: name(order), order, atSec: atSec(order) });
+      const hide = (order: number, ...lists: string[]): Change => ({ op: 'delist', lists, member: name(order), order });
+      const page = async (list: string) => {
+        const { members, total } = await model.page(list, { offset: 0, limit: 9 });
+        expect(members).toEqual(members.map(({ order }) => ({ member: name(order), order })));
+        return [total, orders(members)];
+      };
+
+      it('show what each of them was given, whether a list of their shelf has members of its own or not', async () => {
+        await apply(...upTo(4).map((order) => show(order, all, ...(order % 2 === 1 ? [odd] : []))), show(70_000, all, late));
+        expect([await page(all), await page(odd), await page(late)]).toEqual([
+          [5, [70_000, 3, 2, 1, 0]],
+          [2, [3, 1]],
+          [1, [70_000]],
+        ]);
+        expect(await page('records@1/test/mer_b')).toEqual([0, []]);
+        expect(await page('records@1/test/mer_b?none')).toEqual([0, []]);
+        await apply(show(2, 'records@1/test/mer_b'));
+        expect(await page('records@1/test/mer_b')).toEqual([1, [2]]);
+      });
+
+      it('lose a member alone, and take it back', async () => {
+        await apply(show(0, all, odd), show(1, all, odd), show(1, all, odd));
+        await apply(hide(1, odd, late), hide(0, all));
+        expect([await page(all), await page(odd)]).toEqual([
+          [1, [1]],
+          [1, [0]],
+        ]);
+        await apply(hide(0, odd));
+        model = await opened.reopen();
+        await model.begin('records');
+        await apply(show(0, late, all));
+        expect([await page(all), await page(odd), await page(late)]).toEqual([
+          [2, [1, 0]],
+          [0, []],
+          [1, [0]],
+        ]);
+      });
+
+      it('take no member in whose place another one is', async () => {
+        await apply(show(5, all), { op: 'delist', lists: [all], member: 'somebody else', order: 5 });
+        expect(await page(all)).toEqual([1, [5]]);
+      });
+
+      it('take ranges of seconds by their own members', async () => {
+        await apply(...upTo(300).map((order) => show(order, all, ...(order % 100 === 7 ? [odd] : []))));
+        const range = { fromSec: SECOND + 30, toSec: SECOND + 80 };
+        expect(await model.page(odd, { offset: 0, limit: 9, ...range })).toEqual({
+          members: [207, 107].map((order) => ({ member: name(order), order })),
+          total: 2,
+        });
+        expect(orders(await model.before(odd, { before: 207, limit: 9, toSec: SECOND + 80 }))).toEqual([107, 7]);
+        expect((await model.page(all, { offset: 0, limit: 1, ...range })).total).toBe(153);
+      });
+
+      it('go and come with their set', async () => {
+        await apply(show(3, all, odd));
+        await model.clear({ projection: 'records', tables: [], lists: ['records@1/'] });
+        expect(await page(all)).toEqual([0, []]);
+        await model.begin('records');
+        await apply({ op: 'enlist', lists: [odd], member: 'another', order: 3, atSec: SECOND });
+        expect((await model.page(odd, { offset: 0, limit: 9 })).members).toEqual([{ member: 'another', order: 3 }]);
+      });
+    });
+
     it('gives the rows of paged members as they are now, also when rows were deleted and put anew since', async () => {
       const member = (order: number, n: number): Change[] => [put('rows@1', name(order), { order, n }), enlist(order)];
       const rowsOfPage = async () => {

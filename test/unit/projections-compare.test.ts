@@ -53,11 +53,14 @@ describe('comparing projections with a replay of the ledger', () => {
     db.prepare(`UPDATE ${rows} SET row = json_set(row, '$.orderId', 'another') WHERE key = ?`).run(first!.key);
     db.prepare(`DELETE FROM ${rows} WHERE key = ?`).run(second!.key);
     db.prepare(`INSERT INTO ${rows} (key, row) VALUES ('zzz', '{}')`).run();
-    // Of the first list of sessions, the member that came first.
-    const list = db.prepare('SELECT id FROM lists WHERE list_set = (SELECT id FROM list_sets WHERE prefix = ?) ORDER BY name LIMIT 1');
-    const { id } = list.get(sessionView.lists[0]!) as { id: number };
-    const { last } = db.prepare('SELECT last FROM lists WHERE id = ?').get(id) as { last: string };
-    db.prepare('UPDATE lists SET last = ? WHERE id = ?').run(last.split('\n').slice(1).join('\n'), id);
+    // Of the first list of sessions with members, the one that came first.
+    const { id: set } = db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(sessionView.lists[0]!) as { id: number };
+    const list = db.prepare(`SELECT id, bits FROM lists_${set} WHERE length(bits) > 0 ORDER BY name LIMIT 1`).get() as {
+      id: number;
+      bits: Uint8Array;
+    };
+    const first8 = list.bits[0]!;
+    db.prepare(`UPDATE lists_${set} SET bits = ? WHERE id = ?`).run(Uint8Array.of(first8 & (first8 - 1), ...list.bits.slice(1)), list.id);
     db.close();
     const comparison = new ProjectionComparison({ kind: 'files', dataDir });
     const [compared] = await comparison.compare('session-view');

@@ -2,8 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../ports/event-store.ts';
 import type { OwnedRows } from '../../ports/read-model.ts';
-import { membersOf } from './read-model-leaf.ts';
-import { LEAF_ORDERS, leafKey, leafOfKey } from './read-model-ranks.ts';
+import { ListReader } from './read-model-list-reader.ts';
 import { openForReading, readModelFile, rowTable } from './read-model-schema.ts';
 
 export interface Drift {
@@ -22,21 +21,17 @@ interface Entry {
   readonly value: string;
 }
 
-interface ListRow {
-  readonly id: number;
-  readonly name: string;
-  readonly tail: number;
-  readonly last: string;
-}
-
 const EXAMPLES = 5;
+const ORDER_DIGITS = 15;
 
 /** One moment of a read model, for as long as it is open. */
 export class ReadModelSnapshot {
   readonly #db: DatabaseSync;
+  readonly #lists: ListReader;
 
   constructor(dataDir: string) {
     this.#db = openForReading(readModelFile(dataDir));
+    this.#lists = new ListReader(this.#db);
     this.#db.exec('BEGIN');
     // The moment begins with the first read.
     this.checkpoint('');
@@ -58,15 +53,10 @@ export class ReadModelSnapshot {
       }>;
       for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: row };
     }
-    const named = this.#db.prepare(
-      'SELECT id, name, tail, last FROM lists WHERE list_set = (SELECT id FROM list_sets WHERE prefix = ?) ORDER BY name',
-    );
-    const leaves = this.#db.prepare('SELECT key, members FROM list_leaves WHERE key >= ? AND key < ? ORDER BY key');
     for (const prefix of [...lists].sort()) {
-      for (const { id, name, tail, last } of named.iterate(prefix) as Iterable<unknown> as Iterable<ListRow>) {
-        const stored = leaves.iterate(leafKey(id, 0), leafKey(id + 1, 0)) as Iterable<unknown> as Iterable<{ key: number; members: string }>;
-        for (const { key, members } of stored) yield* entriesOf(prefix + name, leafOfKey(key), members);
-        yield* entriesOf(prefix + name, tail, last);
+      for (const name of this.#lists.names(prefix)) {
+        for (const { order, member, atSec } of this.#lists.all(prefix + name))
+          yield { key: `${prefix}${name}\0${String(order).padStart(ORDER_DIGITS, '0')}`, value: `${member} ${atSec}` };
       }
     }
   }
@@ -79,11 +69,6 @@ export class ReadModelSnapshot {
     this.#db.exec('COMMIT');
     this.#db.close();
   }
-}
-
-function* entriesOf(list: string, leaf: number, members: string): Generator<Entry, void> {
-  for (const { order, member, atSec } of membersOf(members, leaf * LEAF_ORDERS))
-    yield { key: `${list}\0${String(order).padStart(15, '0')}`, value: `${member} ${atSec}` };
 }
 
 /** Compares what two read models keep of a projection, row by row, in bounded memory. */

@@ -1,29 +1,50 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ListMember, ListRange } from '../../ports/read-model.ts';
-import { membersOf, type LeafMember } from './read-model-leaf.ts';
+import { NO_BITS, onesBelow, placeOfRank, placesDown } from './read-model-bits.ts';
+import { lastLineOf, LeafWalk, linesOf, readLine, secondOfLine, type LeafMember } from './read-model-leaf.ts';
+import { LIST_COLUMNS, listTables, type StoredList } from './read-model-list-set.ts';
 import {
-  blockOf,
-  blocksFromBytes,
-  countsKey,
+  CHUNK_ORDERS,
+  chunkKey,
+  chunkNumber,
+  countsFromBytes,
   LEAF_ORDERS,
   leafKey,
   leafNumber,
-  leafOf,
   leafOfKey,
-  LEAVES_PER_BLOCK,
   locate,
+  MAX_ORDER,
   sumBelow,
 } from './read-model-ranks.ts';
-import { splitList } from './read-model-schema.ts';
+import { shelfOf, splitList } from './read-model-schema.ts';
 
-interface Head {
+/** What is read of one set of lists. */
+type SetQueries = Record<'list' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
+
+/** A list as it is stored: bits of its members' orders. */
+interface Bits {
   readonly id: number;
-  readonly tail: number;
-  /** Members before the last leaf. */
+  readonly queries: SetQueries;
+  /** The last chunk. */
+  readonly number: number;
+  readonly last: Uint8Array;
+  /** Members of each chunk before the last one, and of all of them. */
+  readonly counts: Uint16Array;
   readonly counted: number;
-  readonly blocks: Uint32Array;
-  /** Members of the last leaf, lowest order first. */
-  readonly last: readonly LeafMember[];
+}
+
+/** The members themselves. */
+interface Shelf {
+  readonly id: number;
+  readonly queries: SetQueries;
+  /** The last leaf. */
+  readonly tail: number;
+  readonly last: string;
+}
+
+interface Found {
+  readonly bits: Bits;
+  readonly shelf: Shelf;
 }
 
 interface Orders {
@@ -35,132 +56,192 @@ interface Orders {
 
 /** Row ids remembered from the pages read last. */
 const MAX_HINTS = 10_000;
+const NO_ORDER = MAX_ORDER + 1;
 
-/** Reads lists within a read transaction of its caller, so that counts and members are of one commit. */
+/** Reads lists within a read transaction of its caller, so that bits, counts and members are of one commit. */
 export class ListReader {
   /** Where the rows of members seen lately were put; to be checked against the key. */
   readonly rowHints = new Map<string, number>();
-  readonly #sql: Record<'find' | 'counts' | 'leaf' | 'upwards' | 'downwards', StatementSync>;
+  readonly #db: DatabaseSync;
+  readonly #findSet: StatementSync;
+  readonly #sets = new Map<number, SetQueries>();
 
   constructor(db: DatabaseSync) {
-    this.#sql = {
-      find: db.prepare('SELECT id, tail, total, blocks, last FROM lists WHERE list_set = (SELECT id FROM list_sets WHERE prefix = ?) AND name = ?'),
-      counts: db.prepare('SELECT counts FROM list_counts WHERE key = ?'),
-      leaf: db.prepare('SELECT members FROM list_leaves WHERE key = ?'),
-      upwards: db.prepare('SELECT key, members FROM list_leaves WHERE key >= ? AND key <= ? ORDER BY key LIMIT 1'),
-      downwards: db.prepare('SELECT key, members FROM list_leaves WHERE key <= ? AND key >= ? ORDER BY key DESC'),
-    };
-    for (const statement of Object.values(this.#sql)) statement.setReturnArrays(true);
+    this.#db = db;
+    this.#findSet = arrays(db, 'SELECT id FROM list_sets WHERE prefix = ?');
   }
 
   page(name: string, offset: number, limit: number, range: ListRange): { members: ListMember[]; total: number } {
-    const list = this.#find(name);
-    if (!list) return { members: [], total: 0 };
-    const { from, to } = this.#orders(list, range);
-    const below = this.#rank(list, to);
-    const total = Math.max(0, below - this.#rank(list, from));
+    const found = this.#find(name);
+    if (!found) return { members: [], total: 0 };
+    const { bits, shelf } = found;
+    const { from, to } = ordersIn(shelf, range);
+    const below = rank(bits, to);
+    const total = Math.max(0, below - rank(bits, from));
     const count = Math.min(limit, total - offset);
     if (count <= 0) return { members: [], total };
-    return { members: this.#downFromRank(list, below - 1 - offset, count), total };
+    return { members: this.#members(shelf, down(bits, orderOfRank(bits, below - 1 - offset) + 1, from, count)), total };
   }
 
   before(name: string, before: number | null, limit: number, range: ListRange): ListMember[] {
-    const list = this.#find(name);
-    if (!list) return [];
-    const { from, to } = this.#orders(list, range);
-    return this.#down(list, Math.min(to, before ?? Infinity), from, limit);
+    const found = this.#find(name);
+    if (!found) return [];
+    const { from, to } = ordersIn(found.shelf, range);
+    return this.#members(found.shelf, down(found.bits, Math.min(to, before ?? NO_ORDER), from, limit));
   }
 
-  #find(name: string): Head | null {
-    const row = this.#sql.find.get(...splitList(name)) as unknown as [number, number, number, Uint8Array, string] | undefined;
+  /** Names of the lists of a set in their order, the set's own left out. */
+  *names(prefix: string): Generator<string, void> {
+    const set = this.#findSet.get(prefix) as unknown as [number] | undefined;
+    if (!set) return;
+    const names = arrays(this.#db, `SELECT name FROM ${listTables(set[0]).lists} ORDER BY name`);
+    for (const [name] of names.iterate() as Iterable<unknown> as Iterable<[string]>) yield name;
+  }
+
+  /** Every member of a list, lowest order first. One that its shelf lacks has no name. */
+  *all(name: string): Generator<LeafMember & { readonly order: number }, void> {
+    const found = this.#find(name);
+    if (!found) return;
+    const { bits, shelf } = found;
+    const lines = new ShelfWalk(shelf);
+    for (let number = 0; number <= bits.number; number += 1) {
+      const start = number * CHUNK_ORDERS;
+      for (const place of placesDown(chunk(bits, number), CHUNK_ORDERS, 0, CHUNK_ORDERS).reverse()) {
+        yield { order: start + place, ...readLine(lines.lineAt(start + place) ?? '') };
+      }
+    }
+  }
+
+  #find(name: string): Found | null {
+    const [prefix, rest] = splitList(name);
+    const set = this.#findSet.get(prefix) as unknown as [number] | undefined;
+    if (!set) return null;
+    const queries = this.#queries(set[0]);
+    const row = queries.list.get(rest) as unknown as StoredList | undefined;
     if (!row) return null;
-    const [id, tail, counted, blocks, last] = row;
-    return { id, tail, counted, blocks: blocksFromBytes(blocks), last: membersOf(last, tail * LEAF_ORDERS) };
-  }
-
-  /** Time never falls within a list, so a range of time is a range of orders. */
-  #orders(list: Head, { fromSec, toSec }: ListRange): Orders {
-    return { from: fromSec === undefined ? 0 : this.#firstAt(list, fromSec), to: toSec === undefined ? Infinity : this.#firstAt(list, toSec + 1) };
-  }
-
-  /** The lowest order listed at the second or later. Looks into one leaf for each halving of the list. */
-  #firstAt(list: Head, sec: number): number {
-    let found: readonly LeafMember[] = list.last;
-    for (let [low, high] = [0, list.tail]; low < high;) {
-      const middle = Math.floor((low + high) / 2);
-      const row = this.#sql.upwards.get(leafKey(list.id, middle), leafKey(list.id, high - 1)) as unknown as [number, string] | undefined;
-      const leaf = row && leafOfKey(row[0]);
-      const members = row && membersOf(row[1], leaf! * LEAF_ORDERS);
-      if (members && members.at(-1)!.atSec < sec) low = leaf! + 1;
-      else {
-        if (members) found = members;
-        high = middle;
-      }
-    }
-    return found.find((member) => member.atSec >= sec)?.order ?? Infinity;
-  }
-
-  /** How many members have a lower order. */
-  #rank(list: Head, order: number): number {
-    if (order === 0) return 0;
-    const leaf = leafNumber(order);
-    if (leaf >= list.tail) return list.counted + countBelow(list.last, order);
-    const block = blockOf(order);
-    if (block >= list.blocks.length) return list.counted;
-    const below = sumBelow(list.blocks, block);
-    if (list.blocks[block] === 0) return below;
-    const counts = this.#counts(list, block);
-    const inBlock = leafOf(order);
-    return below + sumBelow(counts, inBlock) + (counts[inBlock] ? countBelow(this.#leaf(list.id, leaf), order) : 0);
-  }
-
-  /** `count` members from a rank (counted from the lowest) downwards. */
-  #downFromRank(list: Head, rank: number, count: number): ListMember[] {
-    if (rank >= list.counted) return this.#down(list, list.last[rank - list.counted]!.order + 1, 0, count);
-    const { index: block, rest: inBlock } = locate(list.blocks, rank);
-    const { index: leaf, rest } = locate(this.#counts(list, block), inBlock);
-    const number = block * LEAVES_PER_BLOCK + leaf;
-    return this.#down(list, this.#leaf(list.id, number)[rest]!.order + 1, 0, count);
-  }
-
-  /** At most `limit` members with orders below `to` and not below `from`, highest first. */
-  #down(list: Head, to: number, from: number, limit: number): ListMember[] {
-    const found: ListMember[] = [];
-    const take = (members: readonly LeafMember[]): void => {
-      for (let index = members.length - 1; index >= 0 && found.length < limit; index -= 1) {
-        const { member, order, rowId } = members[index]!;
-        if (order >= to || order < from) continue;
-        if (rowId > 0) this.rowHints.set(member, rowId);
-        found.push({ member, order });
-      }
+    const [id, , , number, counted, counts, last] = row;
+    const shelfName = shelfOf(rest);
+    const [shelfId, tail, members] = shelfName === rest ? row : (queries.list.get(shelfName) as unknown as StoredList);
+    return {
+      bits: { id, queries, number, last, counts: countsFromBytes(counts), counted },
+      shelf: { id: shelfId, queries, tail, last: members },
     };
+  }
+
+  /** Of orders on the shelf, highest first. */
+  #members(shelf: Shelf, orders: readonly number[]): ListMember[] {
     if (this.rowHints.size > MAX_HINTS) this.rowHints.clear();
-    const highest = Math.min(list.tail, leafNumber(Math.min(to, Number.MAX_SAFE_INTEGER)));
-    const lowest = leafNumber(Math.min(from, Number.MAX_SAFE_INTEGER));
-    if (highest === list.tail) take(list.last);
-    const below = highest === list.tail ? highest - 1 : highest;
-    if (found.length === limit || below < lowest) return found;
-    const rows = this.#sql.downwards.iterate(leafKey(list.id, below), leafKey(list.id, lowest)) as Iterable<unknown> as Iterable<[number, string]>;
-    for (const [key, text] of rows) {
-      take(membersOf(text, leafOfKey(key) * LEAF_ORDERS));
-      if (found.length === limit) break;
+    const lines = new ShelfWalk(shelf);
+    const members: ListMember[] = [];
+    for (let index = orders.length - 1; index >= 0; index -= 1) {
+      const order = orders[index]!;
+      const line = lines.lineAt(order);
+      if (line === undefined) throw new Error(`order ${order} of list ${shelf.id} has no member`);
+      const { member, rowId } = readLine(line);
+      if (rowId > 0) this.rowHints.set(member, rowId);
+      members.push({ member, order });
     }
-    return found;
+    return members.reverse();
   }
 
-  #counts(list: Head, block: number): Uint8Array {
-    const row = this.#sql.counts.get(countsKey(list.id, block)) as unknown as [Uint8Array] | undefined;
-    if (!row) throw new Error(`list ${list.id} has no counts for block ${block}`);
-    return row[0];
-  }
-
-  #leaf(list: number, leaf: number): LeafMember[] {
-    const row = this.#sql.leaf.get(leafKey(list, leaf)) as unknown as [string] | undefined;
-    return row ? membersOf(row[0], leaf * LEAF_ORDERS) : [];
+  #queries(set: number): SetQueries {
+    const known = this.#sets.get(set);
+    if (known) return known;
+    const { lists, leaves, chunks } = listTables(set);
+    const queries = {
+      list: arrays(this.#db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`),
+      chunk: arrays(this.#db, `SELECT bits FROM ${chunks} WHERE id = ?`),
+      leaf: arrays(this.#db, `SELECT members FROM ${leaves} WHERE id = ?`),
+      upwards: arrays(this.#db, `SELECT id, members FROM ${leaves} WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`),
+    };
+    this.#sets.set(set, queries);
+    return queries;
   }
 }
 
-const countBelow = (members: readonly LeafMember[], order: number): number => {
-  const index = members.findIndex((member) => member.order >= order);
-  return index < 0 ? members.length : index;
-};
+/** Lines of a shelf, in rising order. */
+class ShelfWalk {
+  readonly #shelf: Shelf;
+  #number = -1;
+  #leaf = new LeafWalk('');
+
+  constructor(shelf: Shelf) {
+    this.#shelf = shelf;
+  }
+
+  lineAt(order: number): string | undefined {
+    const number = leafNumber(order);
+    if (number !== this.#number) {
+      this.#number = number;
+      this.#leaf = new LeafWalk(leaf(this.#shelf, number));
+    }
+    return this.#leaf.lineAt(order);
+  }
+}
+
+function arrays(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+/** Time never falls within a shelf, so a range of time is a range of orders. */
+function ordersIn(shelf: Shelf, { fromSec, toSec }: ListRange): Orders {
+  return { from: fromSec === undefined ? 0 : firstAt(shelf, fromSec), to: toSec === undefined ? NO_ORDER : firstAt(shelf, toSec + 1) };
+}
+
+/** The lowest order of the shelf at the second or later. Looks into one leaf for each halving of the shelf. */
+function firstAt(shelf: Shelf, sec: number): number {
+  let [number, text] = [shelf.tail, shelf.last];
+  for (let [low, high] = [0, shelf.tail]; low < high;) {
+    const middle = Math.floor((low + high) / 2);
+    const row = shelf.queries.upwards.get(leafKey(shelf.id, middle), leafKey(shelf.id, high - 1)) as unknown as [number, string] | undefined;
+    if (row && secondOfLine(lastLineOf(row[1])) < sec) low = leafOfKey(row[0]) + 1;
+    else {
+      if (row) [number, text] = [leafOfKey(row[0]), row[1]];
+      high = middle;
+    }
+  }
+  const place = linesOf(text).findIndex((line) => line !== '' && secondOfLine(line) >= sec);
+  return place < 0 ? NO_ORDER : number * LEAF_ORDERS + place;
+}
+
+/** How many members have a lower order. */
+function rank(bits: Bits, order: number): number {
+  if (order === 0) return 0;
+  const number = chunkNumber(order);
+  if (number > bits.number) return bits.counted + onesBelow(bits.last, CHUNK_ORDERS);
+  const below = number === bits.number ? bits.counted : sumBelow(bits.counts, number);
+  return below + onesBelow(chunk(bits, number), order % CHUNK_ORDERS);
+}
+
+function orderOfRank(bits: Bits, wanted: number): number {
+  if (wanted >= bits.counted) return bits.number * CHUNK_ORDERS + placeOfRank(bits.last, wanted - bits.counted);
+  const { index, rest } = locate(bits.counts, wanted);
+  return index * CHUNK_ORDERS + placeOfRank(chunk(bits, index), rest);
+}
+
+/** At most `limit` orders below `to` and not below `from`, highest first. */
+function down(bits: Bits, to: number, from: number, limit: number): number[] {
+  const orders: number[] = [];
+  const lowest = chunkNumber(from);
+  for (let number = Math.min(bits.number, chunkNumber(to - 1)); number >= lowest && orders.length < limit; number -= 1) {
+    const start = number * CHUNK_ORDERS;
+    const places = placesDown(chunk(bits, number), Math.min(to - start, CHUNK_ORDERS), Math.max(from - start, 0), limit - orders.length);
+    for (const place of places) orders.push(start + place);
+  }
+  return orders;
+}
+
+function chunk(bits: Bits, number: number): Uint8Array {
+  if (number === bits.number) return bits.last;
+  if (!bits.counts[number]) return NO_BITS;
+  const row = bits.queries.chunk.get(chunkKey(bits.id, number)) as unknown as [Uint8Array] | undefined;
+  if (!row) throw new Error(`list ${bits.id} has no chunk ${number}`);
+  return row[0];
+}
+
+function leaf(shelf: Shelf, number: number): string {
+  if (number === shelf.tail) return shelf.last;
+  return (shelf.queries.leaf.get(leafKey(shelf.id, number)) as unknown as [string] | undefined)?.[0] ?? '';
+}

@@ -1,54 +1,76 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
-import { lineOf, memberOfLine } from './read-model-leaf.ts';
-import { listStatements, type StoredList } from './read-model-list-statements.ts';
+import { countOnes, flipBit, hasBit, NO_BITS, withoutZeros, withRoomFor } from './read-model-bits.ts';
+import { lineAt, lineOf, linesOf, memberOfLine, textOf } from './read-model-leaf.ts';
+import { ListSet, type StoredList } from './read-model-list-set.ts';
 import {
-  blockOf,
-  blocksFromBytes,
-  blocksToBytes,
-  countsKey,
+  CHUNK_ORDERS,
+  chunkKey,
+  chunkNumber,
+  countsFromBytes,
+  countsToBytes,
+  LEAF_ORDERS,
   leafKey,
   leafNumber,
-  listOfLeafKey,
-  LEAF_ORDERS,
-  LEAVES_PER_BLOCK,
   MAX_ORDER,
+  NO_COUNTS,
 } from './read-model-ranks.ts';
-import { splitList } from './read-model-schema.ts';
+import { shelfOf, splitList } from './read-model-schema.ts';
 
-interface List {
-  /** Null until it is written for the first time. */
-  id: number | null;
-  readonly set: number;
+class List {
+  readonly set: OpenSet;
+  /** Within the set. */
   readonly name: string;
-  /** The last leaf that ever had a member; in none of the counts, and stored with the list. */
-  last: Leaf;
-  total: number;
-  blocks: Uint32Array;
-  isDirty: boolean;
-  /** When it was last looked at. */
-  turn: number;
+  /** Where its members are kept: the list itself, unless it is a view. */
+  readonly shelf: List;
+  /** Null until it is written for the first time. */
+  id: number | null = null;
+  /** The last leaf that ever had a member; stored with the list. Empty in a view. */
+  leaf: Leaf;
+  /** The last chunk that ever had a member; not counted, and stored with the list. */
+  chunk: Chunk;
+  /** Members of each chunk before the last one, and of all of them. */
+  counts: Uint16Array;
+  counted = 0;
+  isDirty = false;
+  /** When it, or a view of it, was last looked at. */
+  turn = 0;
+
+  constructor(set: OpenSet, name: string, shelf: List | null, leaf: number, chunk: number) {
+    this.set = set;
+    this.name = name;
+    this.shelf = shelf ?? this;
+    this.leaf = { number: leaf, lines: [] };
+    this.chunk = { number: chunk, bits: NO_BITS, count: 0 };
+    this.counts = chunk === 0 ? NO_COUNTS : new Uint16Array(chunk);
+  }
 }
 
 interface Leaf {
   readonly number: number;
   /** By place in the leaf. */
   readonly lines: (string | undefined)[];
-  count: number;
-  /** Set when it is not the last leaf of its list and was changed. */
-  isDirty: boolean;
 }
 
-interface Counts {
-  readonly list: List;
-  readonly block: number;
-  readonly ofLeaves: Uint8Array;
-  isDirty: boolean;
+interface Chunk {
+  readonly number: number;
+  bits: Uint8Array;
+  count: number;
+}
+
+/** A set of lists at work. Leaves and chunks by key, those of the lists' own rows left out. */
+interface OpenSet {
+  readonly tables: ListSet;
+  readonly leaves: Map<number, Leaf>;
+  readonly chunks: Map<number, Chunk>;
+  readonly dirtyLeaves: Map<number, Leaf>;
+  readonly dirtyChunks: Map<number, Chunk>;
 }
 
 const MAX_LISTS = 20_000;
+/** Of each set. */
 const MAX_LEAVES = 10_000;
-const MAX_COUNTS = 10_000;
+const MAX_CHUNKS = 10_000;
 
 /** Where lists went that memory let go, at most: from 8 to 16 MiB. */
 const MAX_KNOWN = 1_000_000;
@@ -63,28 +85,24 @@ export interface ListWriterOptions {
   readonly areHeld: boolean;
 }
 
-/** Keeps members and the counts above them. All of it is changed in memory and written by `flush`, once a transaction. */
+/** Keeps members, and the bits and counts of the lists that show them. All of it is changed in memory and written by `flush`, once a transaction. */
 export class ListWriter {
+  readonly #db: DatabaseSync;
   readonly #mark: string;
   readonly #areHeld: boolean;
   #turn = 0;
   /** Of held lists: what is neither in memory nor here is not there at all. Null when there are too many of them. */
   #known: KeyIndex | null;
-  readonly #sets = new Map<string, number>();
+  readonly #sets = new Map<string, OpenSet>();
+  /** By their whole names. */
   readonly #lists = new Map<string, List>();
-  readonly #leaves = new Map<number, Leaf>();
-  readonly #counts = new Map<number, Counts>();
   readonly #dirtyLists = new Set<List>();
-  /** By key. */
-  readonly #dirtyLeaves = new Map<number, Leaf>();
-  readonly #dirtyCounts = new Map<number, Counts>();
-  readonly #sql;
 
   constructor(db: DatabaseSync, { mark, areHeld }: ListWriterOptions) {
+    this.#db = db;
     this.#mark = mark;
     this.#areHeld = areHeld;
     this.#known = areHeld ? new KeyIndex() : null;
-    this.#sql = listStatements(db);
   }
 
   /** `rowId`: the row of the member, 0 when it is not known. */
@@ -92,51 +110,44 @@ export class ListWriter {
     if (!Number.isInteger(order) || order < 0 || order > MAX_ORDER) throw new RangeError(`not an order: ${order}`);
     if (!Number.isSafeInteger(atSec)) throw new RangeError(`not a time: ${atSec}`);
     if (member.includes('\n')) throw new RangeError('a member of a list has no line breaks');
-    const line = lineOf(order, atSec, rowId, member);
-    for (const name of names) this.#enlist(name, order, line);
-  }
-
-  #enlist(name: string, order: number, line: string): void {
-    const number = leafNumber(order);
-    const list = this.#list(name) ?? this.#make(name, number);
-    if (number > list.last.number) this.#moveLast(list, number);
-    const leaf = this.#leaf(list, number);
-    const place = order % LEAF_ORDERS;
-    if (leaf.lines[place] !== undefined) return;
-    leaf.lines[place] = line;
-    this.#changed(list, leaf, 1);
+    let shelved: List | null = null;
+    for (const name of names) {
+      const list = this.#list(name) ?? this.#make(name, order);
+      // Names given together are mostly views of one shelf.
+      if (list.shelf !== shelved && !this.#shelve(list.shelf, order, member, atSec, rowId)) continue;
+      shelved = list.shelf;
+      this.#show(list, order);
+    }
   }
 
   delist(name: string, member: string, order: number): void {
     const list = this.#list(name);
-    const number = leafNumber(order);
-    if (!list || !Number.isInteger(order) || order < 0 || number > list.last.number) return;
-    const leaf = this.#leaf(list, number);
-    const line = leaf.lines[order % LEAF_ORDERS];
+    if (!list || !Number.isInteger(order) || order < 0 || chunkNumber(order) > list.chunk.number) return;
+    const line = leafNumber(order) > list.shelf.leaf.number ? undefined : lineAt(this.#leaf(list.shelf, leafNumber(order)).lines, order);
     if (line === undefined || memberOfLine(line) !== member) return;
-    leaf.lines[order % LEAF_ORDERS] = undefined;
-    this.#changed(list, leaf, -1);
+    const chunk = this.#chunk(list, chunkNumber(order));
+    if (hasBit(chunk.bits, order % CHUNK_ORDERS)) this.#flip(list, chunk, order % CHUNK_ORDERS, -1);
   }
 
   /** Writes what was changed, but for lists that are held; to be called before the commit. */
   flush(): void {
-    this.#saveLeaves();
+    this.#saveParts();
     if (!this.#areHeld) this.#saveLists(this.#dirtyLists);
-    const isFull = this.#lists.size > MAX_LISTS || this.#counts.size > MAX_COUNTS;
-    if (isFull) this.#letGo((list) => list.turn < this.#turn);
-    if (isFull && this.#lists.size > MAX_LISTS) this.#letGo(() => true);
+    if (this.#lists.size > MAX_LISTS) this.#letGo((list) => list.turn < this.#turn);
+    if (this.#lists.size > MAX_LISTS) this.#letGo(() => true);
     this.#turn += 1;
   }
 
-  /** Writes everything. */
-  settle(): void {
-    this.#saveLeaves();
+  /** Writes everything of the sets, which are found by name from now on. */
+  settle(prefixes: readonly string[]): void {
+    this.#saveParts();
     this.#saveLists(this.#dirtyLists);
+    for (const prefix of prefixes) this.#set(prefix)?.tables.index();
   }
 
   /** Drops what is in memory, after a rollback. */
   forget(): void {
-    for (const cache of [this.#sets, this.#lists, this.#leaves, this.#counts, this.#dirtyLists, this.#dirtyLeaves, this.#dirtyCounts]) cache.clear();
+    for (const cache of [this.#sets, this.#lists, this.#dirtyLists]) cache.clear();
     if (this.#areHeld) this.#known = new KeyIndex();
   }
 
@@ -150,111 +161,118 @@ export class ListWriter {
     }
   }
 
-  #saveLeaves(): void {
-    // Neighbours are written one after the other.
-    for (const [key, leaf] of sorted(this.#dirtyLeaves)) {
-      if (leaf.count > 0) this.#sql.saveLeaf.run(key, textOf(leaf.lines));
-      else this.#sql.dropLeaf.run(key);
-      leaf.isDirty = false;
+  /** Leaves and chunks that are not in the row of their list. */
+  #saveParts(): void {
+    for (const { tables, leaves, chunks, dirtyLeaves, dirtyChunks } of this.#sets.values()) {
+      // Neighbours are written one after the other.
+      for (const [key, { lines }] of sorted(dirtyLeaves)) tables.sql.saveLeaf.run(key, textOf(lines));
+      for (const [key, { bits, count }] of sorted(dirtyChunks)) {
+        if (count > 0) tables.sql.saveChunk.run(key, withoutZeros(bits));
+        else tables.sql.dropChunk.run(key);
+      }
+      // What was written just now is most likely what is written next.
+      if (leaves.size > MAX_LEAVES) keepOnly(leaves, dirtyLeaves);
+      if (chunks.size > MAX_CHUNKS) keepOnly(chunks, dirtyChunks);
+      dirtyLeaves.clear();
+      dirtyChunks.clear();
     }
-    // What was written just now is most likely what is written next.
-    if (this.#leaves.size > MAX_LEAVES) for (const key of this.#leaves.keys()) if (!this.#dirtyLeaves.has(key)) this.#leaves.delete(key);
-    this.#dirtyLeaves.clear();
   }
 
-  #saveLists(lists: ReadonlySet<List>): void {
+  #saveLists(lists: Iterable<List>): void {
     for (const list of lists) this.#save(list);
-    for (const [key, counts] of sorted(this.#dirtyCounts)) {
-      if (!lists.has(counts.list)) continue;
-      if (counts.list.blocks[counts.block] === 0) this.#sql.dropCounts.run(key);
-      else this.#sql.saveCounts.run(key, withoutTail(counts.ofLeaves));
-      counts.isDirty = false;
-      this.#dirtyCounts.delete(key);
-    }
-    if (lists === this.#dirtyLists) this.#dirtyLists.clear();
-    else for (const list of lists) this.#dirtyLists.delete(list);
   }
 
-  /** Lists go with their counts, which refer to them. */
+  /** Written and forgotten. A shelf is not let go before its views, which were looked at no later than it. */
   #letGo(isMeant: (list: List) => boolean): void {
-    // Their names are random, and sorted the index takes them one beside the other.
-    const byName = [...this.#dirtyLists].filter(isMeant).sort((one, other) => (one.name < other.name ? -1 : 1));
-    this.#saveLists(new Set(byName));
+    this.#saveLists([...this.#dirtyLists].filter(isMeant));
     for (const [name, list] of this.#lists) if (isMeant(list) && list.id !== null) this.#known?.add(name, list.id);
     if (this.#known && this.#known.size >= MAX_KNOWN) this.#known = null;
     this.#remove(isMeant);
   }
 
   #remove(isMeant: (list: List) => boolean): void {
-    const ids = new Set<number | null>();
     for (const [name, list] of this.#lists) {
       if (!isMeant(list)) continue;
-      ids.add(list.id);
       this.#lists.delete(name);
       this.#dirtyLists.delete(list);
-    }
-    for (const [key, { list }] of this.#counts) {
-      if (!isMeant(list)) continue;
-      this.#counts.delete(key);
-      this.#dirtyCounts.delete(key);
-    }
-    for (const key of this.#leaves.keys()) {
-      if (!ids.has(listOfLeafKey(key))) continue;
-      this.#leaves.delete(key);
-      this.#dirtyLeaves.delete(key);
     }
   }
 
   #save(list: List): void {
-    const { id, set, name, last, total, blocks } = list;
-    const values = [last.number, total, blocksToBytes(blocks), textOf(last.lines)] as const;
-    if (id === null) list.id = Number(this.#sql.make.run(set, name, ...values).lastInsertRowid);
-    else this.#sql.save.run(...values, id);
+    const { id, set, name, leaf, chunk, counted, counts } = list;
+    const values = [leaf.number, textOf(leaf.lines), chunk.number, counted, countsToBytes(counts), withoutZeros(chunk.bits)] as const;
+    if (id === null) list.id = Number(set.tables.sql.make.run(name, ...values).lastInsertRowid);
+    else set.tables.sql.save.run(...values, id);
     list.isDirty = false;
+    this.#dirtyLists.delete(list);
   }
 
-  #changed(list: List, leaf: Leaf, step: 1 | -1): void {
-    leaf.count += step;
-    if (leaf === list.last) return this.#touch(list);
-    this.#count(list, leaf.number, step);
-    this.#rewrite(list, leaf);
+  /** Keeps the member on its shelf. False when the order is another one's. */
+  #shelve(shelf: List, order: number, member: string, atSec: number, rowId: number): boolean {
+    const number = leafNumber(order);
+    if (number > shelf.leaf.number) this.#moveLeaf(shelf, number);
+    const leaf = this.#leaf(shelf, number);
+    const known = lineAt(leaf.lines, order);
+    if (known !== undefined) return memberOfLine(known) === member;
+    leaf.lines[order % LEAF_ORDERS] = lineOf(atSec, rowId, member);
+    if (leaf === shelf.leaf) this.#touch(shelf);
+    else shelf.set.dirtyLeaves.set(leafKey(this.#idOf(shelf), number), leaf);
+    return true;
   }
 
-  /** What was the last leaf until now is counted and stored on its own from now on. */
-  #moveLast(list: List, to: number): void {
-    const before = list.last;
-    list.last = emptyLeaf(to);
+  #show(list: List, order: number): void {
+    const number = chunkNumber(order);
+    if (number > list.chunk.number) this.#moveChunk(list, number);
+    const chunk = this.#chunk(list, number);
+    const place = order % CHUNK_ORDERS;
+    if (hasBit(chunk.bits, place)) return;
+    chunk.bits = withRoomFor(chunk.bits, place);
+    this.#flip(list, chunk, place, 1);
+  }
+
+  #flip(list: List, chunk: Chunk, place: number, step: 1 | -1): void {
+    flipBit(chunk.bits, place);
+    chunk.count += step;
+    this.#touch(list);
+    if (chunk === list.chunk) return;
+    this.#count(list, chunk.number, step);
+    list.set.dirtyChunks.set(chunkKey(this.#idOf(list), chunk.number), chunk);
+  }
+
+  /** What was the last leaf until now is stored on its own from now on. */
+  #moveLeaf(shelf: List, to: number): void {
+    const before = shelf.leaf;
+    shelf.leaf = { number: to, lines: [] };
+    this.#touch(shelf);
+    if (before.lines.length === 0) return;
+    const key = leafKey(this.#idOf(shelf), before.number);
+    shelf.set.leaves.set(key, before);
+    shelf.set.dirtyLeaves.set(key, before);
+  }
+
+  /** What was the last chunk until now is counted and stored on its own from now on. */
+  #moveChunk(list: List, to: number): void {
+    const before = list.chunk;
+    list.chunk = { number: to, bits: NO_BITS, count: 0 };
+    const counts = new Uint16Array(to);
+    counts.set(list.counts);
+    list.counts = counts;
     this.#touch(list);
     if (before.count === 0) return;
-    this.#leaves.set(leafKey(this.#idOf(list), before.number), before);
     this.#count(list, before.number, before.count);
-    this.#rewrite(list, before);
+    const key = chunkKey(this.#idOf(list), before.number);
+    list.set.chunks.set(key, before);
+    list.set.dirtyChunks.set(key, before);
   }
 
-  #count(list: List, leaf: number, step: number): void {
-    const block = blockOf(leaf * LEAF_ORDERS);
-    if (block >= list.blocks.length) {
-      const grown = new Uint32Array(block + 1);
-      grown.set(list.blocks);
-      list.blocks = grown;
-    }
-    const counts = this.#countsOf(list, block);
-    list.total += step;
-    list.blocks[block]! += step;
-    counts.ofLeaves[leaf % LEAVES_PER_BLOCK]! += step;
-    this.#touch(list);
-    if (!counts.isDirty) this.#dirtyCounts.set(countsKey(this.#idOf(list), block), counts);
-    counts.isDirty = true;
+  #count(list: List, chunk: number, step: number): void {
+    list.counted += step;
+    list.counts[chunk]! += step;
   }
 
   #touch(list: List): void {
     if (!list.isDirty) this.#dirtyLists.add(list);
     list.isDirty = true;
-  }
-
-  #rewrite(list: List, leaf: Leaf): void {
-    if (!leaf.isDirty) this.#dirtyLeaves.set(leafKey(this.#idOf(list), leaf.number), leaf);
-    leaf.isDirty = true;
   }
 
   #idOf(list: List): number {
@@ -265,100 +283,89 @@ export class ListWriter {
   #list(name: string): List | null {
     const cached = this.#lists.get(name);
     if (cached) {
-      cached.turn = this.#turn;
+      cached.turn = cached.shelf.turn = this.#turn;
       return cached;
     }
     const [prefix, rest] = splitList(name);
     const set = this.#set(prefix);
-    const row = set === null ? undefined : this.#stored(name, set, rest);
+    const row = set && this.#stored(name, set, rest);
     if (!row) return null;
-    const [id, last, total, blocks, members] = row;
-    const list = { id, set: set!, name: rest, last: leafOf(last, members), total, blocks: blocksFromBytes(blocks), isDirty: false };
-    return this.#keep(name, { ...list, turn: this.#turn });
+    const [id, tail, last, chunk, counted, counts, bits] = row;
+    const list = this.#keep(name, set, rest, tail, chunk);
+    list.id = id;
+    list.leaf = { number: tail, lines: linesOf(last) };
+    list.chunk = { number: chunk, bits, count: countOnes(bits) };
+    list.counted = counted;
+    list.counts = countsFromBytes(counts);
+    return list;
   }
 
-  #stored(name: string, set: number, rest: string): StoredList | undefined {
-    if (this.#known === null) return this.#sql.find.get(set, rest) as unknown as StoredList | undefined;
+  #stored(name: string, set: OpenSet, rest: string): StoredList | undefined {
+    if (this.#known === null) return set.tables.find(rest);
     let found: StoredList | undefined;
-    this.#known.find(name, (id) => (found = this.#sql.findById.get(id, set, rest) as unknown as StoredList | undefined) !== undefined);
+    this.#known.find(name, (id) => (found = set.tables.findById(id, rest)) !== undefined);
     return found;
   }
 
   /** It is written with its first members. */
-  #make(name: string, last: number): List {
+  #make(name: string, order: number): List {
     const [prefix, rest] = splitList(name);
-    const set = this.#set(prefix) ?? this.#makeSet(prefix);
-    const list = { id: null, set, name: rest, last: emptyLeaf(last), total: 0, blocks: new Uint32Array(0), isDirty: false };
-    return this.#keep(name, { ...list, turn: this.#turn });
+    return this.#keep(name, this.#set(prefix) ?? this.#makeSet(prefix), rest, leafNumber(order), chunkNumber(order));
   }
 
-  #keep(name: string, list: List): List {
+  #keep(name: string, set: OpenSet, rest: string, leaf: number, chunk: number): List {
+    const shelfName = shelfOf(name);
+    const shelf = shelfName === name ? null : (this.#list(shelfName) ?? this.#make(shelfName, leaf * LEAF_ORDERS));
+    const list = new List(set, rest, shelf, leaf, chunk);
+    list.turn = this.#turn;
     this.#lists.set(name, list);
     return list;
   }
 
-  #set(prefix: string): number | null {
-    const cached = this.#sets.get(prefix);
-    if (cached !== undefined) return cached;
-    const row = this.#sql.findSet.get(this.#mark + prefix) as unknown as [number] | undefined;
-    if (!row) return null;
-    this.#sets.set(prefix, row[0]);
-    return row[0];
+  #set(prefix: string): OpenSet | null {
+    const known = this.#sets.get(prefix);
+    if (known) return known;
+    const row = this.#db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(this.#mark + prefix) as { id: number } | undefined;
+    return row ? this.#open(prefix, row.id) : null;
   }
 
-  #makeSet(prefix: string): number {
-    const id = Number(this.#sql.makeSet.run(this.#mark + prefix).lastInsertRowid);
-    this.#sets.set(prefix, id);
-    return id;
+  #makeSet(prefix: string): OpenSet {
+    return this.#open(prefix, Number(this.#db.prepare('INSERT INTO list_sets (prefix) VALUES (?)').run(this.#mark + prefix).lastInsertRowid));
   }
 
-  #leaf(list: List, number: number): Leaf {
-    if (number === list.last.number) return list.last;
-    const key = leafKey(this.#idOf(list), number);
-    const cached = this.#leaves.get(key);
+  #open(prefix: string, id: number): OpenSet {
+    const tables = new ListSet(this.#db, id);
+    if (!this.#areHeld) tables.index();
+    const set = { tables, leaves: new Map(), chunks: new Map(), dirtyLeaves: new Map(), dirtyChunks: new Map() };
+    this.#sets.set(prefix, set);
+    return set;
+  }
+
+  #leaf(shelf: List, number: number): Leaf {
+    if (number === shelf.leaf.number) return shelf.leaf;
+    const key = leafKey(this.#idOf(shelf), number);
+    const cached = shelf.set.leaves.get(key);
     if (cached) return cached;
-    const row = this.#sql.findLeaf.get(key) as unknown as [string] | undefined;
-    const leaf = row ? leafOf(number, row[0]) : emptyLeaf(number);
-    this.#leaves.set(key, leaf);
+    const row = shelf.set.tables.sql.findLeaf.get(key) as unknown as [string] | undefined;
+    const leaf: Leaf = { number, lines: row ? linesOf(row[0]) : [] };
+    shelf.set.leaves.set(key, leaf);
     return leaf;
   }
 
-  #countsOf(list: List, block: number): Counts {
-    const key = countsKey(this.#idOf(list), block);
-    const cached = this.#counts.get(key);
+  #chunk(list: List, number: number): Chunk {
+    if (number === list.chunk.number) return list.chunk;
+    const key = chunkKey(this.#idOf(list), number);
+    const cached = list.set.chunks.get(key);
     if (cached) return cached;
-    const ofLeaves = new Uint8Array(LEAVES_PER_BLOCK);
-    const row = list.blocks[block]! > 0 ? (this.#sql.findCounts.get(key) as unknown as [Uint8Array] | undefined) : undefined;
-    if (row) ofLeaves.set(row[0]);
-    const counts: Counts = { list, block, ofLeaves, isDirty: false };
-    this.#counts.set(key, counts);
-    return counts;
+    const row = list.counts[number]! > 0 ? (list.set.tables.sql.findChunk.get(key) as unknown as [Uint8Array] | undefined) : undefined;
+    const chunk: Chunk = { number, bits: row?.[0] ?? NO_BITS, count: list.counts[number]! };
+    list.set.chunks.set(key, chunk);
+    return chunk;
   }
-}
-
-const emptyLeaf = (number: number): Leaf => ({ number, lines: [], count: 0, isDirty: false });
-
-function leafOf(number: number, text: string): Leaf {
-  const leaf = emptyLeaf(number);
-  if (text === '') return leaf;
-  for (const line of text.split('\n')) {
-    leaf.lines[Number(line.slice(0, line.indexOf(' ')))] = line;
-    leaf.count += 1;
-  }
-  return leaf;
 }
 
 const sorted = <Value>(byKey: ReadonlyMap<number, Value>): [number, Value][] => [...byKey].sort(([one], [other]) => one - other);
 
-function textOf(lines: readonly (string | undefined)[]): string {
-  let text = '';
-  for (const line of lines) if (line !== undefined) text += text === '' ? line : `\n${line}`;
-  return text;
-}
-
-/** Lists of few members are most of the lists: what is empty at the end is not written. */
-function withoutTail(counts: Uint8Array): Uint8Array {
-  let end = counts.length;
-  while (end > 0 && counts[end - 1] === 0) end -= 1;
-  return counts.subarray(0, end);
+function keepOnly<Value>(cache: Map<number, Value>, kept: ReadonlyMap<number, Value>): void {
+  for (const key of cache.keys()) if (!kept.has(key)) cache.delete(key);
 }

@@ -1,9 +1,10 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { VIEW_MARK } from '../../ports/read-model.ts';
 
 /** Another version is another file content: what is there is dropped and replayed from the ledger. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 /*
  * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in which
@@ -11,10 +12,8 @@ const SCHEMA_VERSION = 3;
  * member remembers the id of the row that was put under its name just before it: a page then reads its rows without the
  * index. The id is a hint; readers check the key.
  *
- * The members of a list's last leaf are in its own row (`last`), so that adding one to a list, or making a short one, writes one row.
- *
- * The first part of a list's name, up to its slash, is its set. The rows that take a projection's place once they are built lie beside those that
- * are served, in tables `next_<id>` and sets with `NEXT` in front.
+ * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows that take a projection's place
+ * once they are built lie beside those that are served, in tables `next_<id>` and sets with `NEXT` in front.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS checkpoints (
@@ -22,13 +21,6 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS row_tables (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
   CREATE TABLE IF NOT EXISTS list_sets (id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT NOT NULL UNIQUE);
-  CREATE TABLE IF NOT EXISTS lists (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, list_set INTEGER NOT NULL, name TEXT NOT NULL, tail INTEGER NOT NULL, total INTEGER NOT NULL,
-    blocks BLOB NOT NULL, last TEXT NOT NULL, UNIQUE (list_set, name)
-  );
-  CREATE TABLE IF NOT EXISTS list_leaves (key INTEGER PRIMARY KEY, members TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS list_counts (key INTEGER PRIMARY KEY, counts BLOB NOT NULL);
-  CREATE TABLE IF NOT EXISTS dropped_sets (list_set INTEGER PRIMARY KEY);
 `;
 
 /** Before the names of checkpoints and sets of lists that are not served yet. */
@@ -46,6 +38,12 @@ export const DROPPED_TABLES = 'dropped_';
 export function splitList(name: string): [set: string, rest: string] {
   const end = name.indexOf('/') + 1;
   return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
+}
+
+/** The list that keeps the members of all views of it. */
+export function shelfOf(name: string): string {
+  const end = name.indexOf(VIEW_MARK);
+  return end < 0 ? name : name.slice(0, end);
 }
 
 const BUSY_TIMEOUT_MS = 5_000;

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { OwnedRows } from '../../ports/read-model.ts';
 import type { Apply, ChangeTarget } from './read-model-changes.ts';
 import { ListWriter, type ListWriterOptions } from './read-model-list-writer.ts';
-import { countsKey, leafKey } from './read-model-ranks.ts';
+import { listTables } from './read-model-list-set.ts';
 import { NextTable, ServedTable, type RowTable } from './read-model-row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './read-model-schema.ts';
 
@@ -82,7 +82,7 @@ export class ReadModelWriter {
       const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
       if (!built) throw new Error(`nothing was built of ${projection}`);
       if (!this.#building.has(projection)) throw new Error(LOST);
-      this.#next.lists.settle();
+      this.#next.lists.settle(lists);
       for (const name of tables) this.#next.opened(name)?.index();
       const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
         { generation: number } | undefined;
@@ -102,7 +102,7 @@ export class ReadModelWriter {
   /** Removes some of what was dropped; false when nothing is left. */
   sweep(): boolean {
     if (!this.#db.isOpen || this.#isSwept) return false;
-    this.#inTransaction(() => (this.#isSwept = !this.#sweepTable() && !this.#sweepSet()));
+    this.#inTransaction(() => (this.#isSwept = !this.#sweepTable()));
     return !this.#isSwept;
   }
 
@@ -179,13 +179,17 @@ export class ReadModelWriter {
     this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
     for (const name of tables) {
       const id = this.#tableId(name);
-      if (id !== null && this.#has(tableOf(id))) this.#db.exec(`ALTER TABLE ${tableOf(id)} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
+      if (id !== null) this.#dropTable(tableOf(id));
     }
     for (const prefix of lists) {
       const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as { id: number } | undefined;
-      if (set) this.#db.prepare('INSERT INTO dropped_sets (list_set) VALUES (?)').run(set.id);
+      if (set) Object.values(listTables(set.id)).forEach((table) => this.#dropTable(table));
     }
     this.#served.forget();
+  }
+
+  #dropTable(table: string): void {
+    if (this.#has(table)) this.#db.exec(`ALTER TABLE ${table} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
   }
 
   #sweepTable(): boolean {
@@ -193,23 +197,6 @@ export class ReadModelWriter {
     if (table === undefined) return false;
     const { changes } = this.#db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`).run();
     if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
-    return true;
-  }
-
-  #sweepSet(): boolean {
-    const dropped = this.#db.prepare('SELECT list_set AS id FROM dropped_sets LIMIT 1').get() as { id: number } | undefined;
-    if (!dropped) return false;
-    const remove = (table: string): StatementSync =>
-      this.#db.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE key >= ? AND key < ? LIMIT ${SWEEP_ROWS})`);
-    const [leaves, counts] = [remove('list_leaves'), remove('list_counts')];
-    const lists = this.#db.prepare('SELECT id FROM lists WHERE list_set = ? LIMIT ?').all(dropped.id, SWEEP_ROWS) as { id: number }[];
-    let left = SWEEP_ROWS;
-    for (const { id } of lists) {
-      left -= Number(leaves.run(leafKey(id, 0), leafKey(id + 1, 0)).changes) + Number(counts.run(countsKey(id, 0), countsKey(id + 1, 0)).changes);
-      if (left <= 0) return true;
-      this.#db.prepare('DELETE FROM lists WHERE id = ?').run(id);
-    }
-    if (lists.length === 0) this.#db.prepare('DELETE FROM dropped_sets WHERE list_set = ?').run(dropped.id);
     return true;
   }
 

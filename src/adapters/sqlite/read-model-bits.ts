@@ -1,0 +1,75 @@
+import { CHUNK_ORDERS } from './read-model-ranks.ts';
+
+/* A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. What follows the last one is left out. */
+
+const MAX_BYTES = CHUNK_ORDERS / 8;
+const FIRST_BYTES = 8;
+
+export const NO_BITS = new Uint8Array(0);
+
+/** Bits set in each value of a byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
+export function hasBit(bits: Uint8Array, place: number): boolean {
+  return (((bits[place >>> 3] ?? 0) >>> (place & 7)) & 1) === 1;
+}
+
+/** The bytes, or longer ones when the place lies beyond them. */
+export function withRoomFor(bits: Uint8Array, place: number): Uint8Array {
+  const needed = (place >>> 3) + 1;
+  if (needed <= bits.length) return bits;
+  const grown = new Uint8Array(Math.min(MAX_BYTES, Math.max(needed, 2 * bits.length, FIRST_BYTES)));
+  grown.set(bits);
+  return grown;
+}
+
+export function flipBit(bits: Uint8Array, place: number): void {
+  bits[place >>> 3]! ^= 1 << (place & 7);
+}
+
+export function withoutZeros(bits: Uint8Array): Uint8Array {
+  let end = bits.length;
+  while (end > 0 && bits[end - 1] === 0) end -= 1;
+  return bits.subarray(0, end);
+}
+
+/** How many bits are set below the place. */
+export function onesBelow(bits: Uint8Array, place: number): number {
+  const bytes = Math.min(place >>> 3, bits.length);
+  let ones = 0;
+  for (let index = 0; index < bytes; index += 1) ones += ONES[bits[index]!]!;
+  return place >>> 3 < bits.length ? ones + ONES[bits[bytes]! & ((1 << (place & 7)) - 1)]! : ones;
+}
+
+export const countOnes = (bits: Uint8Array): number => onesBelow(bits, CHUNK_ORDERS);
+
+/** The place of the bit with so many set ones below it. */
+export function placeOfRank(bits: Uint8Array, rank: number): number {
+  let left = rank;
+  for (let index = 0; index < bits.length; index += 1) {
+    const ones = ONES[bits[index]!]!;
+    if (left < ones) return index * 8 + placeInByte(bits[index]!, left);
+    left -= ones;
+  }
+  throw new RangeError(`rank ${rank} is beyond the bits`);
+}
+
+/** Places of set bits below `to` and not below `from`, highest first, at most `limit` of them. */
+export function placesDown(bits: Uint8Array, to: number, from: number, limit: number): number[] {
+  const places: number[] = [];
+  for (let index = Math.min((to - 1) >>> 3, bits.length - 1); index >= from >>> 3 && places.length < limit; index -= 1) {
+    for (let bit = 7, byte = bits[index]!; byte !== 0 && bit >= 0 && places.length < limit; bit -= 1) {
+      if (((byte >>> bit) & 1) === 0) continue;
+      byte ^= 1 << bit;
+      const place = index * 8 + bit;
+      if (place < to && place >= from) places.push(place);
+    }
+  }
+  return places;
+}
+
+function placeInByte(byte: number, rank: number): number {
+  let rest = byte;
+  for (let skipped = 0; skipped < rank; skipped += 1) rest &= rest - 1;
+  return 31 - Math.clz32(rest & -rest);
+}
