@@ -401,6 +401,49 @@ describe('a connection', () => {
     }
   });
 
+  it('that speaks unasked is ended, and what it said answers nothing', async () => {
+    const hook = await receiver((_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', () =>
+        hook.later(20, () => socket.write('HTTP/1.1 500 Smuggled\r\nContent-Length: 0\r\n\r\n')),
+      );
+    });
+    const through = sender();
+    for (let round = 0; round < 2; round++) {
+      expect((await post(through, hook.url)).status).toBe(200);
+      await until('the connection to close', () => hook.openSockets === 0);
+    }
+  });
+
+  it('is closed before the receiver would close it', async () => {
+    const hook = await receiver(answer(200, '', { 'Keep-Alive': 'timeout=3' }));
+    const through = sender();
+    for (let round = 0; round < 2; round++) {
+      await post(through, hook.url);
+      await post(through, hook.url);
+      await until('the connection to close', () => hook.openSockets === 0);
+    }
+    expect(hook.connections).toBe(2);
+  });
+
+  it('that leads to where the endpoint was is of no use any more', async () => {
+    const [before, after] = [await receiver(), await receiver()];
+    const through = sender();
+    await post(through, before.url);
+    await post(through, after.url);
+    expect([before.received.length, after.received.length]).toEqual([1, 1]);
+    await until('the connection to close', () => before.openSockets === 0);
+    expect(after.openSockets).toBe(1);
+  });
+
+  it('waits with at most 511 others', async () => {
+    const hook = await receiver();
+    const through = sender({ timeoutMs: 30_000 });
+    await Promise.all(Array.from({ length: 520 }, (_, index) => post(through, hook.url, index)));
+    await until('eight connections to close', () => hook.openSockets === 512);
+    expect((await post(through, hook.url, 519)).status).toBe(200);
+    expect(hook.connections).toBe(520);
+  });
+
   it('goes straight to the endpoint, whatever proxy the environment names', async () => {
     const hook = await receiver();
     const before = { ...process.env };

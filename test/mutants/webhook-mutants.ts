@@ -9,6 +9,7 @@ export interface Mutant {
 }
 
 const CONNECTION = 'src/adapters/webhook-http/connection.ts';
+const READER = 'src/adapters/webhook-http/answer-reader.ts';
 const EXCHANGE = 'src/adapters/webhook-http/exchange.ts';
 const SENDER = 'src/adapters/webhook-http/http-webhook-sender.ts';
 const URLS = 'src/adapters/webhook-http/webhook-url.ts';
@@ -31,7 +32,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'the deadline of an exchange',
     CONNECTION,
-    'setTimeout(() => this.#onDeadline?.(), timeoutMs)',
+    'setTimeout(() => this.#exchange?.expire(), timeoutMs)',
     'setTimeout(() => undefined, timeoutMs)',
     ...['W1: that accepts', 'W2: that sends', 'W3: that answers 200', 'W6: .* costs no more', 'W20: that took too long'],
   ),
@@ -41,31 +42,26 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'leaving bodies packed',
     EXCHANGE,
-    'onResponseData(_: unknown, chunk: Buffer): void {',
-    "onResponseData(_: unknown, packed: Buffer): void {\n    const chunk: Buffer = packed[0] === 0x1f ? process.getBuiltinModule('node:zlib').gunzipSync(packed, { finishFlush: 2 }) : packed;",
+    '#onBody(bytes: Uint8Array): void {',
+    "#onBody(packed: Uint8Array): void {\n    const bytes = packed[0] === 0x1f ? process.getBuiltinModule('node:zlib').gunzipSync(packed, { finishFlush: 2 }) : packed;",
     'W5:',
   ),
-  mutant('the bound of a head', CONNECTION, 'MAX_HEADER_BYTES = 16 * 1024', 'MAX_HEADER_BYTES = 16 * 1024 * 1024', 'W7: a header of 1 MB'),
-  {
-    without: 'staying where a redirect leads away',
-    changes: [
-      { file: SENDER, from: 'import { Exchange,', to: "import { interceptors } from 'undici';\nimport { Exchange," },
-      {
-        file: SENDER,
-        from: 'connection.client.dispatch(',
-        to: 'connection.client.compose(interceptors.redirect({ maxRedirections: 2 })).dispatch(',
-      },
-    ],
-    foundBy: ['W8: a redirect', 'W8: is rejected'],
-  },
+  mutant('the bound of a head', READER, 'MAX_HEAD_BYTES = 16 * 1024', 'MAX_HEAD_BYTES = 16 * 1024 * 1024', 'W7: a header of 1 MB'),
+  mutant(
+    'staying where a redirect leads away',
+    SENDER,
+    'resolve(answerOf(',
+    "if (ending.status! >= 300 && ending.status! < 400 && !url.endsWith('/away'))\n          return void this.send({ merchantId, url: `${url}/away`, headers, body, attempt }).then(resolve);\n        resolve(answerOf(",
+    ...['W8: a redirect', 'W8: is rejected'],
+  ),
   mutant(
     'the bound of informational answers',
-    EXCHANGE,
+    READER,
     'this.#informational > MAX_INFORMATIONAL',
     'this.#informational > Infinity',
     'W9: an unusual status',
   ),
-  mutant('telling 1xx from the answer', EXCHANGE, 'if (status < 200) {', 'if (status < 100) {', 'W9: an unusual status'),
+  mutant('telling 1xx from the answer', READER, 'if (head.status >= 200) {', 'if (head.status >= 100) {', 'W9: an unusual status'),
   mutant(
     'retries after a lost connection',
     DECIDER,
@@ -117,10 +113,11 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'pinning the address that was checked',
     CONNECTION,
-    'const address = this.#pin(isAddress ? [host] : await rules.resolve(host), rules);',
-    'this.#pin(isAddress ? [host] : await rules.resolve(host), rules);\n    const address = isAddress ? host : (await rules.resolve(host))[0]!;',
+    'const address = this.#pin(isAddress ? [host] : await rules.resolve(host), rules, preference);',
+    'this.#pin(isAddress ? [host] : await rules.resolve(host), rules, preference);\n    const address = isAddress ? host : (await rules.resolve(host))[0]!;',
     'W15: a name that turns bad',
   ),
+  mutant('the end of a connection that speaks unasked', CONNECTION, 'else this.#lose();', '', 'that speaks unasked is ended'),
   mutant(
     'the check of addresses in a URL',
     URLS,

@@ -1,29 +1,9 @@
-import { isIP, type Socket } from 'node:net';
-import { buildConnector, Client } from 'undici';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { ForbiddenAddress, tlsOrNetwork } from './connection-faults.ts';
+import type { Exchange } from './exchange.ts';
 import { forbiddenReason } from './forbidden-addresses.ts';
 import { DnsFailure, type HostResolver } from './host-resolver.ts';
-
-/** An address of the endpoint's host is one that no notification may reach. */
-export class ForbiddenAddress extends Error {
-  override readonly name = 'ForbiddenAddress';
-  readonly address: string;
-
-  constructor(address: string, reason: string) {
-    super(`forbidden address (${reason})`);
-    this.address = address;
-  }
-}
-
-/** The TLS handshake failed: the other side was reached, but is not who it claims to be or speaks no acceptable TLS. */
-export class TlsFailure extends Error {
-  override readonly name = 'TlsFailure';
-  readonly code: string;
-
-  constructor(code: string) {
-    super(`TLS failed (${code})`);
-    this.code = code;
-  }
-}
 
 export interface ConnectionRules {
   readonly resolve: HostResolver;
@@ -32,77 +12,55 @@ export interface ConnectionRules {
   readonly ca?: string;
 }
 
-const KEEP_ALIVE_MS = 4_000;
-const MAX_HEADER_BYTES = 16 * 1024;
-/** Errors of the network below TLS: they say nothing about certificates. */
-const PLAIN_NETWORK_ERRORS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'ETIMEDOUT',
-  'EPIPE',
-  'EADDRNOTAVAIL',
-  'EMFILE',
-  'ENFILE',
-]);
+/** Where a URL leads. */
+export interface Origin {
+  readonly secure: boolean;
+  /** A name without the dot of the root, or an address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Larger answers take several reads. */
+const READ_BUFFER_BYTES = 4 * 1024;
 
 /**
- * One connection to one origin for one merchant: at most one request at a time, opened anew when it was lost. Each time
- * it is opened, every address of the host is vetted and one is pinned, so nothing is looked up twice.
+ * One connection to one origin for one merchant, opened once, with at most one exchange at a time. Before it is opened,
+ * every address of the host is vetted and one is pinned, so nothing is looked up twice.
  */
 export class Connection {
-  readonly client: Client;
-  /** The address pinned last. */
+  /** The address that was pinned; null before. */
   address: string | null = null;
+  readonly #origin: Origin;
+  readonly #rules: ConnectionRules;
+  readonly #onLost: () => void;
   #socket: Socket | null = null;
-  #destroyed = false;
+  #exchange: Exchange | null = null;
   #deadline: NodeJS.Timeout | null = null;
-  #onDeadline: (() => void) | null = null;
-  /** Which of several addresses the next opening takes. */
-  preference = 0;
+  #destroyed = false;
 
-  constructor(origin: string, rules: ConnectionRules) {
-    // No TLS session outlives its connection: each one verifies the certificate again.
-    const open = buildConnector({
-      allowH2: false,
-      maxCachedSessions: 0,
-      timeout: 0,
-      minVersion: 'TLSv1.2',
-      autoSelectFamily: false,
-      ...(rules.ca !== undefined && { ca: rules.ca }),
-    });
-    this.client = new Client(origin, {
-      allowH2: false,
-      pipelining: 1,
-      // The exchange has one deadline of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: 60_000,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      connect: (options, callback) => {
-        this.#open(options, rules, open).then(
-          (socket) => callback(null, socket),
-          (error: Error) => callback(error, null),
-        );
-      },
-    });
+  /** `onLost` is called when the receiver ends or misuses the connection while nothing is under way. */
+  constructor(origin: Origin, rules: ConnectionRules, onLost: () => void) {
+    this.#origin = origin;
+    this.#rules = rules;
+    this.#onLost = onLost;
   }
 
-  /** Begins an exchange: `onDeadline` is called unless it is over within the time, which is the same for all exchanges. */
-  begin(timeoutMs: number, onDeadline: () => void): void {
-    this.#onDeadline = onDeadline;
+  /**
+   * Sends a request, over a new connection to the `preference`-th address of the host where none is open. The exchange
+   * is told what becomes of it, and expires after a time that is the same for all exchanges.
+   */
+  send(request: string, exchange: Exchange, timeoutMs: number, preference: number): void {
+    this.#exchange = exchange;
     // One timer a connection, wound up anew; while nothing is under way it means nothing and keeps nobody awake.
     if (this.#deadline) this.#deadline.refresh();
-    else this.#deadline = setTimeout(() => this.#onDeadline?.(), timeoutMs).unref();
+    else this.#deadline = setTimeout(() => this.#exchange?.expire(), timeoutMs).unref();
+    if (this.#socket) this.#socket.write(request);
+    else this.#openAndSend(request, exchange, preference);
   }
 
   /** The exchange is over. */
-  end(): void {
-    this.#onDeadline = null;
+  release(): void {
+    this.#exchange = null;
   }
 
   /** Ends the connection at once, whatever it is doing. */
@@ -110,42 +68,77 @@ export class Connection {
     this.#destroyed = true;
     if (this.#deadline) clearTimeout(this.#deadline);
     this.#socket?.destroy();
-    this.client.destroy().catch(() => undefined);
+    this.#exchange?.fail(new Error('connection closed'));
   }
 
-  async #open(options: buildConnector.Options, rules: ConnectionRules, open: buildConnector.connector): Promise<Socket> {
-    const host = options.hostname.replace(/\.$/, '');
+  #openAndSend(request: string, exchange: Exchange, preference: number): void {
+    this.#open(preference).then(
+      (socket) => void socket.write(request),
+      (error: Error) => exchange.fail(error),
+    );
+  }
+
+  async #open(preference: number): Promise<Socket> {
+    const { host } = this.#origin;
+    const rules = this.#rules;
     const isAddress = isIP(host) !== 0;
-    this.address = null;
-    const address = this.#pin(isAddress ? [host] : await rules.resolve(host), rules);
+    const address = this.#pin(isAddress ? [host] : await rules.resolve(host), rules, preference);
     if (this.#destroyed) throw new Error('the attempt is over');
     this.address = address;
-    const secure = options.protocol === 'https:';
-    // Connecting to the address itself leaves nothing to be looked up a second time; the name is still what TLS verifies.
-    return this.#connect(open, { ...options, hostname: address, ...(secure && !isAddress && { servername: host }) }, secure);
+    return this.#connect(address, isAddress);
   }
 
-  #pin(addresses: readonly string[], { allowPrivate }: ConnectionRules): string {
+  #pin(addresses: readonly string[], { allowPrivate }: ConnectionRules, preference: number): string {
     for (const address of addresses) {
       const reason = forbiddenReason(address, allowPrivate);
       if (reason !== null) throw new ForbiddenAddress(address, reason);
     }
-    const pinned = addresses[this.preference % Math.max(1, addresses.length)];
+    const pinned = addresses[preference % Math.max(1, addresses.length)];
     if (pinned === undefined) throw new DnsFailure('ENODATA');
     return pinned;
   }
 
-  #connect(open: buildConnector.connector, options: buildConnector.Options, secure: boolean): Promise<Socket> {
+  #connect(address: string, isAddress: boolean): Promise<Socket> {
+    const { secure, host, port } = this.#origin;
+    const onread = {
+      buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),
+      callback: (length: number, buffer: Uint8Array): boolean => (this.#read(buffer as Buffer, length), true),
+    };
+    // Connecting to the address itself leaves nothing to be looked up a second time; the name is still what TLS verifies.
+    const options = { host: address, port, noDelay: true, autoSelectFamily: false, onread };
+    // No TLS session outlives its connection: each one verifies the certificate again.
+    const socket = secure
+      ? connectTls({
+          ...options,
+          ALPNProtocols: ['http/1.1'],
+          minVersion: 'TLSv1.2',
+          ...(this.#rules.ca !== undefined && { ca: this.#rules.ca }),
+          ...(!isAddress && { servername: host }),
+        })
+      : connect(options);
+    this.#socket = socket;
     return new Promise((resolve, reject) => {
-      // The connector returns the socket at once (its types do not say so): an attempt that ends while connecting takes it down.
-      const opening = open(options, (error, socket) => (error ? reject(secure ? tlsOrNetwork(error) : error) : resolve(socket))) as unknown as Socket;
-      this.#socket = opening;
-      opening.once('close', () => reject(new Error('closed while connecting')));
+      let isOpen = false;
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        isOpen = true;
+        resolve(socket);
+      });
+      // Once it is open, only the exchange cares.
+      socket.on('error', (error: Error) => (isOpen ? this.#exchange?.fail(error) : reject(secure ? tlsOrNetwork(error) : error)));
+      socket.on('end', () => this.#exchange?.close());
+      socket.on('close', () => (isOpen ? this.#lose() : reject(new Error('closed while connecting'))));
     });
   }
-}
 
-function tlsOrNetwork(error: Error): Error {
-  const code = (error as NodeJS.ErrnoException).code ?? 'UNKNOWN';
-  return PLAIN_NETWORK_ERRORS.has(code) ? error : new TlsFailure(code);
+  #read(buffer: Buffer, length: number): void {
+    if (this.#exchange) this.#exchange.read(buffer.subarray(0, length));
+    // Nobody asked: whatever it is, it must not be taken for the next answer.
+    else this.#lose();
+  }
+
+  #lose(): void {
+    if (this.#destroyed) return;
+    if (this.#exchange) this.#exchange.close();
+    else this.#onLost();
+  }
 }

@@ -1,0 +1,42 @@
+/** An address of the endpoint's host is one that no notification may reach. */
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress';
+  readonly address: string;
+
+  constructor(address: string, reason: string) {
+    super(`forbidden address (${reason})`);
+    this.address = address;
+  }
+}
+
+/** The TLS handshake failed: the other side was reached, but is not who it claims to be or speaks no acceptable TLS. */
+export class TlsFailure extends Error {
+  override readonly name = 'TlsFailure';
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`TLS failed (${code})`);
+    this.code = code;
+  }
+}
+
+/** Errors of the network below TLS: they say nothing about certificates. */
+const PLAIN_NETWORK_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EADDRNOTAVAIL',
+  'EMFILE',
+  'ENFILE',
+]);
+
+/** What an error of a TLS connection that is being opened means. */
+export function tlsOrNetwork(error: Error): Error {
+  const code = (error as NodeJS.ErrnoException).code ?? 'UNKNOWN';
+  return PLAIN_NETWORK_ERRORS.has(code) ? error : new TlsFailure(code);
+}

@@ -1,0 +1,102 @@
+import type { MerchantId } from '../../domain/ids.ts';
+import { Connection, type ConnectionRules, type Origin } from './connection.ts';
+
+/** Idle connections over all merchants; the oldest ones are closed first. */
+const MAX_IDLE = 512;
+/** How often connections whose time has passed are looked for. */
+const SWEEP_MS = 1_000;
+
+/** A connection and whose it is. */
+export interface Lease {
+  readonly merchantId: MerchantId;
+  readonly origin: Origin;
+  readonly connection: Connection;
+  /** Until when it may be used again, on the clock of `performance.now`. */
+  idleUntilMs: number;
+}
+
+/** Connections that are kept for the next request of the same merchant to the same origin, and for no other. */
+export class ConnectionPool {
+  readonly #rules: ConnectionRules;
+  readonly #open = new Set<Lease>();
+  /** The one that was used last comes last. */
+  readonly #idleOf = new Map<MerchantId, Lease[]>();
+  /** From the one that has been idle for longest. */
+  readonly #idle = new Set<Lease>();
+  #sweeper: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(rules: ConnectionRules) {
+    this.#rules = rules;
+  }
+
+  /** `origin` is compared by identity. */
+  take(merchantId: MerchantId, origin: Origin): Lease {
+    const idle = this.#idleOf.get(merchantId);
+    for (let lease = idle?.at(-1); lease; lease = idle?.at(-1)) {
+      // Where the endpoint moved, what led to its old place is of no more use.
+      const isUsable = lease.origin === origin && performance.now() < lease.idleUntilMs;
+      if (!isUsable) {
+        this.#drop(lease);
+        continue;
+      }
+      idle!.pop();
+      this.#idle.delete(lease);
+      return lease;
+    }
+    return this.#openNew(merchantId, origin);
+  }
+
+  /** Takes a connection back; `keepAliveMs` is how long it may be used again, 0 when not at all. */
+  release(lease: Lease, keepAliveMs: number): void {
+    lease.connection.release();
+    if (keepAliveMs === 0 || this.#isClosed) {
+      this.#drop(lease);
+      return;
+    }
+    lease.idleUntilMs = performance.now() + keepAliveMs;
+    this.#idle.add(lease);
+    const idle = this.#idleOf.get(lease.merchantId);
+    if (idle) idle.push(lease);
+    else this.#idleOf.set(lease.merchantId, [lease]);
+    if (this.#idle.size > MAX_IDLE) this.#drop(this.#idle.values().next().value!);
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** Ends every connection, those in use too. */
+  close(): void {
+    this.#isClosed = true;
+    for (const lease of this.#open) this.#drop(lease);
+    this.#stopSweeping();
+  }
+
+  #openNew(merchantId: MerchantId, origin: Origin): Lease {
+    const connection = new Connection(origin, this.#rules, () => this.#drop(lease));
+    const lease: Lease = { merchantId, origin, connection, idleUntilMs: 0 };
+    this.#open.add(lease);
+    return lease;
+  }
+
+  #drop(lease: Lease): void {
+    this.#open.delete(lease);
+    if (this.#idle.delete(lease)) this.#forget(lease);
+    lease.connection.destroy();
+  }
+
+  #forget(lease: Lease): void {
+    const idle = this.#idleOf.get(lease.merchantId)!;
+    idle.splice(idle.indexOf(lease), 1);
+    if (idle.length === 0) this.#idleOf.delete(lease.merchantId);
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    for (const lease of this.#idle) if (lease.idleUntilMs <= nowMs) this.#drop(lease);
+    if (this.#idle.size === 0) this.#stopSweeping();
+  }
+
+  #stopSweeping(): void {
+    if (this.#sweeper) clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+}
