@@ -71,7 +71,8 @@ export class GroupWriter {
   #loneBatches = BATCHES_UNTIL_ALONE;
   /** Moving average of what a commit takes. */
   #commitMs = 0;
-  #lastBatchLength = 1;
+  /** Lengths of the last two batches: the crowd that takes turns in them. */
+  #lastLengths: readonly [number, number] = [0, 1];
   #fault: SqliteFault | null = null;
   #closing = false;
   #whenIdle: (() => void)[] = [];
@@ -134,10 +135,12 @@ export class GroupWriter {
 
   /**
    * In a crowd the worker need not wait for all of it: half a crowd is sent at once, so that this thread prepares the other
-   * half while the worker commits the first, and finds the second at its door.
+   * half while the worker commits the first, and finds the second at its door. Less than half is left to grow: a commit costs
+   * more by itself than its first ten events.
    */
   #isWorthwhile(): boolean {
-    return this.#inFlight.length < MAX_IN_FLIGHT && this.#queue.length * 2 >= this.#lastBatchLength;
+    const [one, other] = this.#lastLengths;
+    return this.#inFlight.length < MAX_IN_FLIGHT && this.#queue.length * 2 >= one + other;
   }
 
   #isAlone(): boolean {
@@ -149,7 +152,7 @@ export class GroupWriter {
     const batch = this.#takeBatch();
     const isLone = batch.waiting.length === 1 && this.#queue.length === 0 && this.#inFlight.length === 0;
     this.#loneBatches = isLone ? this.#loneBatches + 1 : 0;
-    this.#lastBatchLength = batch.waiting.length;
+    this.#lastLengths = [this.#lastLengths[1], batch.waiting.length];
     const here = this.#isAlone();
     this.#inFlight.push(batch);
     if (here) {
