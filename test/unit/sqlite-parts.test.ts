@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { packCommit, packJobs, unpackCommit, unpackJobs } from '../../src/adapters/sqlite/append-parcel.ts';
+import { packCommit, packOrder, unpackCommit, unpackOrder } from '../../src/adapters/sqlite/append-parcel.ts';
 import { type AppendJob, Committer, type JobOutcome } from '../../src/adapters/sqlite/committer.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
 import { NonceMemory } from '../../src/adapters/sqlite/nonce-memory.ts';
@@ -201,7 +201,9 @@ test('what a worker unpacks is what was packed, whatever the texts', () => {
   const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => JSON.stringify(value));
   const name = fc.stringMatching(/^[!-~]{1,20}$/);
   const event = fc.record({ id: name, type: name, version: fc.nat(), atMs: fc.nat(), data: text, metadata: text, hash: name });
-  const rider = fc.record({ kind: fc.constant('nonce' as const), values: fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 2 }) });
+  const value = fc.oneof(fc.uint8Array({ maxLength: 4 }), fc.string({ unit: 'binary', maxLength: 5 }), fc.integer());
+  const rider = fc.record({ kind: fc.constantFrom('nonce' as const, 'personal-key' as const), values: fc.array(value, { maxLength: 3 }) });
+  const tail = fc.option(fc.record({ position: fc.nat(), chain: name }));
   const head = fc.record({ number: fc.nat(), revision: fc.nat(), hash: name });
   const job = fc
     .record({
@@ -214,28 +216,46 @@ test('what a worker unpacks is what was packed, whatever the texts', () => {
     })
     .map((value) => ({ ...value, number: value.head ? value.head.number : value.number }));
   fc.assert(
-    fc.property(fc.array(job, { minLength: 1, maxLength: 6 }), (jobs) => {
-      expect(unpackJobs(structuredClone(packJobs(jobs)))).toEqual(jobs);
+    fc.property(fc.array(job, { minLength: 1, maxLength: 6 }), tail, (jobs, end) => {
+      expect(unpackOrder(packOrder({ jobs, tail: end }))).toEqual({ jobs, tail: end });
     }),
   );
 });
 
 test('what came of a batch of every kind arrives whole from the thread that commits', () => {
   const head = { number: 7, revision: 4, hash: 'ab' };
-  const job = (expected: number, hashes: readonly string[]): AppendJob => {
+  const job = (expected: number, hashes: readonly string[], number?: number): AppendJob => {
     const events = hashes.map((hash) => ({ id: 'i', type: 'T', version: 1, atMs: 1, data: '{}', metadata: '{}', hash }));
-    return { stream: 's', expected, events, riders: undefined, head: undefined, number: undefined };
+    return { stream: 's', expected, events, riders: undefined, head: undefined, number };
   };
-  const jobs = [job(-1, ['a', 'b']), job(4, ['x']), job(2, ['y', 'z']), job(9, ['q']), job(4, ['c'])];
+  const jobs = [job(-1, ['a', 'b']), job(4, ['x']), job(2, ['y', 'z']), job(9, ['q']), job(4, ['c']), job(2, ['d', 'e'], 5), job(-1, ['f'])];
   const outcomes: JobOutcome[] = [
     { kind: 'appended', head: { number: 21, revision: 1, hash: 'b' }, position: 22 },
     { kind: 'refused', head },
     { kind: 'repeated', head, revision: 4, position: 9 },
     { kind: 'faulty', message: 'no' },
     { kind: 'appended', head: { number: 3, revision: 5, hash: 'c' }, position: 23 },
+    { kind: 'appended', head: { number: 5, revision: 4, hash: 'e' }, position: 25 },
+    { kind: 'appended', head: { number: 26, revision: 0, hash: 'f' }, position: 26 },
   ];
-  const commit = { outcomes, tail: { position: 23, chain: 'cd' } };
-  expect(unpackCommit(structuredClone(packCommit(commit)), jobs, 20)).toEqual(commit);
+  const commit = { outcomes, tail: { position: 26, chain: 'cd' } };
+  expect(unpackCommit(structuredClone(packCommit(commit, jobs)), jobs, 20)).toEqual(commit);
+});
+
+test('a batch in which everything went well is answered by the chain alone', () => {
+  const event = { id: 'i', type: 'T', version: 1, atMs: 1, data: '{}', metadata: '{}', hash: 'a' };
+  const rest = { stream: 's', riders: undefined, head: undefined };
+  const jobs: AppendJob[] = [
+    { ...rest, expected: -1, events: [event], number: undefined },
+    { ...rest, expected: 0, events: [event], number: 3 },
+  ];
+  const outcomes: JobOutcome[] = [
+    { kind: 'appended', head: { number: 8, revision: 0, hash: 'a' }, position: 8 },
+    { kind: 'appended', head: { number: 3, revision: 1, hash: 'a' }, position: 9 },
+  ];
+  const commit = { outcomes, tail: { position: 9, chain: 'cd' } };
+  expect(packCommit(commit, jobs)).toBe('cd');
+  expect(unpackCommit('cd', jobs, 7)).toEqual(commit);
 });
 
 test('positions are whole numbers as text, and the beginning has none', () => {

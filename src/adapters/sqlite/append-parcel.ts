@@ -1,63 +1,68 @@
 import type { EncodedEvent, Rider } from '../../ports/event-store.ts';
 import type { AppendJob, Commit, JobOutcome, StreamHead, Tail } from './committer.ts';
 
-/* One string or one array of numbers crosses threads several times faster than a tree of objects, and this is the way every event takes. */
+/* One string crosses threads several times faster than a tree of objects, and this is the way every event takes. */
 
 /** ASCII "unit separator": stream names are printable, and JSON text never holds a bare control character. */
 export const SEPARATOR = '\u001f';
 
-export interface AppendParcel {
-  readonly text: string;
-  /** By the index of their job. */
-  readonly riders: ReadonlyMap<number, readonly Rider[]> | null;
-}
-
-const FIELDS_OF_JOB = 6;
+const FIELDS_OF_TAIL = 2;
+const FIELDS_OF_JOB = 7;
 const FIELDS_OF_EVENT = 7;
 
-export function packJobs(jobs: readonly AppendJob[]): AppendParcel {
-  const fields: (string | number)[] = [];
-  let riders: Map<number, readonly Rider[]> | null = null;
-  for (const [index, job] of jobs.entries()) {
-    const { head } = job;
-    fields.push(job.stream, job.expected, job.number ?? '', head?.revision ?? '', head?.hash ?? '', job.events.length);
-    for (const { id, type, version, atMs, data, metadata, hash } of job.events) fields.push(id, type, version, atMs, data, metadata, hash);
-    if (job.riders) (riders ??= new Map()).set(index, job.riders);
-  }
-  return { text: fields.join(SEPARATOR), riders };
+/** Sent instead of a packed order: everything is committed, the thread may end. */
+export const CLOSE = '';
+
+/** What the thread that commits is asked: a batch, and the end of the log when it is handed over. */
+export interface AppendOrder {
+  readonly jobs: readonly AppendJob[];
+  readonly tail: Tail | null;
 }
 
-export function unpackJobs({ text, riders }: AppendParcel): AppendJob[] {
+export function packOrder({ jobs, tail }: AppendOrder): string {
+  const fields: (string | number)[] = [tail?.position ?? '', tail?.chain ?? ''];
+  for (const { stream, expected, number, head, events, riders } of jobs) {
+    fields.push(stream, expected, number ?? '', head?.revision ?? '', head?.hash ?? '', events.length, riders?.length ?? '');
+    for (const { id, type, version, atMs, data, metadata, hash } of events) fields.push(id, type, version, atMs, data, metadata, hash);
+    for (const { kind, values } of riders ?? []) {
+      fields.push(kind, values.length);
+      for (const value of values) fields.push(textOfValue(value));
+    }
+  }
+  return fields.join(SEPARATOR);
+}
+
+export function unpackOrder(text: string): AppendOrder {
   const fields = text.split(SEPARATOR);
+  const [position, chain] = fields as [string, string];
   const jobs: AppendJob[] = [];
-  let at = 0;
+  let at = FIELDS_OF_TAIL;
   while (at < fields.length) {
-    const [stream, expected, number, revision, headHash, count] = fields.slice(at, at + FIELDS_OF_JOB) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const stream = fields[at]!;
+    const expected = Number(fields[at + 1]);
+    const number = numberOf(fields[at + 2]!);
+    const revision = numberOf(fields[at + 3]!);
+    const head: StreamHead | undefined = revision === undefined ? undefined : { number: number!, revision, hash: fields[at + 4]! };
+    const eventCount = Number(fields[at + 5]);
+    const riderCount = numberOf(fields[at + 6]!);
     at += FIELDS_OF_JOB;
     const events: EncodedEvent[] = [];
-    for (let left = Number(count); left > 0; left -= 1) {
-      events.push(unpackEvent(fields, at));
-      at += FIELDS_OF_EVENT;
+    for (; events.length < eventCount; at += FIELDS_OF_EVENT) events.push(unpackEvent(fields, at));
+    let riders: Rider[] | undefined;
+    if (riderCount !== undefined) {
+      riders = [];
+      while (riders.length < riderCount) {
+        const rider = unpackRider(fields, at);
+        riders.push(rider);
+        at += 2 + rider.values.length;
+      }
     }
-    const head: StreamHead | undefined = revision === '' ? undefined : { number: Number(number), revision: Number(revision), hash: headHash };
-    jobs.push({
-      stream,
-      expected: Number(expected),
-      events,
-      riders: riders?.get(jobs.length),
-      head,
-      number: number === '' ? undefined : Number(number),
-    });
+    jobs.push({ stream, expected, events, riders, head, number });
   }
-  return jobs;
+  return { jobs, tail: position === '' ? null : { position: Number(position), chain } };
 }
+
+const numberOf = (field: string): number | undefined => (field === '' ? undefined : Number(field));
 
 function unpackEvent(fields: readonly string[], at: number): EncodedEvent {
   return {
@@ -71,33 +76,48 @@ function unpackEvent(fields: readonly string[], at: number): EncodedEvent {
   };
 }
 
-/** What came of a batch. Of an append that went well its sender knows everything but the number of the stream. */
-export interface CommitParcel {
-  /** Stream numbers by the index of their job; 0 where the outcome is another one. */
-  readonly numbers: Float64Array;
-  readonly others: ReadonlyMap<number, JobOutcome> | null;
-  readonly tail: Tail;
+function unpackRider(fields: readonly string[], at: number): Rider {
+  const values = fields.slice(at + 2, at + 2 + Number(fields[at + 1])).map(valueOfText);
+  return { kind: fields[at] as Rider['kind'], values };
 }
 
-export function packCommit({ outcomes, tail }: Commit): CommitParcel {
-  const numbers = new Float64Array(outcomes.length);
+/** Bytes as hex after a letter with which no JSON text begins. */
+const textOfValue = (value: string | number | Uint8Array): string =>
+  value instanceof Uint8Array ? `x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}` : JSON.stringify(value);
+
+const valueOfText = (text: string): string | number | Uint8Array =>
+  text.startsWith('x') ? new Uint8Array(Buffer.from(text.slice(1), 'hex')) : (JSON.parse(text) as string | number);
+
+/**
+ * What came of a batch: the new end of the chain, and the outcomes that its sender can not tell by itself. Of an append that
+ * went well it mostly knows everything, and then the chain is all.
+ */
+export type CommitParcel = string | { readonly chain: string; readonly others: ReadonlyMap<number, JobOutcome> };
+
+export function packCommit({ outcomes, tail: { chain } }: Commit, jobs: readonly AppendJob[]): CommitParcel {
   let others: Map<number, JobOutcome> | null = null;
   for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.kind === 'appended') numbers[index] = outcome.head.number;
-    else (others ??= new Map()).set(index, outcome);
+    const isKnown = outcome.kind === 'appended' && numberOfAppended(jobs[index]!, outcome.position) !== undefined;
+    if (!isKnown) (others ??= new Map()).set(index, outcome);
   }
-  return { numbers, others, tail };
+  return others === null ? chain : { chain, others };
 }
 
-/** `after`: the end of the log before the batch. */
-export function unpackCommit({ numbers, others, tail }: CommitParcel, jobs: readonly AppendJob[], after: number): Commit {
+/** `after`: position of the end of the log before the batch. */
+export function unpackCommit(parcel: CommitParcel, jobs: readonly AppendJob[], after: number): Commit {
+  const { chain, others } = typeof parcel === 'string' ? { chain: parcel, others: null } : parcel;
   let position = after;
-  const outcomes = jobs.map(({ expected, events }, index): JobOutcome => {
+  const outcomes = jobs.map((job, index): JobOutcome => {
+    const { expected, events } = job;
     const other = others?.get(index);
+    if (other === undefined || other.kind === 'appended') position += events.length;
     if (other) return other;
-    position += events.length;
-    const head = { number: numbers[index]!, revision: expected + events.length, hash: events.at(-1)!.hash };
+    const head = { number: numberOfAppended(job, position)!, revision: expected + events.length, hash: events.at(-1)!.hash };
     return { kind: 'appended', head, position };
   });
-  return { outcomes, tail };
+  return { outcomes, tail: { position, chain } };
 }
+
+/** A stream's number is the position of its first event, which a new stream has just got. `position`: of the last event. */
+const numberOfAppended = ({ expected, events, number }: AppendJob, position: number): number | undefined =>
+  expected < 0 ? position - events.length + 1 : number;

@@ -1,31 +1,31 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { type AppendParcel, type CommitParcel, packCommit, unpackJobs } from './append-parcel.ts';
-import { Committer, type Tail } from './committer.ts';
+import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parcel.ts';
+import { Committer } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 
 /* The thread that commits batches while the main thread goes on serving. */
 
-export type AppendOrder = { readonly parcel: AppendParcel; readonly tail: Tail | null } | 'close';
-export type AppendReply = { readonly parcel: CommitParcel } | { readonly fault: SqliteFault };
+export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
 
 const port = parentPort!;
 const committer = new Committer((workerData as { dataDir: string }).dataDir);
 let failed: SqliteFault | null = null;
 
-port.on('message', (order: AppendOrder) => {
-  if (order === 'close') {
+port.on('message', (order: string) => {
+  if (order === CLOSE) {
     committer.close();
     port.close();
   } else {
-    port.postMessage(answer(order.parcel, order.tail));
+    port.postMessage(answer(order));
   }
 });
 
 /** After a failure of which nothing is known, the batches that are on their way fail too. */
-function answer(parcel: AppendParcel, tail: Tail | null): AppendReply {
+function answer(order: string): AppendReply {
   if (failed) return { fault: failed };
   try {
-    return { parcel: packCommit(committer.commit(unpackJobs(parcel), tail)) };
+    const { jobs, tail } = unpackOrder(order);
+    return packCommit(committer.commit(jobs, tail), jobs);
   } catch (error) {
     const fault = faultOf(error);
     if (fault.kind === 'fatal') failed = fault;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../ports/event-store.ts';
-import { packJobs, unpackCommit } from './append-parcel.ts';
-import type { AppendOrder, AppendReply } from './append-worker.ts';
+import { CLOSE, packOrder, unpackCommit } from './append-parcel.ts';
+import type { AppendReply } from './append-worker.ts';
 import { type AppendJob, type Commit, type Committer, type JobOutcome, type Tail } from './committer.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 import { StreamHeads } from './stream-heads.ts';
@@ -108,7 +108,7 @@ export class GroupWriter {
     if (worker === null) return;
     this.#worker = null;
     const ended = once(worker, 'exit');
-    worker.postMessage('close' satisfies AppendOrder);
+    worker.postMessage(CLOSE);
     await ended;
   }
 
@@ -160,7 +160,7 @@ export class GroupWriter {
       this.#settle(this.#commitHere(batch));
     } else {
       this.#worker ??= this.#startWorker();
-      this.#worker.postMessage({ parcel: packJobs(batch.jobs), tail: this.#workerKnowsTail ? null : this.#tail } satisfies AppendOrder);
+      this.#worker.postMessage(packOrder({ jobs: batch.jobs, tail: this.#workerKnowsTail ? null : this.#tail }));
       this.#workerKnowsTail = true;
     }
   }
@@ -193,7 +193,7 @@ export class GroupWriter {
     return { stream, expected: expected === 'no-stream' ? -1 : expected, events, riders, head, number };
   }
 
-  #commitHere(batch: Batch): { readonly commit: Commit } | { readonly fault: SqliteFault } {
+  #commitHere(batch: Batch): BatchResult {
     try {
       return { commit: this.#options.committer.commit(batch.jobs, this.#tail) };
     } catch (error) {
@@ -208,7 +208,7 @@ export class GroupWriter {
       execArgv: [],
       env: {},
     });
-    worker.on('message', (reply: AppendReply) => this.#settle(reply));
+    worker.on('message', (reply: AppendReply) => this.#receive(reply));
     worker.on('error', (error) => this.#lose(worker, error));
     worker.on('exit', () => this.#lose(worker, new Error('the thread that commits has ended')));
     return worker;
@@ -223,15 +223,19 @@ export class GroupWriter {
     while (this.#inFlight.length > 0) this.#settle({ fault });
   }
 
-  #settle(reply: AppendReply | { readonly commit: Commit }): void {
+  #receive(reply: AppendReply): void {
+    const batch = this.#inFlight[0];
+    if (batch === undefined) return;
+    const failed = typeof reply === 'object' && 'fault' in reply;
+    this.#settle(failed ? reply : { commit: unpackCommit(reply, batch.jobs, this.#tail.position) });
+  }
+
+  #settle(result: BatchResult): void {
     const batch = this.#inFlight.shift();
     if (batch === undefined) return;
     this.#commitMs += (performance.now() - batch.startedMs - this.#commitMs) / 8;
-    if ('fault' in reply) {
-      this.#fail(batch, reply.fault);
-    } else {
-      this.#complete(batch, 'commit' in reply ? reply.commit : unpackCommit(reply.parcel, batch.jobs, this.#tail.position));
-    }
+    if ('fault' in result) this.#fail(batch, result.fault);
+    else this.#complete(batch, result.commit);
     if (this.#inFlight.length === 0 && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
@@ -280,6 +284,8 @@ interface Batch {
   readonly characters: number;
   readonly startedMs: number;
 }
+
+type BatchResult = { readonly commit: Commit } | { readonly fault: SqliteFault };
 
 function charactersOf({ events }: AppendRequest): number {
   let characters = 0;
