@@ -71,6 +71,10 @@ function host(): CliHost {
         await store.close();
       }
     },
+    verifyFiles: async (options) => {
+      const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/spilled-map.ts')]);
+      return verifyFiles(options, () => new SpilledMap());
+    },
     adminStream,
     migrate: async ({ from, to }) => {
       const url = to ?? process.env['EVENTSTORE_URL'];

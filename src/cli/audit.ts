@@ -6,6 +6,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/checkpoint-note.ts';
 import { auditLine } from '../use-cases/audit-lines.ts';
 import { verifyProof } from '../use-cases/audit-verify-proof.ts';
+import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../use-cases/audit-verify.ts';
 import { CommandRefused } from './admin-commands.ts';
 import { createProgress } from './progress.ts';
@@ -45,8 +46,11 @@ export interface VerifyOptions {
   readonly key: string;
 }
 
+/** What was found, by the names that are printed. */
+export type VerifiedFiles = Record<string, string | number | boolean | null>;
+
 /** `quittance audit verify`: offline, from files alone. Throws `CommandRefused` for input it cannot read. */
-export async function verifyFiles(options: VerifyOptions): Promise<Record<string, string | number | boolean | null>> {
+export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemory): Promise<VerifiedFiles> {
   const key = keyOf(options.key);
   if (options.proof !== undefined) return { ...verifyProof(jsonIn(options.proof), key) };
   if (options.export === undefined) throw new CommandRefused('--export or --proof is missing');
@@ -60,6 +64,7 @@ export async function verifyFiles(options: VerifyOptions): Promise<Record<string
     lines: () => createInterface({ input: createReadStream(file), crlfDelay: Infinity }),
     checkpoints,
     key,
+    memory,
     onProgress: (lines) => progress.report('reading events', lines, Math.max(total, lines)),
   });
   progress.end();

@@ -2,9 +2,17 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import { signedAmountOf } from '../domain/money.ts';
 import type { RowRef } from '../ports/projection.ts';
+import type { KeyedMemory, MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import type { ReadModel, Row } from '../ports/read-model.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
-import { LEDGER_ENTRIES_TABLE, LEDGER_PERIODS_TABLE, LEDGER_PLACES_TABLE, LEDGER_SUMS_TABLE } from '../../projections/ledger-rows.ts';
+import {
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PERIODS_TABLE,
+  LEDGER_PLACES_TABLE,
+  LEDGER_SUMS_TABLE,
+} from '../../projections/ledger-rows.ts';
+import { LEDGER_SESSIONS_TABLE } from '../../projections/ledger-session-books.ts';
 import { LedgerBalances } from './ledger-balances.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
@@ -16,15 +24,15 @@ const REMEMBERED_ENTRIES = 20_000;
 /** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
 export class LedgerAgain {
   readonly #rows = new Map<string, Map<string, Row>>();
+  /** Tables with a row for each session or address. */
+  readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
-  readonly #isWhole: boolean;
   /** Events of the newest entries. */
   readonly #entries = new Set<string>();
   #closedMonths = 0;
 
-  /** `isWhole`: it is given every event, so that closed periods can be compared, too. */
-  constructor(isWhole: boolean) {
-    this.#isWhole = isWhole;
+  constructor(memory: MakeKeyedMemory) {
+    this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
   }
 
@@ -33,10 +41,14 @@ export class LedgerAgain {
     return this.#closedMonths;
   }
 
+  close(): void {
+    for (const rows of this.#large.values()) rows.close();
+  }
+
   /** Why the event does not fit the books; null when it does. */
   async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
     if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
-    const read = (table: string, key: string): Row | null => this.#rows.get(table)?.get(key) ?? null;
+    const read = (table: string, key: string): Row | null => (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null;
     // A closing seals what was booked before it.
     const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
     try {
@@ -56,6 +68,11 @@ export class LedgerAgain {
   #put({ table, key }: RowRef, row: Row): string | null {
     if (table === LEDGER_ENTRIES_TABLE) this.#remember(row.id as string);
     if (WRITE_ONLY.has(table)) return null;
+    const large = this.#large.get(table);
+    if (large) {
+      large.set(key, row);
+      return null;
+    }
     const rows = this.#rows.get(table) ?? new Map<string, Row>();
     this.#rows.set(table, rows.set(key, row));
     if (table !== LEDGER_SUMS_TABLE) return null;
@@ -65,7 +82,7 @@ export class LedgerAgain {
 
   /** A closing that a late fact overtook seals nothing, but what it names was in the books a moment before. */
   #overtakenFault(event: DomainEvent): string | null {
-    if (event.type !== 'PeriodClosed' || !this.#isWhole) return null;
+    if (event.type !== 'PeriodClosed') return null;
     const { period, throughPosition } = event.data;
     if (throughPosition === '' || this.#entries.has(throughPosition)) return null;
     return `the closing of ${period} names an event that is not in the books: ${throughPosition}`;
@@ -77,7 +94,7 @@ export class LedgerAgain {
   }
 
   #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {
-    if (event.type !== 'PeriodClosed' || figures === null || !this.#isWhole) return null;
+    if (event.type !== 'PeriodClosed' || figures === null) return null;
     const { period, balances } = event.data;
     this.#closedMonths += 1;
     const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find((key) => figures[key] !== balances[key]);

@@ -2,6 +2,7 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import { TRANSFER_PREFIX } from '../domain/streams.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
+import type { KeyedMemory, MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import type { MachineState, MachineTable } from '../runtime/machine-table.ts';
 import { LedgerAgain } from './audit-ledger.ts';
 import { merchantTable } from './merchants-handler.ts';
@@ -24,12 +25,12 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
 
 /** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */
 export class HistoryReplay {
-  readonly #states = new Map<string, AnyState>();
+  readonly #states: KeyedMemory<AnyState>;
   readonly #ledger: LedgerAgain;
 
-  /** Streams replayed so far. */
-  get streams(): number {
-    return this.#states.size;
+  constructor(memory: MakeKeyedMemory) {
+    this.#states = memory();
+    this.#ledger = new LedgerAgain(memory);
   }
 
   /** Closed months whose figures were compared. */
@@ -37,9 +38,9 @@ export class HistoryReplay {
     return this.#ledger.closedMonths;
   }
 
-  /** `isWhole`: it is given every event. */
-  constructor(isWhole: boolean) {
-    this.#ledger = new LedgerAgain(isWhole);
+  close(): void {
+    this.#states.close();
+    this.#ledger.close();
   }
 
   /** Why the event cannot be; null when it can. Events of one stream come in order. */

@@ -1,5 +1,6 @@
 import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
+import type { KeyedMemory, MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { HeadCheck, headOfEvent, type PromisedHead } from '../runtime/checkpoint-check.ts';
 import { verifySignature, type SignedCheckpoint, type VerifierKey } from '../runtime/checkpoint-note.ts';
 import { hashRecorded } from '../runtime/codec.ts';
@@ -9,11 +10,13 @@ import { parseAuditLine } from './audit-lines.ts';
 import { HistoryReplay } from './audit-replay.ts';
 
 export interface VerifyInput {
-  /** The export from its beginning; called once for each pass. */
+  /** The export from its beginning; called twice. */
   readonly lines: () => AsyncIterable<string>;
   /** At least one; the newest is what the export is held against. */
   readonly checkpoints: readonly SignedCheckpoint[];
   readonly key: VerifierKey;
+  /** Holds what must be known of every stream until the end. */
+  readonly memory: MakeKeyedMemory;
   /** Told now and then how many lines were read. */
   readonly onProgress?: (lines: number) => void;
 }
@@ -28,14 +31,12 @@ export interface VerifyReport {
   readonly checkpoints: number;
   /** Events after the newest checkpoint: in the export, but under no signature yet. */
   readonly uncovered: number;
-  /** Closed months whose figures are those of their events; null for an export too long to compare them. */
-  readonly closedMonths: number | null;
+  /** Closed months whose figures are those of their events. */
+  readonly closedMonths: number;
 }
 
 type Counts = { -readonly [Name in keyof Omit<VerifyReport, 'ok' | 'fault'>]: VerifyReport[Name] };
 
-/** Sessions and other streams that are replayed in one pass: bounds what is held in memory. */
-const EVENTS_A_PASS = 2_000_000;
 const PROGRESS_EVERY = 50_000;
 
 /** A fault on the way; ends the verification. */
@@ -46,20 +47,22 @@ class Found extends Error {}
  * stream, the tree, every stream's life cycle, and the books.
  */
 export async function verifyExport(input: VerifyInput): Promise<VerifyReport> {
-  const counts: Counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0, closedMonths: null };
+  const counts: Counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0, closedMonths: 0 };
+  const streams = new StreamHashes(input.memory());
+  const replay = new Replay(input.memory);
   try {
     for (const checkpoint of input.checkpoints) assertSigned(checkpoint, input.key);
-    const { heads, lines } = await promisedHeads(input);
-    const passes = Math.max(1, Math.ceil(lines / EVENTS_A_PASS));
-    const replay = new ReplayedPart(0, passes);
-    await readThrough(input, heads, replay, counts);
+    const heads = await promisedHeads(input);
+    await readThrough(input, heads, { streams, replay }, counts);
     replay.assertLegal();
     counts.closedMonths = replay.closedMonths;
-    for (let part = 1; part < passes; part += 1) await replayAgain(input, new ReplayedPart(part, passes));
     return { ok: true, fault: null, ...counts };
   } catch (error) {
     if (!(error instanceof Found)) throw error;
     return { ok: false, fault: error.message, ...counts };
+  } finally {
+    streams.close();
+    replay.close();
   }
 }
 
@@ -71,11 +74,9 @@ function assertSigned(checkpoint: SignedCheckpoint, key: VerifierKey): void {
 }
 
 /** Every tree head that is promised anywhere, ascending: by the checkpoints given and by those in the export itself. */
-async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<{ readonly heads: PromisedHead[]; readonly lines: number }> {
+async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<PromisedHead[]> {
   const heads: PromisedHead[] = checkpoints.map(({ size, root }) => ({ size, root, source: 'the file given' }));
-  let count = 0;
   for await (const text of lines()) {
-    count += 1;
     if (!text.includes('"CheckpointSigned"')) continue;
     const event = parseAuditLine(text);
     if (typeof event === 'string' || event.type !== 'CheckpointSigned' || event.hash !== hashRecorded(event)) continue;
@@ -83,17 +84,16 @@ async function promisedHeads({ lines, checkpoints, key }: VerifyInput): Promise<
     if ('fault' in head) throw new Found(`event ${event.position} (${event.stream} ${event.revision}) is a checkpoint, but ${head.fault}`);
     heads.push({ ...head, source: `event ${event.position} of the export` });
   }
-  return { heads: heads.sort((one, other) => one.size - other.size), lines: count };
+  return heads.sort((one, other) => one.size - other.size);
 }
 
 async function readThrough(
   { lines, checkpoints, onProgress }: VerifyInput,
   heads: PromisedHead[],
-  replay: ReplayedPart,
+  { streams, replay }: { readonly streams: StreamHashes; readonly replay: Replay },
   counts: Counts,
 ): Promise<void> {
   const tree = new MerkleFrontier();
-  const streams = new StreamHashes();
   const check = new HeadCheck();
   for await (const text of lines()) {
     const number = tree.size + 1;
@@ -122,12 +122,25 @@ async function readThrough(
   counts.uncovered = tree.size - Math.max(...checkpoints.map(({ size }) => size));
 }
 
+interface StreamHead {
+  readonly revision: number;
+  readonly hash: string;
+}
+
 /** The chain of hashes within each stream. */
 class StreamHashes {
-  readonly #heads = new Map<string, { readonly revision: number; readonly hash: string }>();
+  readonly #heads: KeyedMemory<StreamHead>;
+
+  constructor(heads: KeyedMemory<StreamHead>) {
+    this.#heads = heads;
+  }
 
   get size(): number {
     return this.#heads.size;
+  }
+
+  close(): void {
+    this.#heads.close();
   }
 
   take(event: RecordedEvent): string | null {
@@ -149,25 +162,21 @@ function prevOf(metadata: string): unknown {
   }
 }
 
-/** The streams of one pass, replayed. A history that is not legal is told once every hash was found right: those say more. */
-class ReplayedPart {
-  readonly #part: number;
-  readonly #parts: number;
+/** A history that is not legal is told once every hash was found right: those say more. */
+class Replay {
   readonly #history: HistoryReplay;
   #fault: string | null = null;
 
-  constructor(part: number, parts: number) {
-    this.#part = part;
-    this.#parts = parts;
-    this.#history = new HistoryReplay(parts === 1);
+  constructor(memory: MakeKeyedMemory) {
+    this.#history = new HistoryReplay(memory);
   }
 
-  get closedMonths(): number | null {
-    return this.#parts === 1 ? this.#history.closedMonths : null;
+  get closedMonths(): number {
+    return this.#history.closedMonths;
   }
 
   async take(event: RecordedEvent): Promise<void> {
-    if (this.#fault !== null || (this.#parts > 1 && partOf(event.stream, this.#parts) !== this.#part)) return;
+    if (this.#fault !== null) return;
     const fault = await this.#history.take(event);
     if (fault !== null) this.#fault = `event ${event.position} (revision ${event.revision} of stream ${event.stream}): ${fault}`;
   }
@@ -175,18 +184,8 @@ class ReplayedPart {
   assertLegal(): void {
     if (this.#fault !== null) throw new Found(this.#fault);
   }
-}
 
-async function replayAgain({ lines }: VerifyInput, part: ReplayedPart): Promise<void> {
-  for await (const text of lines()) {
-    await part.take(parseAuditLine(text) as RecordedEvent);
-    part.assertLegal();
+  close(): void {
+    this.#history.close();
   }
-}
-
-/** The same stream always falls into the same part. */
-function partOf(stream: string, parts: number): number {
-  let sum = 0;
-  for (let index = 0; index < stream.length; index += 1) sum = (sum * 31 + stream.charCodeAt(index)) % 1_000_003;
-  return sum % parts;
 }

@@ -8,6 +8,7 @@ import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts'
 import { isAfter, parsePosition } from '../../src/adapters/esdb/esdb-position.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
 import { migrate } from '../../src/composition/migrate.ts';
 import { AuditBoard } from '../../src/composition/audit-board.ts';
 import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
@@ -177,11 +178,13 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     writeFileSync(file('proof.json'), JSON.stringify(body));
     writeFileSync(file('checkpoint.txt'), desk.identity().anchors.at(-1)!.checkpoint);
     await exportLedger(one.store, 0, file('export.jsonl'));
-    const verified = await verifyFiles({ export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY });
+    const verified = await verifyFiles({ export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY }, () => new SpilledMap());
     expect(verified).toMatchObject({ ok: true, fault: null, checkpoints: 4 });
     // One digit of one amount.
     writeFileSync(file('changed.jsonl'), readFileSync(file('export.jsonl'), 'utf8').replace(/amount\\":\\"\d/, 'amount\\":\\"9'));
-    expect(await verifyFiles({ export: file('changed.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY })).toMatchObject({ ok: false });
+    expect(
+      await verifyFiles({ export: file('changed.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY }, () => new SpilledMap()),
+    ).toMatchObject({ ok: false });
     if (!HAS_PYTHON) return;
     const python = (...args: string[]) => spawnSync('python3', [VERIFIER, ...args, '--key', KEY]);
     expect(python('--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt')).stdout.toString()).toMatch(/^ok: \d+ events/);
@@ -301,7 +304,10 @@ test('a ledger that moved from the embedded store to EventStoreDB (double) keeps
     writeFileSync(join(folder, `${index}.txt`), note);
     return join(folder, `${index}.txt`);
   });
-  expect(await verifyFiles({ export: join(folder, 'moved.jsonl'), checkpoint: kept, key: KEY })).toMatchObject({ ok: true, fault: null });
+  expect(await verifyFiles({ export: join(folder, 'moved.jsonl'), checkpoint: kept, key: KEY }, () => new SpilledMap())).toMatchObject({
+    ok: true,
+    fault: null,
+  });
 });
 
 const noteIn = (signing: SignAuditCheckpoints): string => signing.last!.checkpoint;

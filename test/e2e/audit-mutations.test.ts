@@ -15,6 +15,7 @@ import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { leafHash } from '../../src/runtime/merkle-tree.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { auditLine } from '../../src/use-cases/audit-lines.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
 import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { exportOf, foundAtStart, growAuditedLog, type AuditedLog } from '../support/audited-log.ts';
@@ -118,6 +119,7 @@ async function verified(exported: readonly string[], { checkpoints, verifierKey 
     },
     checkpoints: [parseCheckpoint(checkpoints.at(-1)!.checkpoint)!],
     key: parseVerifierKey(verifierKey)!,
+    memory: () => new SpilledMap(),
   });
 }
 

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
 import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
 import { parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
 import { verifyProof } from '../../src/use-cases/audit-verify-proof.ts';
 import { Cluster } from '../cluster/cluster.ts';
@@ -168,7 +169,10 @@ async function exportVerifies(key: string, ...checkpoints: readonly string[]): P
     await exportLedger(store, 0, file('ledger.jsonl'));
     checkpoints.forEach((note, index) => writeFileSync(file(`${index}.txt`), note));
     const kept = checkpoints.map((_, index) => file(`${index}.txt`));
-    expect(await verifyFiles({ export: file('ledger.jsonl'), checkpoint: kept, key })).toMatchObject({ ok: true, fault: null });
+    expect(await verifyFiles({ export: file('ledger.jsonl'), checkpoint: kept, key }, () => new SpilledMap())).toMatchObject({
+      ok: true,
+      fault: null,
+    });
     const python = spawnSync('python3', [VERIFIER, '--export', file('ledger.jsonl'), '--checkpoint', ...kept, '--key', key]);
     if (!python.error) expect(python.stdout.toString()).toMatch(/^ok: /);
   } finally {

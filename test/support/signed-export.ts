@@ -6,6 +6,7 @@ import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
 import { leafHash } from '../../src/runtime/merkle-tree.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { auditLine } from '../../src/use-cases/audit-lines.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
 import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
 
 /*
@@ -64,5 +65,6 @@ export function verifiedAsSigned(events: readonly RecordedEvent[]): Promise<Veri
     },
     checkpoints: [parseCheckpoint(checkpoint)!],
     key: key.verifierKey,
+    memory: () => new SpilledMap(),
   });
 }

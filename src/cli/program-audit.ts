@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { VerifyOptions } from './audit.ts';
+import { print } from './print.ts';
+import type { CliHost, DeclareAdmin } from './program.ts';
+
+interface VerifyFlags extends VerifyOptions {
+  readonly json?: boolean;
+}
+
+/** `quittance audit ...`. */
+export function addAudit(program: Command, host: CliHost, admin: DeclareAdmin): void {
+  const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
+  admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
+  addText(audit.command('key').description('the public key that auditors verify with'), host, 'audit.key', 'verifier_key');
+  addText(
+    audit
+      .command('checkpoint')
+      .description('the newest signed checkpoint, to be kept outside the service')
+      .option('--now', 'sign one now if anything is new'),
+    host,
+    'audit.checkpoint',
+    'checkpoint',
+  );
+  admin(audit, host, 'prove', 'audit.prove', 'prove that a session is in the ledger, or that one checkpoint continues another', [
+    ['--session <session_id>', 'the session'],
+    ['--from <size>', 'events of the earlier checkpoint'],
+    ['--to <size>', 'events of the later checkpoint'],
+  ]);
+  audit
+    .command('export')
+    .description('write every event with its hashes as JSON Lines, beside a running service or without one')
+    .option('--output <file>', 'default: standard output')
+    .action(async ({ output }: { output?: string }) => void (await host.exportLedger(output)));
+  audit
+    .command('verify')
+    .description('verify an export or a proof offline, with the public key alone')
+    .option('--export <file>', 'what audit export wrote')
+    .option('--checkpoint <file...>', 'signed checkpoints that were kept outside the service')
+    .option('--proof <file>', 'a proof of a session, instead of an export')
+    .requiredOption('--key <key>', 'the public key, or a file that holds it')
+    .option('--json', 'print JSON')
+    .action(async ({ json, ...options }: VerifyFlags) => {
+      const report = await host.verifyFiles(options);
+      print(report, json === true);
+      if (report.ok !== true) process.exitCode = 1;
+    });
+}
+
+/** A command that prints one text as it is, so that it can be sent to a file. */
+function addText(command: Command, host: CliHost, name: string, field: string): void {
+  command.option('--json', 'print JSON').action(async ({ json, ...args }: { json?: boolean; now?: boolean }) => {
+    const answer = (await host.admin(name, args)) as { readonly [key: string]: JsonValue };
+    if (json) print(answer, true);
+    else process.stdout.write(`${(answer[field] as string).trimEnd()}\n`);
+  });
+}

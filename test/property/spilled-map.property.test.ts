@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
+import { runsOf } from '../support/runs.ts';
+
+const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
+const value = fc.record({ text: fc.string(), units: fc.bigInt(), nested: fc.array(fc.option(fc.integer())) });
+const step = fc.oneof(fc.record({ key, value }), fc.record({ key }));
+
+describe('a map that spills', () => {
+  it('answers as a map in memory does, whatever of it is in memory', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (live, steps) => {
+        const spilled = new SpilledMap<unknown>(live);
+        const plain = new Map<string, unknown>();
+        for (const one of steps) {
+          if ('value' in one) {
+            spilled.set(one.key, one.value);
+            plain.set(one.key, one.value);
+          }
+          expect(spilled.get(one.key)).toEqual(plain.get(one.key));
+          expect(spilled.size).toBe(plain.size);
+        }
+        for (const [each, expected] of plain) expect(spilled.get(each)).toEqual(expected);
+        spilled.close();
+      }),
+      { numRuns: runsOf(60) },
+    );
+  });
+});
