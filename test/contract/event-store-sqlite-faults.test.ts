@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, r
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LogDamaged } from '../../src/adapters/sqlite/log-check.ts';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
@@ -208,6 +209,34 @@ describe('the file of stream names', () => {
     await grown();
     cpSync(join(folder, 'other', 'stream-names.db'), join(dataDir, 'stream-names.db'));
     await expectAllFound();
+  });
+
+  test('of an older build, which kept whole names, is made again, and readers do without it until then', async () => {
+    await grown();
+    const file = join(dataDir, 'stream-names.db');
+    rmSync(file);
+    const older = new DatabaseSync(file);
+    older.exec(`CREATE TABLE names (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, chain TEXT NOT NULL) STRICT;
+      INSERT INTO names VALUES ('s-0', 1);`);
+    const log = new DatabaseSync(join(dataDir, 'events.db'));
+    const { position, chain } = log.prepare('SELECT position, chain FROM events ORDER BY position DESC').get() as { position: number; chain: string };
+    log.close();
+    older.prepare('INSERT INTO progress VALUES (1, ?, ?)').run(position, chain);
+    older.close();
+
+    const reader = await openSqliteEventStoreReader({ dataDir });
+    expect(await reader.readStream('s-7')).toHaveLength(2);
+    await reader.close();
+    await expectAllFound();
+    const tables = new DatabaseSync(file);
+    expect(
+      tables
+        .prepare('SELECT name FROM sqlite_schema WHERE type = ? ORDER BY name')
+        .all('table')
+        .map((row) => row['name']),
+    ).toEqual(['clashes', 'numbers', 'reached']);
+    tables.close();
   });
 
   test('finds the streams of a crash that it had not heard of', async () => {

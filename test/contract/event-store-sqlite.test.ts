@@ -148,7 +148,8 @@ describe('the embedded store', () => {
       }
     };
     await expectTaken();
-    const names = new StreamNamesFile(dataDir, { readOnly: true });
+    const log = await readWholeLog(store);
+    const names = StreamNamesFile.openToRead(dataDir, (number) => log[number - 1]!.stream)!;
     await until('all names are in the file', () => names.progress().position === 5_000);
     expect(some.map((stream) => names.numberOf(stream))).not.toContain(null);
     names.close();

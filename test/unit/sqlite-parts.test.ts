@@ -13,6 +13,7 @@ import { parsePosition, toPosition } from '../../src/adapters/sqlite/position.ts
 import { RecentEvents } from '../../src/adapters/sqlite/recent-events.ts';
 import { faultOf } from '../../src/adapters/sqlite/sqlite-fault.ts';
 import { StreamHeads } from '../../src/adapters/sqlite/stream-heads.ts';
+import { keyOfName, StreamNamesFile } from '../../src/adapters/sqlite/stream-names-file.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-sqlite-'));
@@ -182,6 +183,50 @@ describe('the recent events', () => {
     expect(recent.after(0, 1)).toBeNull();
     expect(recent.after(count - most - 1, 1)).toBeNull();
     expect(positions(recent.after(count - 1, 5))).toEqual([count]);
+  });
+});
+
+describe('the file of stream names', () => {
+  const tail = { position: 9, chain: 'c' };
+  const names: Record<number, string> = { 1: 'one', 2: 'two', 5: 'five' };
+  const dataDir = mkdtempSync(join(folder, 'names-'));
+  const open = (): StreamNamesFile => StreamNamesFile.open(dataDir, (number) => names[number] ?? null);
+  /** As if the hashes of both names began alike. */
+  const claim = (name: string, number: number): void => {
+    const database = new DatabaseSync(join(dataDir, 'stream-names.db'));
+    database.prepare('INSERT INTO numbers VALUES (?, ?)').run(keyOfName(name), number);
+    database.close();
+  };
+
+  test('finds each name whose key another one has taken, and no other', () => {
+    const file = open();
+    file.add([{ name: 'one', number: 1 }], tail);
+    claim('two', 1);
+    claim('three', 1);
+    expect([file.numberOf('one'), file.numberOf('two'), file.numberOf('three')]).toEqual([1, null, null]);
+    file.add([{ name: 'two', number: 2 }], tail);
+    expect([file.numberOf('one'), file.numberOf('two'), file.numberOf('three')]).toEqual([1, 2, null]);
+    file.clear();
+    expect([file.numberOf('one'), file.numberOf('two')]).toEqual([null, null]);
+    expect(file.progress().position).toBe(0);
+    file.close();
+  });
+
+  test('takes no name twice, with a key of its own or without, and then nothing of what came with it', () => {
+    const file = open();
+    claim('two', 1);
+    file.add([{ name: 'one', number: 1 }], tail);
+    file.add([{ name: 'two', number: 2 }], tail);
+    for (const name of ['one', 'two']) {
+      const twice = [
+        { name: 'five', number: 5 },
+        { name, number: 7 },
+      ];
+      expect(() => file.add(twice, { position: 11, chain: 'd' })).toThrow(name === 'one' ? /one begins twice: at 1 and at 7/ : /UNIQUE/);
+    }
+    expect([file.numberOf('one'), file.numberOf('two'), file.numberOf('five')]).toEqual([1, 2, null]);
+    expect(file.progress()).toEqual(tail);
+    file.close();
   });
 });
 

@@ -73,8 +73,8 @@ export class Committer {
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
     this.database = openEventsDatabase(dataDir);
-    this.#names = new StreamNamesFile(dataDir);
     this.#statements = prepareStatements(this.database);
+    this.#names = StreamNamesFile.open(dataDir, (number) => this.#streamAt(number));
     this.database.exec('PRAGMA busy_timeout = 0');
   }
 
@@ -146,6 +146,11 @@ export class Committer {
     if (number === null) return undefined;
     const { revision, hash } = this.#statements.lastOfStream.get(number) as { revision: number; hash: string };
     return { number, revision, hash };
+  }
+
+  #streamAt(position: number): string | null {
+    const row = this.#statements.streamAt.get(position) as { stream: string } | undefined;
+    return row?.stream ?? null;
   }
 
   #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
@@ -236,6 +241,7 @@ function prepareStatements(database: DatabaseSync) {
     rollback: database.prepare('ROLLBACK'),
     lastOfStream: database.prepare('SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1'),
     findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
+    streamAt: database.prepare('SELECT stream FROM events WHERE position = ?'),
     insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     insertNonce: database.prepare('INSERT INTO command_nonces (digest, expires_at_sec) VALUES (?, ?)'),
     sweepNonces: database.prepare(

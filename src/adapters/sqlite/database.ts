@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 /** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -48,6 +48,12 @@ export function assertSynchronous(database: DatabaseSync, expected: keyof typeof
 
 export function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+}
+
+/** The statement, whose rows are now arrays: cheaper to make than objects. */
+export function arrays(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
 }
 
 /** Creates the directory for its owner alone and makes its name durable. */

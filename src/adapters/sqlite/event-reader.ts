@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalText } from '../../domain/events/canonical-text.ts';
 import type { ReadAllOptions, RecordedEvent } from '../../ports/event-store.ts';
 import type { Tail } from './committer.ts';
+import { arrays } from './database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import type { UsedNonce } from './nonces-file.ts';
 import { parsePosition } from './position.ts';
@@ -58,6 +59,7 @@ export class EventReader {
   readonly #lastOfStream: StatementSync;
   readonly #last: StatementSync;
   readonly #rest: StatementSync;
+  readonly #streamAt: StatementSync;
   readonly #isLazy: boolean;
   readonly #pages = new Map<number, StatementSync>();
 
@@ -66,6 +68,7 @@ export class EventReader {
     this.#database = database;
     this.#isLazy = lazily;
     this.#rest = arrays(database.prepare('SELECT metadata, hash FROM events WHERE position = ?'));
+    this.#streamAt = arrays(database.prepare('SELECT stream FROM events WHERE position = ?'));
     const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = ?`;
     this.#ofStream = arrays(database.prepare(`${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`));
     this.#lastOfStream = arrays(database.prepare(`${ofStream} ORDER BY revision DESC LIMIT 1`));
@@ -118,6 +121,12 @@ export class EventReader {
     const sql = 'SELECT position FROM events WHERE position > ? AND revision = 0 AND stream = ?';
     const row = this.#database.prepare(sql).get(position, stream) as { position: number } | undefined;
     return row?.position ?? null;
+  }
+
+  /** The name of the event's stream; null when there is no event at the position. */
+  streamAt(position: number): string | null {
+    const row = this.#streamAt.get(position) as unknown as [string] | undefined;
+    return row ? row[0] : null;
   }
 
   /** Nonces that were committed with commands and had not expired at the time. */
@@ -204,11 +213,6 @@ function prevOf(metadata: string): unknown {
   } catch {
     return null;
   }
-}
-
-function arrays(statement: StatementSync): StatementSync {
-  statement.setReturnArrays(true);
-  return statement;
 }
 
 function toEvent([stream, revision, position, id, type, version, atMs, data, metadata, eventHash]: Row): RecordedEvent {

@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Tail } from './committer.ts';
 import { openDatabase } from './database.ts';
+import { EventReader } from './event-reader.ts';
+import { eventsFile } from './event-schema.ts';
 import { faultOf, type SqliteFault } from './sqlite-fault.ts';
 import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
 
@@ -47,13 +49,23 @@ const namesOf = (names: string, numbers: Float64Array): StreamName[] => names.sp
 function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
   try {
     if (streamNames === null) {
-      streamNames = new StreamNamesFile(dataDir);
+      streamNames = StreamNamesFile.open(dataDir, streamAt);
       streamNames.checkpointByItself();
     }
     streamNames.add(names, through);
     return null;
   } catch (error) {
     return faultOf(error);
+  }
+}
+
+/** Asked when two names share a key, which next to none do. */
+function streamAt(position: number): string | null {
+  const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
+  try {
+    return new EventReader(database).streamAt(position);
+  } finally {
+    database.close();
   }
 }
 

@@ -4,7 +4,7 @@ import { openDatabase } from './database.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 import { toPosition } from './position.ts';
-import { hasStreamNames, StreamNamesFile } from './stream-names-file.ts';
+import { StreamNamesFile } from './stream-names-file.ts';
 
 /** What can be read beside a running writer, or when there is none. */
 export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
@@ -18,7 +18,7 @@ export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir
   if (!existsSync(path)) throw new Error(`there is no event log in ${dataDir}`);
   const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });
   const reader = new EventReader(database);
-  const names = hasStreamNames(dataDir) ? new StreamNamesFile(dataDir, { readOnly: true }) : null;
+  const names = StreamNamesFile.openToRead(dataDir, (number) => reader.streamAt(number));
   // The names file is a moment behind the log; what it does not know is looked for in the rest.
   const numberOf = (stream: string): number | null => names?.numberOf(stream) ?? reader.streamNumberAfter(names?.progress().position ?? 0, stream);
   return {

@@ -98,7 +98,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#committer = new Committer(dataDir);
     // The committer of this thread and the reads share a connection, and with it the cached pages.
     this.#reader = new EventReader(this.#committer.database);
-    const namesFile = new StreamNamesFile(dataDir);
+    const namesFile = StreamNamesFile.open(dataDir, (number) => this.#reader.streamAt(number));
     try {
       this.#checkEnd(options);
       catchUpStreamNames(namesFile, this.#reader);
