@@ -130,25 +130,31 @@ interface Written {
   readonly metadata: EventMetadata;
 }
 
-/** What this process wrote last, by hash: its own followers meet it within moments and need not read the text again. */
-const written = new Map<string, Written>();
-const MOST_WRITTEN = 1_024;
+/**
+ * What this process wrote last, each in the place that its hash names, until it is taken or another one gets the place: its
+ * own followers meet it within moments and need not read the text again. Kept in a `Map`, what was removed would outlive many
+ * collections, held by tables that the map has outgrown.
+ */
+const written: (Written | null)[] = Array.from({ length: 256 }, () => null);
+
+/** A hash is as good as random, so two of its digits say where it belongs. */
+const placeOf = (hash: string): number => Number.parseInt(hash.slice(0, 2), 16);
 
 /** Deliveries go by what they did themselves: nobody reads their many events back in the process that wrote them. */
 const isOfDelivery = ({ type }: DomainEvent): boolean => type.startsWith('Delivery');
 
 function remember(encoded: EncodedEvent, event: DomainEvent, metadata: EventMetadata): void {
-  written.set(encoded.hash, { encoded, event, metadata });
-  if (written.size > MOST_WRITTEN) written.delete(written.keys().next().value!);
+  written[placeOf(encoded.hash)] = { encoded, event, metadata };
 }
 
 /** The hash finds it, and the texts must be the same, whatever the record claims: a forged record is read as it is. */
 function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent): Written | null {
-  const known = written.get(key);
-  if (known === undefined) return null;
+  const place = placeOf(key);
+  const known = written[place];
+  if (!known || known.encoded.hash !== key) return null;
   const { encoded } = known;
   if (encoded.type !== type || encoded.version !== version || encoded.data !== data || encoded.metadata !== metadata) return null;
-  written.delete(key);
+  written[place] = null;
   return known;
 }
 
@@ -166,7 +172,7 @@ export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
 
 function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const { stream, revision, position, id, type, version, atMs } = recorded;
-  const own = written.size > 0 ? takeWritten(recorded) : null;
+  const own = takeWritten(recorded);
   if (own !== null) return { stream, revision, position, id, version, atMs, metadata: own.metadata, hash: recorded.hash, event: own.event };
   const data = upcast(recorded, JSON.parse(recorded.data));
   const metadata = JSON.parse(recorded.metadata) as EventMetadata;
