@@ -53,7 +53,7 @@ export class StoreMetrics {
     }
   }
 
-  #followed(store: EventStore, options: SubscribeOptions): Subscription {
+  #followed(store: EventStore, { inParts: _, ...options }: SubscribeOptions): Subscription {
     const subscription = store.subscribe({
       ...options,
       onEvents: async (events) => {

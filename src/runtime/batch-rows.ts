@@ -11,12 +11,33 @@ interface Held {
   isChanged: boolean;
 }
 
+/** Rows of one table. What is asked for last is mostly asked for again, and a look-up among thousands of random keys costs as much as what is done with the row. */
+class HeldRows {
+  readonly byKey = new Map<string, Held>();
+  #lastKey = '';
+  #last: Held | undefined;
+
+  get(key: string): Held | undefined {
+    if (this.#last !== undefined && key === this.#lastKey) return this.#last;
+    this.#lastKey = key;
+    return (this.#last = this.byKey.get(key));
+  }
+
+  add(key: string, held: Held): void {
+    this.byKey.set(key, held);
+    this.#lastKey = key;
+    this.#last = held;
+  }
+}
+
 /** The rows that one batch of one projection reads and writes. What came of a row is known at the end only, so each is written once. */
 export class BatchRows {
   readonly #readModel: Pick<ReadModel, 'getMany'>;
   readonly #cache: RowCache;
   readonly #listed: Listed;
-  readonly #tables = new Map<string, Map<string, Held>>();
+  readonly #tables = new Map<string, HeldRows>();
+  /** Keys by table that were asked for and are not at hand. */
+  #missing: Map<string, Set<string>> | null = null;
 
   constructor(readModel: Pick<ReadModel, 'getMany'>, cache: RowCache, listed: Listed = {}) {
     this.#readModel = readModel;
@@ -31,22 +52,21 @@ export class BatchRows {
     return held.row;
   };
 
-  /** Null when every row is at hand, so that the caller need not wait. */
-  load(refs: readonly RowRef[]): Promise<void> | null {
-    let missing: Map<string, Set<string>> | null = null;
+  /** Rows that will be read or written, to be had with `load`. */
+  want(refs: readonly RowRef[]): void {
     for (const { table, key, isNew } of refs) {
       const rows = this.#rowsOf(table);
       if (rows.get(key)?.before !== undefined) continue;
       const cached = isNew === true ? null : this.#cache.get(table, key);
-      if (cached !== undefined) {
-        this.#hold(rows, key, cached);
-        continue;
-      }
-      missing ??= new Map();
-      let keys = missing.get(table);
-      if (!keys) missing.set(table, (keys = new Set()));
-      keys.add(key);
+      if (cached !== undefined) hold(rows, key, cached);
+      else this.#miss(table, key);
     }
+  }
+
+  /** Null when every row is at hand, so that the caller need not wait. */
+  load(): Promise<void> | null {
+    const missing = this.#missing;
+    this.#missing = null;
     return missing && this.#fetch(missing);
   }
 
@@ -57,9 +77,9 @@ export class BatchRows {
   /** Everything that the batch changes: of several changes to one row, the last one decides. */
   changes(): Change[] {
     const changes: Change[] = [];
-    for (const [table, rows] of this.#tables) {
+    for (const [table, { byKey }] of this.#tables) {
       const placesOf = this.#listed[table];
-      for (const [key, { row, before, isChanged }] of rows) {
+      for (const [key, { row, before, isChanged }] of byKey) {
         if (!isChanged) continue;
         // A row that came and went within the batch was never there.
         if (row) changes.push({ op: 'put', table, key, row });
@@ -72,8 +92,8 @@ export class BatchRows {
 
   /** Once they are committed. Only what projections read is worth keeping. */
   commit(): void {
-    for (const [table, rows] of this.#tables) {
-      for (const [key, { row, before }] of rows) {
+    for (const [table, { byKey }] of this.#tables) {
+      for (const [key, { row, before }] of byKey) {
         if (before !== undefined) this.#cache.keep(table, key, row);
         // A row may be written without having been read, while an earlier batch's reading of it is still cached.
         else this.#cache.refresh(table, key, row);
@@ -91,19 +111,20 @@ export class BatchRows {
       return;
     }
     if (this.#listed[change.table]) throw new Error(`row of ${change.table} is listed, so it must be named before it is written`);
-    rows.set(change.key, { row, before: undefined, isChanged: true });
+    rows.add(change.key, { row, before: undefined, isChanged: true });
   }
 
-  #hold(rows: Map<string, Held>, key: string, before: Row | null): void {
-    const written = rows.get(key);
-    if (written) written.before = before;
-    else rows.set(key, { row: before, before, isChanged: false });
-  }
-
-  #rowsOf(table: string): Map<string, Held> {
+  #rowsOf(table: string): HeldRows {
     let rows = this.#tables.get(table);
-    if (!rows) this.#tables.set(table, (rows = new Map<string, Held>()));
+    if (!rows) this.#tables.set(table, (rows = new HeldRows()));
     return rows;
+  }
+
+  #miss(table: string, key: string): void {
+    this.#missing ??= new Map();
+    let keys = this.#missing.get(table);
+    if (!keys) this.#missing.set(table, (keys = new Set()));
+    keys.add(key);
   }
 
   async #fetch(missing: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
@@ -111,9 +132,15 @@ export class BatchRows {
       const found = await this.#readModel.getMany(table, [...keys]);
       const rows = this.#rowsOf(table);
       let index = 0;
-      for (const key of keys) this.#hold(rows, key, found[index++] ?? null);
+      for (const key of keys) hold(rows, key, found[index++] ?? null);
     }
   }
+}
+
+function hold(rows: HeldRows, key: string, before: Row | null): void {
+  const written = rows.get(key);
+  if (written) written.before = before;
+  else rows.add(key, { row: before, before, isChanged: false });
 }
 
 const NOWHERE: readonly ListPlace[] = [];

@@ -1,8 +1,8 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import type { Projection, RowRef } from '../ports/projection.ts';
-import type { Change, OwnedRows, ReadModel } from '../ports/read-model.ts';
+import type { Projection } from '../ports/projection.ts';
+import type { Change, OwnedRows, ReadModel, RowChange } from '../ports/read-model.ts';
 import { BatchRows } from './batch-rows.ts';
 import { decodeEvent } from './codec.ts';
 import type { RowCache } from './row-cache.ts';
@@ -83,11 +83,9 @@ export class ProjectionBatch {
 
   /** The parts come in the order of the ledger. Rejects for infrastructure errors; the batch is lost then. */
   async take(events: readonly ReadEvent[]): Promise<void> {
-    const { streamPrefixes } = this.#projection;
-    const relevant = events.filter(({ recorded }) => streamPrefixes.some((prefix) => recorded.stream.startsWith(prefix)));
-    const needed: RowRef[] = [];
-    for (const { stored } of relevant) if (stored) needed.push(...(attempt(() => this.#projection.needs(stored)).value ?? []));
-    const loading = this.#rows.load(needed);
+    const relevant = events.filter(({ recorded }) => this.#concerns(recorded.stream));
+    for (const { stored } of relevant) if (stored) this.#want(stored);
+    const loading = this.#rows.load();
     if (loading) await loading;
     for (const event of relevant) {
       const more = this.#take(event);
@@ -99,41 +97,53 @@ export class ProjectionBatch {
     return { changes: this.#rows.changes(), parked: this.#parked, rows: this.#rows };
   }
 
+  #concerns(stream: string): boolean {
+    for (const prefix of this.#projection.streamPrefixes) if (stream.startsWith(prefix)) return true;
+    return false;
+  }
+
+  /** An event that it cannot take is found when it is applied. */
+  #want(stored: StoredEvent<DomainEvent>): void {
+    try {
+      this.#rows.want(this.#projection.needs(stored));
+    } catch {
+      return;
+    }
+  }
+
   /** Null when it need not be waited for. */
   #take({ recorded, stored, error }: ReadEvent): Promise<void> | null {
     if (!stored) {
       this.#park(recorded, error);
       return null;
     }
-    const more = attempt(() => this.#projection.needsThen?.(stored, this.#rows.read) ?? []);
-    if (!more.value) {
-      this.#park(recorded, more.error);
+    try {
+      if (this.#projection.needsThen) this.#rows.want(this.#projection.needsThen(stored, this.#rows.read));
+    } catch (cause) {
+      this.#park(recorded, cause);
       return null;
     }
-    const loading = this.#rows.load(more.value);
+    const loading = this.#rows.load();
     if (loading) return loading.then(() => this.#apply(recorded, stored));
     this.#apply(recorded, stored);
     return null;
   }
 
   #apply(recorded: RecordedEvent, stored: StoredEvent<DomainEvent>): void {
-    const applied = attempt(() => this.#projection.apply(stored, this.#rows.read));
-    if (applied.value) this.#rows.write(applied.value);
-    else this.#park(recorded, applied.error);
+    let changes: readonly RowChange[];
+    try {
+      changes = this.#projection.apply(stored, this.#rows.read);
+    } catch (error) {
+      this.#park(recorded, error);
+      return;
+    }
+    this.#rows.write(changes);
   }
 
   #park(event: RecordedEvent, error: unknown): void {
     const entry = parkedEvent(this.#projection, event, error, this.#context.nowMs);
     this.#parked.push(entry);
     this.#rows.write([{ op: 'put', table: parkedTable(this.#projection), key: entry.position, row: entry }]);
-  }
-}
-
-function attempt<Value>(step: () => Value): { value: Value; error?: undefined } | { value?: undefined; error: unknown } {
-  try {
-    return { value: step() };
-  } catch (error) {
-    return { error };
   }
 }
 

@@ -36,6 +36,20 @@ export interface LaneContext {
 /** Events projected in one turn of the event loop. */
 const PART_EVENTS = 1_024;
 
+/** The events of a batch. */
+type Parts = Iterable<readonly RecordedEvent[]>;
+
+function* partsOf(events: readonly RecordedEvent[]): Generator<readonly RecordedEvent[], void> {
+  for (let at = 0; at < events.length; at += PART_EVENTS) yield events.slice(at, at + PART_EVENTS);
+}
+
+interface ProjectedBatch {
+  readonly results: ReadonlyMap<ProjectionWork, BatchResult>;
+  readonly events: number;
+  /** Null when there were none. */
+  readonly last: RecordedEvent | null;
+}
+
 /** Projections that stand at the same position, fed by one subscription. */
 export class Lane {
   readonly works: Set<ProjectionWork>;
@@ -58,7 +72,8 @@ export class Lane {
       after,
       streamPrefixes: context.streamPrefixes,
       maxBatch: context.maxBatch,
-      onEvents: (events) => this.#take(events),
+      onEvents: (events) => this.#take(partsOf(events)),
+      inParts: { size: PART_EVENTS, onParts: (parts) => this.#take(parts) },
       onCaughtUp: () => this.#caughtUp(),
     });
   }
@@ -114,11 +129,11 @@ export class Lane {
     if (!this.#isClosed) this.#context.onSettled(this);
   }
 
-  async #take(events: readonly RecordedEvent[]): Promise<void> {
+  async #take(parts: Parts): Promise<void> {
     // Nobody but `hold` keeps it busy here: events come one batch after the other.
     while (this.#busy) await this.#busy;
     if (this.#isClosed) return;
-    this.#busy = this.#handle(events);
+    this.#busy = this.#handle(parts);
     try {
       await this.#busy;
     } finally {
@@ -127,12 +142,12 @@ export class Lane {
     if (!this.#isClosed) this.#context.onSettled(this);
   }
 
-  async #handle(recorded: readonly RecordedEvent[]): Promise<void> {
+  async #handle(parts: Parts): Promise<void> {
     const { nowMs, onParked, onBatch } = this.#context;
     const startedMs = nowMs();
     if (this.#isDoubtful) await this.#resolveDoubt();
-    const last = recorded.at(-1)!;
-    const results = await this.#project(recorded, startedMs);
+    const { results, events, last } = await this.#project(parts, startedMs);
+    if (last === null) return;
     const applyingMs = nowMs();
     await this.#apply(results, last.position);
     this.#position = last.position;
@@ -141,7 +156,7 @@ export class Lane {
     const committedMs = nowMs();
     onBatch({
       projections: [...this.works].map(({ projection }) => projectionId(projection)),
-      events: recorded.length,
+      events,
       changes: [...results.values()].reduce((sum, result) => sum + result.changes.length, 0),
       durationMs: committedMs - startedMs,
       applyMs: committedMs - applyingMs,
@@ -151,17 +166,20 @@ export class Lane {
   }
 
   /** A large batch is read and projected in parts, so that it neither lies in memory whole nor holds the thread. */
-  async #project(recorded: readonly RecordedEvent[], nowMs: number): Promise<Map<ProjectionWork, BatchResult>> {
+  async #project(parts: Parts, nowMs: number): Promise<ProjectedBatch> {
     const batches = [...this.works].map((work) => {
       const { projection, rows, cache } = work;
       return { work, batch: new ProjectionBatch(projection, { readModel: rows, cache, nowMs }) };
     });
-    for (let at = 0; at < recorded.length; at += PART_EVENTS) {
-      if (at > 0) await nextTurn();
-      const events = recorded.slice(at, at + PART_EVENTS).map((event) => this.#read(event));
-      for (const { batch } of batches) await batch.take(events);
+    let [events, last]: [number, RecordedEvent | null] = [0, null];
+    for (const part of parts) {
+      if (events > 0) await nextTurn();
+      const read = part.map((event) => this.#read(event));
+      for (const { batch } of batches) await batch.take(read);
+      events += part.length;
+      last = part.at(-1)!;
     }
-    return new Map(batches.map(({ work, batch }) => [work, batch.result()]));
+    return { results: new Map(batches.map(({ work, batch }) => [work, batch.result()])), events, last };
   }
 
   /** When only some fail, those go on alone from where they are; when all do, the batch is tried again. */

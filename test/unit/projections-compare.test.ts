@@ -86,13 +86,15 @@ describe('the cache of rows', () => {
     const readModel = { getMany: async (_: string, keys: readonly string[]) => keys.map((key) => stored.get(key) ?? null) } as unknown as ReadModel;
     const cache = new RowCache(10);
     const first = new BatchRows(readModel, cache);
-    await first.load([{ table: 't', key: 'a' }]);
+    first.want([{ table: 't', key: 'a' }]);
+    await first.load();
     first.commit();
     const second = new BatchRows(readModel, cache);
     second.write([{ op: 'put', table: 't', key: 'a', row: { n: 2 } }]);
     second.commit();
     const third = new BatchRows(readModel, cache);
-    await third.load([{ table: 't', key: 'a' }]);
+    third.want([{ table: 't', key: 'a' }]);
+    await third.load();
     expect(third.read('t', 'a')).toEqual({ n: 2 });
   });
 });

@@ -29,6 +29,29 @@ export interface CatchUpHooks {
   readonly onClosed: (subscription: CatchUpSubscription) => void;
 }
 
+interface HandledBatch {
+  /** Position of its last event; null when it had none. */
+  last: Position | null;
+  through: number;
+  fromFile: boolean;
+}
+
+/** The parts of the log up to `end` that have events, read one after the other; `batch` tells how far. */
+function* partsOf(
+  batch: HandledBatch,
+  source: LogSource,
+  { end, size, streamPrefixes }: { end: number; size: number; streamPrefixes: readonly string[] | undefined },
+): Generator<readonly RecordedEvent[], void> {
+  while (batch.through < end) {
+    const { events, through, fromFile } = source.pageAfter(batch.through, Math.min(size, end - batch.through), streamPrefixes);
+    batch.through = through;
+    batch.fromFile ||= fromFile;
+    if (events.length === 0) continue;
+    batch.last = events.at(-1)!.position;
+    yield events;
+  }
+}
+
 interface Waiter {
   readonly position: number;
   readonly resolve: () => void;
@@ -115,20 +138,33 @@ export class CatchUpSubscription implements Subscription {
   }
 
   async #advance(): Promise<void> {
-    const { maxBatch = DEFAULT_BATCH, streamPrefixes, onEvents } = this.#options;
-    const page = await this.#insist(() => this.#source.pageAfter(this.#through, maxBatch, streamPrefixes));
-    if (page === null) return;
-    const { events, through, fromFile } = page;
-    if (events.length > 0) {
-      const handled = await this.#insist(async () => (await onEvents(events), true));
-      if (handled === null) return;
-      this.#position = events.at(-1)!.position;
-    }
+    const batch = this.#options.inParts ? await this.#handleParts(this.#options.inParts) : await this.#handlePage();
+    if (batch === null) return;
+    const { last, through, fromFile } = batch;
+    if (last !== null) this.#position = last;
     this.#through = through;
     this.#hooks.onAdvanced();
     while (this.#waiters.length > 0 && this.#waiters[0]!.position <= through) this.#waiters.shift()!.resolve();
     // Handlers may be synchronous: let the rest of the service have its turn between pages.
     if (fromFile) await nextTurn();
+  }
+
+  async #handlePage(): Promise<HandledBatch | null> {
+    const { maxBatch = DEFAULT_BATCH, streamPrefixes, onEvents } = this.#options;
+    const page = await this.#insist(() => this.#source.pageAfter(this.#through, maxBatch, streamPrefixes));
+    if (page === null) return null;
+    const { events, through, fromFile } = page;
+    if (events.length > 0 && (await this.#insist(async () => (await onEvents(events), true))) === null) return null;
+    return { last: events.at(-1)?.position ?? null, through, fromFile };
+  }
+
+  #handleParts({ size, onParts }: NonNullable<SubscribeOptions['inParts']>): Promise<HandledBatch | null> {
+    const { maxBatch = DEFAULT_BATCH, streamPrefixes } = this.#options;
+    return this.#insist(async () => {
+      const batch: HandledBatch = { last: null, through: this.#through, fromFile: false };
+      await onParts(partsOf(batch, this.#source, { end: Math.min(this.#through + maxBatch, this.#source.end), size, streamPrefixes }));
+      return batch;
+    });
   }
 
   /** Repeats the step until it succeeds; null when the subscription was closed before it did. */

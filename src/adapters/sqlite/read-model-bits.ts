@@ -14,23 +14,28 @@ export function hasBit(bits: Uint8Array, place: number): boolean {
   return (((bits[place >>> 3] ?? 0) >>> (place & 7)) & 1) === 1;
 }
 
-/** The bytes, or longer ones when the place lies beyond them. */
-export function withRoomFor(bits: Uint8Array, place: number): Uint8Array {
-  const needed = (place >>> 3) + 1;
-  if (needed <= bits.length) return bits;
-  const grown = new Uint8Array(Math.min(MAX_BYTES, Math.max(needed, 2 * bits.length, FIRST_BYTES)));
-  grown.set(bits);
-  return grown;
+/** Every value of a single byte. Most lists have few members, and an array of its own would cost many times what it holds. */
+const SINGLE = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
+
+/** The bytes with the bit of the place turned: they themselves, or others where they have no room. Single bytes are shared, so never changed. */
+export function flipped(bits: Uint8Array, place: number): Uint8Array {
+  const [index, bit] = [place >>> 3, 1 << (place & 7)];
+  if (index === 0 && bits.length <= 1) return SINGLE[(bits[0] ?? 0) ^ bit]!;
+  const turned = index < bits.length && bits.length > 1 ? bits : withRoomFor(bits, index);
+  turned[index]! ^= bit;
+  return turned;
 }
 
-export function flipBit(bits: Uint8Array, place: number): void {
-  bits[place >>> 3]! ^= 1 << (place & 7);
+function withRoomFor(bits: Uint8Array, index: number): Uint8Array {
+  const grown = new Uint8Array(Math.min(MAX_BYTES, Math.max(index + 1, 2 * bits.length, FIRST_BYTES)));
+  grown.set(bits);
+  return grown;
 }
 
 export function withoutZeros(bits: Uint8Array): Uint8Array {
   let end = bits.length;
   while (end > 0 && bits[end - 1] === 0) end -= 1;
-  return bits.subarray(0, end);
+  return end === bits.length ? bits : bits.subarray(0, end);
 }
 
 /** How many bits are set below the place. */

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
-import { countOnes, flipBit, hasBit, NO_BITS, withoutZeros, withRoomFor } from './read-model-bits.ts';
+import { countOnes, flipped, hasBit, NO_BITS, withoutZeros } from './read-model-bits.ts';
 import { lineAt, lineOf, linesOf, memberOfLine, textOf } from './read-model-leaf.ts';
 import { ListSet, type StoredList } from './read-model-list-set.ts';
 import {
@@ -49,7 +49,7 @@ class List {
 interface Leaf {
   readonly number: number;
   /** By place in the leaf. */
-  readonly lines: (string | undefined)[];
+  lines: (string | undefined)[];
 }
 
 interface Chunk {
@@ -68,6 +68,8 @@ interface OpenSet {
 }
 
 const MAX_LISTS = 20_000;
+/** Arrays of names. */
+const MAX_NAMES = 1_000;
 /** Of each set. */
 const MAX_LEAVES = 10_000;
 const MAX_CHUNKS = 10_000;
@@ -97,6 +99,8 @@ export class ListWriter {
   /** By their whole names. */
   readonly #lists = new Map<string, List>();
   readonly #dirtyLists = new Set<List>();
+  /** Lists by the array that names them: thousands of members are given with the same few. */
+  readonly #byNames = new Map<readonly string[], readonly List[]>();
 
   constructor(db: DatabaseSync, { mark, areHeld }: ListWriterOptions) {
     this.#db = db;
@@ -111,13 +115,24 @@ export class ListWriter {
     if (!Number.isSafeInteger(atSec)) throw new RangeError(`not a time: ${atSec}`);
     if (member.includes('\n')) throw new RangeError('a member of a list has no line breaks');
     let shelved: List | null = null;
-    for (const name of names) {
-      const list = this.#list(name) ?? this.#make(name, order);
+    for (const list of this.#listsOf(names, order)) {
       // Names given together are mostly views of one shelf.
       if (list.shelf !== shelved && !this.#shelve(list.shelf, order, member, atSec, rowId)) continue;
       shelved = list.shelf;
+      list.turn = shelved.turn = this.#turn;
       this.#show(list, order);
     }
+  }
+
+  #listsOf(names: readonly string[], order: number): readonly List[] {
+    const known = names.length > 1 ? this.#byNames.get(names) : undefined;
+    if (known) return known;
+    const lists = names.map((name) => this.#list(name) ?? this.#make(name, order));
+    if (names.length > 1) {
+      if (this.#byNames.size >= MAX_NAMES) this.#byNames.clear();
+      this.#byNames.set(names, lists);
+    }
+    return lists;
   }
 
   delist(name: string, member: string, order: number): void {
@@ -147,7 +162,7 @@ export class ListWriter {
 
   /** Drops what is in memory, after a rollback. */
   forget(): void {
-    for (const cache of [this.#sets, this.#lists, this.#dirtyLists]) cache.clear();
+    for (const cache of [this.#sets, this.#lists, this.#dirtyLists, this.#byNames]) cache.clear();
     if (this.#areHeld) this.#known = new KeyIndex();
   }
 
@@ -191,6 +206,7 @@ export class ListWriter {
   }
 
   #remove(isMeant: (list: List) => boolean): void {
+    this.#byNames.clear();
     for (const [name, list] of this.#lists) {
       if (!isMeant(list)) continue;
       this.#lists.delete(name);
@@ -214,7 +230,10 @@ export class ListWriter {
     const leaf = this.#leaf(shelf, number);
     const known = lineAt(leaf.lines, order);
     if (known !== undefined) return memberOfLine(known) === member;
-    leaf.lines[order % LEAF_ORDERS] = lineOf(atSec, rowId, member);
+    const line = lineOf(atSec, rowId, member);
+    // An array that grows takes room for many more, and most shelves have one member.
+    if (order === 0 && leaf.lines.length === 0) leaf.lines = [line];
+    else leaf.lines[order % LEAF_ORDERS] = line;
     if (leaf === shelf.leaf) this.#touch(shelf);
     else shelf.set.dirtyLeaves.set(leafKey(this.#idOf(shelf), number), leaf);
     return true;
@@ -225,13 +244,11 @@ export class ListWriter {
     if (number > list.chunk.number) this.#moveChunk(list, number);
     const chunk = this.#chunk(list, number);
     const place = order % CHUNK_ORDERS;
-    if (hasBit(chunk.bits, place)) return;
-    chunk.bits = withRoomFor(chunk.bits, place);
-    this.#flip(list, chunk, place, 1);
+    if (!hasBit(chunk.bits, place)) this.#flip(list, chunk, place, 1);
   }
 
   #flip(list: List, chunk: Chunk, place: number, step: 1 | -1): void {
-    flipBit(chunk.bits, place);
+    chunk.bits = flipped(chunk.bits, place);
     chunk.count += step;
     this.#touch(list);
     if (chunk === list.chunk) return;

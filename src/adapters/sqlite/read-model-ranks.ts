@@ -28,8 +28,10 @@ export function countsFromBytes(bytes: Uint8Array): Uint16Array {
 export const NO_COUNTS = new Uint16Array(0);
 
 export function countsToBytes(counts: Uint16Array): Uint8Array {
-  return new Uint8Array(counts.buffer, counts.byteOffset, counts.byteLength);
+  return counts.length === 0 ? NO_BYTES : new Uint8Array(counts.buffer, counts.byteOffset, counts.byteLength);
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Where a rank lies in a row of counts, counted from the lowest: the index, and what is left of the rank there. */
 export function locate(counts: Uint16Array, rank: number): { index: number; rest: number } {
