@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { JsonValue } from '../ports/read-model.ts';
+import { StoreUnavailable } from '../ports/event-store.ts';
 import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from './admin-commands.ts';
 import { readArguments, sendStream } from './admin-server.ts';
 
@@ -41,7 +42,7 @@ const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 /** The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <ADMIN_TOKEN>`. */
 export async function startAdminHttpServer(options: AdminHttpOptions): Promise<Server> {
   const server = createServer((request, response) => {
-    answer(options, request, response).catch((error: unknown) => sendError(options, response, error));
+    answer(options, request, response).catch((error: unknown) => sendError(options, request, response, error));
   });
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
@@ -110,11 +111,12 @@ function queryOf({ query }: AdminRoute, given: URLSearchParams): AdminArguments 
   return args;
 }
 
-function sendError({ onError }: AdminHttpOptions, response: ServerResponse, error: unknown): void {
+function sendError({ onError }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotAnswered) return send(response, error.status, { error: { code: error.code, message } });
   if (error instanceof CommandRefused) return send(response, 400, { error: { code: 'invalid_request', message } });
+  if (error instanceof StoreUnavailable && request.method === 'GET') return send(response, 503, { error: { code: 'service_unavailable', message } });
   onError(error);
   send(response, 500, { error: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } });
 }

@@ -6,6 +6,7 @@ import { isCoin } from '../domain/money.ts';
 import { isNetwork } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import type { FoundTransfer, Inbox, InboxOutcome } from '../use-cases/inbox.ts';
 import { sessionOf, type InboxFilter, type InboxList, type ListedTransfer } from '../use-cases/inbox-list.ts';
 import type { NamedTransfer } from './inbox-record.ts';
@@ -14,7 +15,7 @@ export interface InboxCommandParts {
   readonly inbox: Inbox;
   readonly list: InboxList;
   readonly strayTransferOf: (named: NamedTransfer) => Promise<StrayTransfer>;
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
   readonly clock: Clock;
 }
 
@@ -38,10 +39,10 @@ export const INBOX_ROUTES: readonly AdminRoute[] = [
 
 /** `quittance inbox ...`, and the same under `/admin/inbox`. */
 export function inboxCommands(parts: InboxCommandParts): AdminCommands {
-  const { inbox, list, caughtUp } = parts;
+  const { inbox, list, servedRows } = parts;
   return {
     'inbox.list': async (args) => {
-      await caughtUp();
+      await servedRows();
       const { transfers, next } = await list.page(filterOf(args, parts.clock), cursorOf(args), limitOf(args));
       return json({ transfers: transfers.map((transfer) => present(transfer, parts.clock)), next_cursor: next && encoded(next) });
     },
@@ -73,12 +74,12 @@ export function inboxCommands(parts: InboxCommandParts): AdminCommands {
 
 /** The transfer by its id, wherever it stands. Throws `CommandRefused`. */
 async function findIn(
-  { inbox, list, caughtUp }: InboxCommandParts,
+  { inbox, list, servedRows }: InboxCommandParts,
   args: AdminArguments,
 ): Promise<{ listed: ListedTransfer | null; found: FoundTransfer }> {
   const id = requiredText(args, 'transfer');
   if (!/^[a-z]+:[0-9A-Za-z]{1,128}:\d{1,9}$/.test(id)) return refused('transfer is not the id of a transfer, such as ethereum:0x...:7');
-  await caughtUp();
+  await servedRows();
   const listed = await list.find(id);
   for (const mode of listed ? [listed.mode] : MODES) {
     const found = await inbox.find(mode, id, listed && sessionOf(listed));

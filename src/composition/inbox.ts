@@ -6,6 +6,7 @@ import { SettleInbox } from '../processes/settle-inbox.process.ts';
 import { Inbox } from '../use-cases/inbox.ts';
 import { InboxList } from '../use-cases/inbox-list.ts';
 import { InboxSettlement } from '../use-cases/inbox-settlement.ts';
+import { inbox as inboxProjection } from '../../projections/inbox.projection.ts';
 import { inboxCommands } from './inbox-commands.ts';
 import { strayTransferOf } from './inbox-record.ts';
 import { returnsOf } from './inbox-returns.ts';
@@ -24,7 +25,7 @@ const COUNT_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 /** Money that pays no order: what operators may do about it, and what goes on by itself once they decided. */
 export function startInbox(
   parts: ServiceParts,
-  { core, rates, metrics, caughtUp }: Foundation,
+  { core, rates, metrics, servedRows }: Foundation,
   { payouts }: Pick<MovingMoney, 'payouts'>,
 ): RunningInbox {
   const { storage, clock, random, log, roles, sandbox } = parts;
@@ -55,7 +56,13 @@ export function startInbox(
     senders,
   };
   return {
-    commands: inboxCommands({ inbox, list, strayTransferOf: (named) => strayTransferOf(named, ofChains), caughtUp, clock }),
+    commands: inboxCommands({
+      inbox,
+      list,
+      strayTransferOf: (named) => strayTransferOf(named, ofChains),
+      servedRows: servedRows(inboxProjection),
+      clock,
+    }),
     close: async () => {
       await Promise.all([settle.close(), count.close()]);
     },

@@ -11,6 +11,7 @@ import { EXPORT_FORMATS, exportJournal } from '../use-cases/ledger-export.ts';
 import type { JournalScope, LedgerJournal } from '../use-cases/ledger-journal.ts';
 import type { LedgerPeriods } from '../use-cases/ledger-periods.ts';
 import { settlementOf } from '../use-cases/merchant-ledger.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import { bookOf } from '../../projections/ledger-rows.ts';
 
 export interface LedgerParts {
@@ -18,7 +19,7 @@ export interface LedgerParts {
   readonly journal: LedgerJournal;
   readonly periods: LedgerPeriods;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
 }
 
 const MODES: readonly Mode[] = ['live', 'test'];
@@ -27,14 +28,14 @@ const CONTENT_TYPES = { csv: 'text/csv; charset=utf-8', jsonl: 'application/json
 
 /** `quittance ledger ...`, and the same under `/admin/ledger/`. */
 export function ledgerCommands(parts: LedgerParts): AdminCommands {
-  const { balances, journal, periods, caughtUp } = parts;
+  const { balances, journal, periods, servedRows } = parts;
   return {
     'ledger.trial-balance': async (args) => {
-      await caughtUp();
+      await servedRows();
       return json(presentTrialBalance(await balances.trialBalance(await modeOf(parts, args), asOfOf(args))));
     },
     'ledger.journal': async (args) => {
-      await caughtUp();
+      await servedRows();
       const scope = await scopeOf(parts, args, optionalText(args, 'merchant') ?? null);
       const { entries, next } = await journal.page(scope, cursorOf(args), limitOf(args));
       return json({
@@ -45,11 +46,11 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       });
     },
     'ledger.account': async (args) => {
-      await caughtUp();
+      await servedRows();
       return accountStatement(parts, args);
     },
     'ledger.settlement': async (args) => {
-      await caughtUp();
+      await servedRows();
       const merchantId = requiredText(args, 'merchant_id') as MerchantId;
       const mode = parts.modeOfMerchant(merchantId) ?? refused('no such merchant');
       const { clock, from, to } = rangeOf(args);
@@ -79,7 +80,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
 export function ledgerStreams(parts: LedgerParts): AdminStreams {
   return {
     'ledger.export': async (args) => {
-      await parts.caughtUp();
+      await parts.servedRows();
       const format = EXPORT_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv'));
       if (!format) return refused('format must be csv or jsonl');
       const scope = await scopeOf(parts, args, optionalText(args, 'merchant') ?? null);

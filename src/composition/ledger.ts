@@ -14,6 +14,7 @@ import { CheckLedger } from '../processes/check-ledger.process.ts';
 import { caughtUpWithLedger } from '../runtime/caught-up.ts';
 import type { RunningProjections } from '../runtime/projection-runner.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
+import { createServedRows } from '../runtime/served-rows.ts';
 import { createWholeRows } from '../runtime/whole-rows.ts';
 import { LedgerBalances } from '../use-cases/ledger-balances.ts';
 import { LedgerJournal } from '../use-cases/ledger-journal.ts';
@@ -46,13 +47,14 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   const balances = new LedgerBalances(readModel);
   const journal = new LedgerJournal(readModel);
   const caughtUp = (): Promise<boolean> => caughtUpWithLedger({ store, projections });
+  const servedRows = createServedRows({ store, projections, readModel, caughtUp }, ledger);
   const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
   const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);
   const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });
   const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
-  const parts = { balances, journal, periods, modeOfMerchant, caughtUp };
+  const parts = { balances, journal, periods, modeOfMerchant, servedRows };
   return {
-    merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, caughtUp }),
+    merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, servedRows }),
     commands: ledgerCommands(parts),
     streams: ledgerStreams(parts),
   };

@@ -7,6 +7,7 @@ import type { TransactionBody } from '../http/schemas/list.schema.ts';
 import type { Listing, Lists, Paging } from '../use-cases/lists.ts';
 import type { Caller, MerchantApi, Outcome } from '../use-cases/merchant-api.ts';
 import { IllegalHistory } from '../runtime/machine-table.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import type { TransactionRow } from '../../projections/transaction-row.ts';
 
 type Reader = Pick<Caller, 'merchantId' | 'mode'>;
@@ -17,15 +18,14 @@ export interface ListRecordsDeps {
   readonly presenter: PresenterSettings;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
-  /** Resolves once what the caller wrote before is listed, or after a bounded wait. */
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
 }
 
 /** The lists in the wire form of their records: which records is the read side's, what they say is the ledger's. */
 export function listRecords(deps: ListRecordsDeps): HttpLists {
   return {
     list: async (kind, reader, request) => {
-      await deps.caughtUp();
+      await deps.servedRows();
       return listers[kind](deps, reader, request);
     },
   };

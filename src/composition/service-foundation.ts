@@ -4,9 +4,11 @@ import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { Projection } from '../ports/projection.ts';
 import type { Rates } from '../ports/rates.ts';
 import { startAddressPool, type RunningAddressPool } from '../runtime/address-pool.ts';
 import { createSenders } from '../use-cases/sender-check.ts';
+import { createServedRows, type ServedRows } from '../runtime/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/sealing.ts';
 import { addressSafety } from './address-safety.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
@@ -27,6 +29,8 @@ export interface Foundation {
   readonly core: Core;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<void>;
+  /** Awaited before rows of the projection are shown. */
+  readonly servedRows: (projection: Projection) => ServedRows;
   /** Everything but the storage. */
   close(): Promise<void>;
 }
@@ -75,6 +79,8 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     projections,
     core,
     caughtUp: () => storage.caughtUp(),
+    servedRows: (projection) =>
+      createServedRows({ store, projections, readModel: storage.readModel, caughtUp: () => storage.caughtUp() }, projection),
     close: async () => {
       await traced?.close();
       await core.close();

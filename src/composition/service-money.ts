@@ -19,6 +19,7 @@ import type { TestWallet } from './sandbox-desk.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
+import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
 import { watchSolana } from './solana.ts';
 import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
 
@@ -34,7 +35,7 @@ export interface MovingMoney {
 
 export async function startMoney(parts: ServiceParts, foundation: Foundation, audit: Pick<RunningAudit, 'mayPay'>): Promise<MovingMoney> {
   const { config, roles, storage, clock, random, log } = parts;
-  const { core, store, metrics, tracing, caughtUp } = foundation;
+  const { core, store, metrics, tracing, servedRows } = foundation;
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
@@ -45,7 +46,20 @@ export async function startMoney(parts: ServiceParts, foundation: Foundation, au
   const { webhookRules: rules } = parts;
   const headerPrefix = config.HEADER_PREFIX;
   const delivers = roles.worker;
-  const webhooks = await startWebhooks({ core, store, storage, delivers, clock, random, log, rules, headerPrefix, caughtUp, observer, tracing });
+  const webhooks = await startWebhooks({
+    core,
+    store,
+    storage,
+    delivers,
+    clock,
+    random,
+    log,
+    rules,
+    headerPrefix,
+    servedRows: servedRows(webhookDeliveries),
+    observer,
+    tracing,
+  });
   return {
     testWallet,
     watched,

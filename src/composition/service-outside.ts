@@ -8,6 +8,7 @@ import { HealthChecks } from '../ops/health.ts';
 import { reportAudit, reportDrift } from '../ops/metrics-audit.ts';
 import { reportPayouts, reportTreasury } from '../ops/metrics-parts.ts';
 import { startOpsServer } from '../ops/ops-server.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import { AuditRecords } from '../use-cases/audit-records.ts';
 import { addressCommands } from './address-commands.ts';
@@ -112,7 +113,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
 
 function webApp(
   parts: ServiceParts,
-  { metrics, tracing, core, caughtUp }: Foundation,
+  { metrics, tracing, core, servedRows }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
   { audit, ledger, rateLimiter }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly rateLimiter: RateLimiter },
   publicUrl: string,
@@ -125,7 +126,7 @@ function webApp(
     publicUrl,
     core,
     storage,
-    caughtUp,
+    servedRows: servedRows(sessionView),
     webhooks: webhooks.desk,
     ledger: ledger.merchants,
     rateLimiter,

@@ -16,6 +16,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import { AuditTreeBehind } from '../ports/audit.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import type { AuditRecords } from '../use-cases/audit-records.ts';
 import { Lists } from '../use-cases/lists.ts';
 import { sessionTimeline } from '../use-cases/timeline.ts';
@@ -31,7 +32,7 @@ export interface WebParts {
   readonly publicUrl: string;
   readonly core: Core;
   readonly storage: Storage;
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
   readonly webhooks: WebhookDesk;
   readonly ledger: LedgerDesk;
   readonly rateLimiter: RateLimiter;
@@ -74,7 +75,7 @@ export function createWebApp(parts: WebParts): Express {
       presenter: { publicUrl, networks, deepLinks, waitingFor: parts.waitingFor },
       networks,
       confirmationsOf: parts.confirmationsOf,
-      caughtUp: parts.caughtUp,
+      servedRows: parts.servedRows,
     }),
     rateLimiter: parts.rateLimiter,
     clock,

@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../processes/deliver-webhooks.process.ts';
 import { Idempotency } from '../use-cases/idempotency.ts';
@@ -32,7 +33,7 @@ export interface WebhookParts {
   readonly log: Logger;
   readonly rules: UrlRules;
   readonly headerPrefix: string;
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
   readonly observer?: DeliveryObserver;
   readonly tracing?: Tracing | null;
 }
@@ -64,7 +65,7 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
     clock,
     idempotency: new Idempotency({ store, clock, random }),
     cursorKey: createSecretKey(core.cursorKey),
-    caughtUp: parts.caughtUp,
+    servedRows: parts.servedRows,
   });
   return {
     process: deliveries?.process ?? null,

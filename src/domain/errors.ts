@@ -64,7 +64,7 @@ export const ERRORS = {
   rate_unavailable: { status: 503, meaning: 'No usable exchange rate. Nothing was stored.', action: 'Retry after `Retry-After` seconds.' },
   service_unavailable: {
     status: 503,
-    meaning: 'The service cannot take the request now. Nothing was stored.',
+    meaning: 'The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part.',
     action: 'Retry after `Retry-After` seconds.',
   },
   read_only: { status: 503, meaning: 'The service is read-only while its records are checked.', action: 'Retry later; reads work.' },

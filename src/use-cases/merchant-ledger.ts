@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import { dayBefore } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { merchantAccounts, type LedgerClock } from '../domain/ledger.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import type { EntryRow } from '../../projections/ledger-rows.ts';
 import type { AsOf, LedgerBalances } from './ledger-balances.ts';
 import type { LedgerJournal, PlacedEntry } from './ledger-journal.ts';
@@ -48,7 +49,7 @@ export interface MerchantLedgerDeps {
   readonly journal: LedgerJournal;
   readonly cursorKey: Uint8Array;
   /** Resolves once what the caller wrote before is booked, or after a bounded wait. */
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
 }
 
 /** The books as their merchant sees them: its own accounts and nothing else. */
@@ -62,13 +63,13 @@ export class MerchantLedger {
   }
 
   async balances({ merchantId, mode }: LedgerOwner, asOf: AsOf): Promise<OwedBalance[]> {
-    await this.#deps.caughtUp();
+    await this.#deps.servedRows();
     return owedOf(await this.#deps.balances.balances(mode, asOf, merchantAccounts(merchantId)), merchantId);
   }
 
   /** Entries that touch the merchant, in the order of recording. */
   async entries(owner: LedgerOwner, range: LedgerRange, paging: CursorPaging): Promise<Outcome<EntriesPage>> {
-    await this.#deps.caughtUp();
+    await this.#deps.servedRows();
     const scope = cursorScope('ledger-entries', owner, range);
     const after = this.#place(scope, paging);
     if (!after.ok) return after;
@@ -78,7 +79,7 @@ export class MerchantLedger {
 
   async settlement(owner: LedgerOwner, range: LedgerRange, paging: CursorPaging): Promise<Outcome<SettlementPage>> {
     const { pageSize } = paging;
-    await this.#deps.caughtUp();
+    await this.#deps.servedRows();
     const scope = cursorScope('ledger-settlement', owner, range);
     const after = this.#place(scope, paging);
     if (!after.ok) return after;

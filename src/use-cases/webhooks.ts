@@ -7,11 +7,12 @@ import { deliveryStream } from '../domain/streams.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EndpointDirectory } from '../ports/endpoint-directory.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import { type EventStore, StoreUnavailable } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import { ConcurrencyExhausted } from '../runtime/command-handler.ts';
 import type { NotificationIds } from '../runtime/notification-ids.ts';
+import type { ServedRows } from '../runtime/served-rows.ts';
 import {
   DELIVERIES_TABLE,
   deliveryList,
@@ -45,7 +46,7 @@ export interface MerchantWebhooksDeps {
   /** Shared by all nodes. */
   readonly cursorKey: KeyObject;
   /** Resolves once what the caller wrote before is listed, or after a bounded wait. */
-  readonly caughtUp: () => Promise<unknown>;
+  readonly servedRows: ServedRows;
 }
 
 export interface ReplayRange {
@@ -76,7 +77,7 @@ export class MerchantWebhooks {
     reader: Reader,
     request: DeliveryListRequest,
   ): Promise<Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: PagePagination | CursorPagination }>> {
-    await this.#deps.caughtUp();
+    await this.#deps.servedRows();
     return this.#lists.list(reader, request);
   }
 
@@ -108,6 +109,9 @@ export class MerchantWebhooks {
 
   /** Sends every delivery of a time range again, in order, at the pace of a recovering endpoint; how many those are. */
   async replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
+    // Before the key of the request is taken: whoever is turned away here asks again with it.
+    const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
+    if (!isServed) return { ok: false, refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' } };
     const admission = await this.#deps.idempotency.admit(
       caller,
       'webhook.replay',
@@ -115,7 +119,6 @@ export class MerchantWebhooks {
       () => '',
     );
     if (!admission.ok) return admission;
-    await this.#deps.caughtUp();
     const rows = await this.#rowsIn(caller, range);
     if (rows === null) {
       const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;
@@ -156,11 +159,11 @@ export class MerchantWebhooks {
     reader: Reader,
     request: { readonly cursor?: string; readonly pageSize: number },
   ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>> {
-    const { cursorKey, readModel, caughtUp } = this.#deps;
+    const { cursorKey, readModel, servedRows } = this.#deps;
     const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
     const from = request.cursor ? decodeCursor(cursorKey, scope, request.cursor) : 0;
     if (from === null) return { ok: false, refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' } };
-    await caughtUp();
+    await servedRows();
     const prefix = feedPrefix(reader);
     const scanned = await readModel.scan(EVENT_FEED_TABLE, {
       afterKey: from === 0 ? prefix : feedKey(reader, from - 1),
@@ -241,4 +244,10 @@ function summaryOf({ value, context }: DeliveryState): DeliverySummary {
     nextAttemptAtMs,
     createdSec: Math.floor(scheduled.scheduledAtMs / 1000),
   };
+}
+
+/** For whoever says in its own words that the store is not there. */
+function isUnavailable(error: unknown): false {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  return false;
 }

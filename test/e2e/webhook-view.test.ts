@@ -44,7 +44,7 @@ async function setting() {
   await runner.start();
   cleanups.push(() => runner.stop());
   await world.process.start();
-  const caughtUp = async (): Promise<void> => {
+  const servedRows = async (): Promise<void> => {
     const head = await world.store.head();
     if (head !== null) await runner.caughtUpTo(head);
   };
@@ -60,7 +60,7 @@ async function setting() {
     clock: timers,
     notificationIds: ids,
     cursorKey: createSecretKey(Buffer.from('key')),
-    caughtUp,
+    servedRows,
   });
   const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
   return { world, timers, sender, webhooks, pass };

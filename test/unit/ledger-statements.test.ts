@@ -199,7 +199,7 @@ describe('the settlement report', () => {
         balances: office.balances,
         journal: office.journal,
         cursorKey: new Uint8Array(32),
-        caughtUp: () => office.caughtUp(),
+        servedRows: () => office.caughtUp(),
       });
       for (const clock of ['recorded', 'chain'] as const) {
         const range = { clock, from: '2026-10-03', to: '2026-10-07' };
@@ -233,7 +233,7 @@ describe('the settlement report', () => {
         balances: office.balances,
         journal: office.journal,
         cursorKey: new Uint8Array(32),
-        caughtUp: () => office.caughtUp(),
+        servedRows: () => office.caughtUp(),
       });
       const range = { clock: 'recorded', from: null, to: null } as const;
       const first = await books.entries(OWNER, range, { cursor: '', pageSize: 2 });
