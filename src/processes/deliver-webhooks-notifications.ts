@@ -8,6 +8,7 @@ import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import { decodeEvent, UnknownEvent } from '../runtime/codec.ts';
 import type { CommandContext } from '../runtime/command-handler.ts';
+import { RecentMap } from '../runtime/recent-map.ts';
 
 /** What is to be told, and which event it comes from. */
 export interface Told {
@@ -16,7 +17,7 @@ export interface Told {
 }
 
 const ACTOR = 'process:deliver-webhooks';
-/** Sessions whose facts are kept: those of half an hour at a busy shop. Every session is told of at least once. */
+/** At least so many sessions' facts are kept: those of half an hour at a busy shop. Every session is told of at least once. */
 const KEPT_FACTS = 50_000;
 
 export const isNotifying = (recorded: RecordedEvent): boolean => recorded.stream.startsWith('session-') && isNotifyingType(recorded.type);
@@ -26,7 +27,7 @@ export class NotificationReader {
   readonly #store: EventStore;
   readonly #directory: EndpointDirectory;
   readonly #clock: Clock;
-  readonly #facts = new Map<string, SessionFacts>();
+  readonly #facts = new RecentMap<string, SessionFacts>(KEPT_FACTS);
 
   constructor(deps: { readonly store: EventStore; readonly directory: EndpointDirectory; readonly timers: Clock }) {
     this.#store = deps.store;
@@ -39,15 +40,18 @@ export class NotificationReader {
     const facts = factsOf(beginning);
     if (!facts) return;
     this.#facts.set(beginning.stream, facts);
-    if (this.#facts.size <= KEPT_FACTS) return;
-    const [oldest] = this.#facts.keys();
-    this.#facts.delete(oldest!);
   }
 
-  /** Null when the event cannot be told: it is unreadable, or its session does not begin as sessions do. */
-  async read(recorded: RecordedEvent): Promise<Told | null> {
+  /** Reads the beginnings of sessions that are not remembered any more, so that `read` finds them. */
+  async recall(notifying: readonly RecordedEvent[]): Promise<void> {
+    const unknown = notifying.filter(({ stream }) => this.#facts.get(stream) === undefined);
+    if (unknown.length > 0) await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
+  }
+
+  /** What the event tells, once `recall` or `remember` has seen its session. Null when it cannot be told: it is unreadable, or its session does not begin as sessions do. */
+  read(recorded: RecordedEvent): Told | null {
     const stored = decodeOrNull(recorded);
-    const facts = stored && (this.#facts.get(recorded.stream) ?? (await this.#readFacts(recorded.stream)));
+    const facts = stored && this.#facts.get(recorded.stream);
     const notificationId = stored?.metadata.notificationId as NotificationId | undefined;
     if (!facts || notificationId === undefined) return null;
     const { type: eventType, merchantId, mode, sessionId, body } = notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
@@ -58,9 +62,9 @@ export class NotificationReader {
     };
   }
 
-  async #readFacts(stream: string): Promise<SessionFacts | null> {
+  async #recall(stream: string): Promise<void> {
     const [first] = await this.#store.readStream(stream, { from: 0, limit: 1 });
-    return first ? factsOf(first) : null;
+    if (first) this.remember(first);
   }
 }
 

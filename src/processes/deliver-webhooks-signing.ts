@@ -1,6 +1,7 @@
-import { createHmac, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { toSec } from '../ports/clock.ts';
 import type { WebhookEndpoint } from '../ports/endpoint-directory.ts';
+import { hmacSha256Hex } from '../runtime/hmac-sha256.ts';
 
 export interface SignedHeadersInput {
   /** Such as `X-Service-`. */
@@ -50,5 +51,5 @@ function secretsAt({ secret, nextSecret }: WebhookEndpoint, nowSec: number): { m
 
 /** HMAC-SHA256 of `timestamp.nonce.body`, hex (specification, "Delivery request"). */
 function sign(secret: KeyObject, timestamp: string, nonce: string, body: string): string {
-  return createHmac('sha256', secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
+  return hmacSha256Hex(secret, `${timestamp}.${nonce}.${body}`);
 }

@@ -176,7 +176,8 @@ export class DeliverWebhooks {
   async #onEvents(events: readonly RecordedEvent[]): Promise<void> {
     for (const recorded of events) if (recorded.type === 'SessionCreated') this.#reader.remember(recorded);
     const notifying = events.filter(isNotifying);
-    const read = await Promise.all(notifying.map((recorded) => this.#reader.read(recorded)));
+    await this.#reader.recall(notifying);
+    const read = notifying.map((recorded) => this.#reader.read(recorded));
     const told = read.filter((one) => one !== null);
     const { position } = events.at(-1)!;
     if (!this.#live) await this.#scheduling.catchUp(told, position);
@@ -228,7 +229,9 @@ export class DeliverWebhooks {
   async #tellParked(): Promise<void> {
     for (const { position, stream, revision } of await this.#backlog.parked()) {
       const [recorded] = await this.#options.store.readStream(stream, { from: revision, limit: 1 });
-      const told = recorded && isNotifying(recorded) ? await this.#reader.read(recorded) : null;
+      if (!recorded || !isNotifying(recorded)) continue;
+      await this.#reader.recall([recorded]);
+      const told = this.#reader.read(recorded);
       if (!told) continue;
       await this.#scheduling.retell(told);
       this.#backlog.unpark(position);

@@ -9,13 +9,21 @@ interface Entry<Value> extends Box<Value> {
   waiting: number;
 }
 
-/** Runs tasks of one key one after another, and keeps the values of the most recently used keys. */
+/**
+ * Runs tasks of one key one after another, and keeps the values of the keys used last: two generations, of which the older
+ * is dropped whole.
+ */
 export class Mailboxes<Value> {
-  readonly #capacity: number;
-  readonly #entries = new Map<string, Entry<Value>>();
+  readonly #generation: number;
+  /** Size at which the young generation becomes the old one. */
+  #full: number;
+  #young = new Map<string, Entry<Value>>();
+  #old = new Map<string, Entry<Value>>();
 
+  /** Keeps at most `capacity` values, and at least half as many. */
   constructor(capacity: number) {
-    this.#capacity = capacity;
+    this.#generation = Math.max(1, Math.floor(capacity / 2));
+    this.#full = this.#generation;
   }
 
   /** Runs the task when all earlier ones of the key have settled. A value that a task leaves is kept; null is forgotten at once. */
@@ -34,16 +42,29 @@ export class Mailboxes<Value> {
 
   /** The value kept for the key while no task of it runs; null otherwise. */
   peek(key: string): Value | null {
-    const entry = this.#entries.get(key);
+    const entry = this.#young.get(key) ?? this.#old.get(key);
     return entry && entry.waiting === 0 ? entry.value : null;
   }
 
   #touch(key: string): Entry<Value> {
-    const known = this.#entries.get(key);
-    if (known) this.#entries.delete(key);
-    const entry = known ?? { value: null, tail: null, waiting: 0 };
-    this.#entries.set(key, entry);
+    const young = this.#young.get(key);
+    if (young) return young;
+    const old = this.#old.get(key);
+    if (old) this.#old.delete(key);
+    const entry = old ?? { value: null, tail: null, waiting: 0 };
+    if (this.#young.size >= this.#full) this.#turn();
+    this.#young.set(key, entry);
     return entry;
+  }
+
+  #turn(): void {
+    const dropped = this.#old;
+    this.#old = this.#young;
+    this.#young = new Map();
+    // What runs or waits would otherwise run beside the next task of its key.
+    for (const [key, entry] of dropped) if (entry.waiting > 0) this.#young.set(key, entry);
+    // However many that are: the next turn is worth its look at all of them.
+    this.#full = Math.max(this.#generation, 2 * this.#young.size);
   }
 
   #leave(key: string, entry: Entry<Value>): void {
@@ -51,15 +72,6 @@ export class Mailboxes<Value> {
     if (entry.waiting > 0) return;
     // Kept entries are many: nobody waits for this answer any more, so it need not be kept with them.
     entry.tail = null;
-    if (entry.value === null) this.#entries.delete(key);
-    else this.#evict();
-  }
-
-  #evict(): void {
-    if (this.#entries.size <= this.#capacity) return;
-    for (const [key, entry] of this.#entries) {
-      if (entry.waiting === 0) this.#entries.delete(key);
-      if (this.#entries.size <= this.#capacity) return;
-    }
+    if (entry.value === null && !this.#young.delete(key)) this.#old.delete(key);
   }
 }
