@@ -16,6 +16,10 @@ interface Unsettled extends Told {
   readonly before: Promise<void> | null;
   /** Called when it is in the log. */
   readonly followers: (() => void)[];
+  /** When its schedule goes into the log without an outcome; infinite once that is under way. */
+  writeDownAtMs: number;
+  /** Its outcome is on its way into the log. */
+  isAnswered: boolean;
 }
 
 export interface SchedulingDeps {
@@ -34,8 +38,10 @@ export interface SchedulingDeps {
 const WRITE_DOWN_AFTER_MS = 300;
 /** First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in memory. */
 const MAX_PROMPT = 128;
-/** How long new events wait for a place among those, before they are written down ahead of their attempts. */
+/** How long new events wait for a place among those, before it is asked whether endpoints are what they wait for. */
 const PATIENCE_MS = 100;
+/** So many of them without an answer hold up the others. Where it is the store that is behind, writing more would not help. */
+const MANY_UNANSWERED = MAX_PROMPT / 2;
 /** The store is behind: no new events until it has caught up. */
 const MAX_UNSETTLED = 2_000;
 
@@ -49,7 +55,10 @@ export class Scheduling {
   readonly #settlements: Settlements;
   readonly #unsettled = new Map<NotificationId, Unsettled>();
   readonly #lastOfSession = new Map<string, Unsettled>();
-  /** Endpoints answer slowly: waiting for them would hold up new events. */
+  #isWatching = false;
+  /** Of those that are not in the log, how many were answered. */
+  #answered = 0;
+  /** Endpoints answer slowly: waiting for them would hold up new events, so these are written down ahead of their attempts. */
   #isSlow = false;
 
   constructor(deps: SchedulingDeps, handled: Position | null) {
@@ -87,17 +96,44 @@ export class Scheduling {
     const isRoomy = this.#settlements.unsettled < MAX_PROMPT;
     const batch = this.#settlements.begin(position, told.length);
     const { timers, isPrompt, admit } = this.#deps;
-    const prompt: Unsettled[] = [];
+    const writeDownAtMs = timers.nowMs() + WRITE_DOWN_AFTER_MS;
     const tardy: Unsettled[] = [];
     for (const one of told) {
-      const entry = this.#open(one, batch);
-      (isRoomy && isPrompt(one.delivery.merchantId) ? prompt : tardy).push(entry);
+      const isTardy = !isRoomy || !isPrompt(one.delivery.merchantId);
+      const entry = this.#open(one, batch, isTardy ? Infinity : writeDownAtMs);
+      if (isTardy) tardy.push(entry);
       admit(one, scheduledState(one));
     }
-    if (prompt.length > 0) timers.at(timers.nowMs() + WRITE_DOWN_AFTER_MS, () => void this.#writeDown(prompt));
+    if (tardy.length < told.length) this.#watch(writeDownAtMs);
     // An endpoint that is behind must not make the events of others wait for it.
     if (tardy.length > 0) void this.#writeDown(tardy);
     await this.#room();
+  }
+
+  /** One timer that holds no notification: most are settled long before it, and what is held for longer than a moment is dear to collect. */
+  #watch(untilMs: number): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.#deps.timers.at(untilMs, () => {
+      this.#isWatching = false;
+      this.#writeDownLate();
+    });
+  }
+
+  #writeDownLate(): void {
+    const nowMs = this.#deps.timers.nowMs();
+    const late: Unsettled[] = [];
+    let nextMs = Infinity;
+    for (const entry of this.#unsettled.values()) {
+      if (entry.writeDownAtMs > nowMs) {
+        nextMs = Math.min(nextMs, entry.writeDownAtMs);
+      } else if (!entry.isAnswered) {
+        entry.writeDownAtMs = Infinity;
+        late.push(entry);
+      }
+    }
+    if (late.length > 0) void this.#writeDown(late);
+    if (nextMs < Infinity) this.#watch(nextMs);
   }
 
   async #room(): Promise<void> {
@@ -105,14 +141,21 @@ export class Scheduling {
       this.#isSlow = false;
       return;
     }
-    if (!this.#isSlow) {
-      const { timers } = this.#deps;
-      let cancel = (): void => {};
-      const patience = new Promise<true>((resolve) => (cancel = timers.at(timers.nowMs() + PATIENCE_MS, () => resolve(true))));
-      this.#isSlow = await Promise.race([this.#settlements.below(MAX_PROMPT).then(() => false), patience]);
-      cancel();
+    const isRoomAgain = this.#settlements.below(MAX_PROMPT).then(() => true as const);
+    while (!this.#isSlow && !this.#deps.isStopping() && !(await this.#soon(isRoomAgain))) {
+      this.#isSlow = this.#settlements.unsettled - this.#answered >= MANY_UNANSWERED;
     }
     await this.#settlements.below(MAX_UNSETTLED);
+  }
+
+  /** False when it takes longer than new events have patience. */
+  async #soon(isRoomAgain: Promise<true>): Promise<boolean> {
+    const { timers } = this.#deps;
+    let cancel = (): void => {};
+    const patience = new Promise<false>((resolve) => (cancel = timers.at(timers.nowMs() + PATIENCE_MS, () => resolve(false))));
+    const isSoon = await Promise.race([isRoomAgain, patience]);
+    cancel();
+    return isSoon;
   }
 
   /** How an unsettled delivery stands; null for any other, which the log knows. */
@@ -124,6 +167,10 @@ export class Scheduling {
   /** Records an attempt, together with its schedule when that is not in the log yet. */
   async record(id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
     const entry = this.#unsettled.get(id);
+    if (entry && !entry.isAnswered) {
+      entry.isAnswered = true;
+      this.#answered += 1;
+    }
     if (entry && entry.before !== null) await entry.before;
     const context = entry?.context ?? { correlationId: id, actor: 'process:deliver-webhooks' };
     const stream = deliveryStream(id);
@@ -133,11 +180,11 @@ export class Scheduling {
     return state;
   }
 
-  #open(told: Told, batch: Batch): Unsettled {
+  #open(told: Told, batch: Batch, writeDownAtMs: number): Unsettled {
     const { sessionId, notificationId } = told.delivery;
     const last = this.#lastOfSession.get(sessionId);
     const before = last ? new Promise<void>((resolve) => last.followers.push(resolve)) : null;
-    const entry: Unsettled = { ...told, batch, before, followers: [] };
+    const entry: Unsettled = { ...told, batch, before, followers: [], writeDownAtMs, isAnswered: false };
     this.#lastOfSession.set(sessionId, entry);
     this.#unsettled.set(notificationId, entry);
     return entry;
@@ -146,6 +193,7 @@ export class Scheduling {
   #settle(entry: Unsettled): void {
     const { sessionId, notificationId } = entry.delivery;
     if (!this.#unsettled.delete(notificationId)) return;
+    if (entry.isAnswered) this.#answered -= 1;
     if (this.#lastOfSession.get(sessionId) === entry) this.#lastOfSession.delete(sessionId);
     this.#settlements.settle(entry.batch);
     for (const follow of entry.followers) follow();
