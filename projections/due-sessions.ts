@@ -1,5 +1,5 @@
 import type { RowChange, Row } from '../src/ports/read-model.ts';
-import { paymentOptionsOf, type SessionRow } from './session-row.ts';
+import { networksOf, type SessionRow } from './session-row.ts';
 
 /** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
 export const DUE_SESSIONS_TABLE = 'due-sessions@2';
@@ -17,7 +17,6 @@ export function dueChanges(before: SessionRow | null, after: SessionRow): RowCha
   const expiresAtSec = before?.expiresAtSec ?? after.expiresAtSec;
   const key = dueKey(expiresAtSec, sessionId);
   if (!isDue(after)) return [{ op: 'delete', table: DUE_SESSIONS_TABLE, key }];
-  const networks = [...new Set(paymentOptionsOf(after).map((option) => option.network))];
-  const row: Row = { sessionId, mode, merchantId, networks, expiresAtSec };
+  const row: Row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
   return [{ op: 'put', table: DUE_SESSIONS_TABLE, key, row }];
 }

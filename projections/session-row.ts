@@ -58,6 +58,9 @@ export type SessionRow = {
   readonly refunds: number;
 } & Place;
 
+/** A row while an event is folded into it: one copy of the row before, changed by each of the steps below. */
+export type SessionDraft = { -readonly [Field in keyof SessionRow]: SessionRow[Field] };
+
 /** A row of another table before and after the event. */
 export interface Moved<Value> {
   readonly before: Value | null;
@@ -133,6 +136,12 @@ export function paymentOptionsOf(row: SessionRow): PaymentOption[] {
   return row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked);
 }
 
+/** The networks on offer, each once. */
+export function networksOf(row: SessionRow): Network[] {
+  const networks = row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map((text) => text.slice(0, text.indexOf(BETWEEN_FIELDS)) as Network);
+  return networks.length > 1 ? [...new Set(networks)] : networks;
+}
+
 function unpacked(text: string): PaymentOption {
   const [network, coin, tokenAddress, decimals, chainId, address, derivationIndex, confirmations, tokenAccount, reference] =
     text.split(BETWEEN_FIELDS);
@@ -151,39 +160,45 @@ function unpacked(text: string): PaymentOption {
 }
 
 /** The session's own turns. */
-export function foldSession(row: SessionRow, event: SessionEvent): SessionRow {
+export function foldSession(session: SessionDraft, event: SessionEvent): void {
   switch (event.type) {
     case 'SessionPaid':
-      return { ...row, status: 'paid', paidAtSec: event.data.paidAtSec, afterExpiry: event.data.afterExpiry };
+      session.status = 'paid';
+      session.paidAtSec = event.data.paidAtSec;
+      session.afterExpiry = event.data.afterExpiry;
+      break;
     case 'SessionExpired':
-      return { ...row, status: 'expired' };
+      session.status = 'expired';
+      break;
     case 'SessionFailed':
-      return { ...row, status: 'failed' };
+      session.status = 'failed';
+      break;
     case 'SessionCancelled':
-      return { ...row, status: 'cancelled', expiresAtSec: Math.min(row.expiresAtSec, event.data.cancelledAtSec) };
+      session.status = 'cancelled';
+      session.expiresAtSec = Math.min(session.expiresAtSec, event.data.cancelledAtSec);
+      break;
     default:
-      return row;
   }
 }
 
 /** Counts a transaction of the session; a deposit may move from any standing to any other. */
-export function countTransaction(row: SessionRow, moved: Moved<TransactionRow>): SessionRow {
-  const counted = moved.before ? row : { ...row, transactions: row.transactions + 1 };
-  return moved.after.type === 'deposit' ? countDeposit(counted, moved) : counted;
+export function countTransaction(session: SessionDraft, moved: Moved<TransactionRow>): void {
+  if (!moved.before) session.transactions += 1;
+  if (moved.after.type === 'deposit') countDeposit(session, moved);
 }
 
-function countDeposit(row: SessionRow, { before, after }: Moved<TransactionRow>): SessionRow {
-  const [was, is] = [standing(before, row), standing(after, row)];
-  const arrivals = (row.arrivedOn[after.network] ?? 0) + is.arrived - was.arrived;
-  const { [after.network]: _, ...others } = row.arrivedOn;
-  return {
-    ...row,
-    received: plus(row.received, is.received - was.received),
-    pending: plus(row.pending, is.pending - was.pending),
-    final: plus(row.final, is.final - was.final),
-    pendingCount: row.pendingCount + is.pendingCount - was.pendingCount,
-    arrivedOn: arrivals > 0 ? { ...others, [after.network]: arrivals } : others,
-  };
+function countDeposit(session: SessionDraft, { before, after }: Moved<TransactionRow>): void {
+  const [was, is] = [standing(before, session), standing(after, session)];
+  session.received = plus(session.received, is.received - was.received);
+  session.pending = plus(session.pending, is.pending - was.pending);
+  session.final = plus(session.final, is.final - was.final);
+  session.pendingCount += is.pendingCount - was.pendingCount;
+  if (is.arrived !== was.arrived) session.arrivedOn = withArrivals(session.arrivedOn, after.network, is.arrived - was.arrived);
+}
+
+function withArrivals(arrivedOn: SessionRow['arrivedOn'], network: Network, more: number): SessionRow['arrivedOn'] {
+  const { [network]: before = 0, ...others } = arrivedOn;
+  return before + more > 0 ? { ...others, [network]: before + more } : others;
 }
 
 function standing(deposit: TransactionRow | null, session: SessionRow) {
@@ -201,32 +216,26 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
 }
 
 /** Counts what a refund's legs hold or have paid out, before and after the event. */
-export function countRefund(row: SessionRow, { before, after }: Moved<RefundRow>): SessionRow {
+export function countRefund(session: SessionDraft, { before, after }: Moved<RefundRow>): void {
   const sum = (refund: RefundRow | null, counts: (status: string) => boolean): bigint =>
-    refund?.coin !== row.dueCoin ? 0n : refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n);
+    refund?.coin !== session.dueCoin ? 0n : refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n);
   const paidOut = (status: string): boolean => status === 'COMPLETED';
   const notReleased = (status: string): boolean => status !== 'FAILED';
-  return {
-    ...row,
-    refunds: before ? row.refunds : row.refunds + 1,
-    refunded: plus(row.refunded, sum(after, paidOut) - sum(before, paidOut)),
-    committed: plus(row.committed, sum(after, notReleased) - sum(before, notReleased)),
-  };
+  if (!before) session.refunds += 1;
+  session.refunded = plus(session.refunded, sum(after, paidOut) - sum(before, paidOut));
+  session.committed = plus(session.committed, sum(after, notReleased) - sum(before, notReleased));
 }
 
 /** What follows from the sums and the turn; the same rules as the session's machine. */
-export function settle(row: SessionRow): SessionRow {
-  const [received, due] = [amountOf(row.received), amountOf(row.dueAmount)];
-  const left = amountOf(row.final) - amountOf(row.committed);
-  const isPaid = row.status === 'paid';
-  const isLive = row.status === 'open' || row.status === 'processing';
-  return {
-    ...row,
-    status: isLive ? (row.pendingCount > 0 ? 'processing' : 'open') : row.status,
-    excess: formatAmount(isPaid && received > due ? received - due : 0n),
-    refundable: formatAmount(left > 0n ? left : 0n),
-    reversed: isPaid && received < due - amountOf(row.tolerance),
-  };
+export function settle(session: SessionDraft): SessionRow {
+  const [received, due] = [amountOf(session.received), amountOf(session.dueAmount)];
+  const left = amountOf(session.final) - amountOf(session.committed);
+  const isPaid = session.status === 'paid';
+  if (session.status === 'open' || session.status === 'processing') session.status = session.pendingCount > 0 ? 'processing' : 'open';
+  session.excess = formatAmount(isPaid && received > due ? received - due : 0n);
+  session.refundable = formatAmount(left > 0n ? left : 0n);
+  session.reversed = isPaid && received < due - amountOf(session.tolerance);
+  return session;
 }
 
 const plus = (amount: string, units: bigint): string => (units === 0n ? amount : formatAmount(amountOf(amount) + units));

@@ -9,7 +9,16 @@ import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchan
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
 import { movedRefund, REFUNDS_TABLE, type RefundRow } from './refund-row.ts';
 import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
-import { countRefund, countTransaction, foldSession, sessionRowOf, SESSIONS_TABLE, settle, type SessionRow } from './session-row.ts';
+import {
+  countRefund,
+  countTransaction,
+  foldSession,
+  sessionRowOf,
+  SESSIONS_TABLE,
+  settle,
+  type SessionDraft,
+  type SessionRow,
+} from './session-row.ts';
 import { depositTransactionId, feeTransactionId, payoutTransactionId } from './transaction-id.ts';
 import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
 import { movedTransactions } from './transaction-moves.ts';
@@ -80,10 +89,11 @@ function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data']
 function changed(before: SessionRow, event: SessionEvent, atSec: number, places: Places, read: RowReader): RowChange[] {
   const refund = movedRefund(event, before, places, read);
   const transactions = movedTransactions(event, before, refund?.after ?? null, atSec, places, read);
-  let session = foldSession(before, event);
-  for (const moved of transactions) session = countTransaction(session, moved);
-  if (refund) session = countRefund(session, refund);
-  session = settle(session);
+  const draft: SessionDraft = { ...before };
+  foldSession(draft, event);
+  for (const moved of transactions) countTransaction(draft, moved);
+  if (refund) countRefund(draft, refund);
+  const session = settle(draft);
   const changes = [...sessionChanges(before, session), ...dueChanges(before, session)];
   for (const { after } of transactions) changes.push({ op: 'put', table: TRANSACTIONS_TABLE, key: after.transactionId, row: after });
   if (refund) changes.push({ op: 'put', table: REFUNDS_TABLE, key: refund.after.refundId, row: refund.after });

@@ -3,19 +3,31 @@ import { base32, type RefundId, type SessionId, type TransactionId } from '../sr
 
 /* A transaction's id is derived from the fact it names, so that every node and every rebuild gives the same. */
 
-/** A transfer to an address of the session. */
-export function depositTransactionId(session: SessionId, depositKey: string): TransactionId {
-  const known = deposits.get(depositKey);
-  if (known?.session === session) return known.id;
-  const id = idOf('deposit', session, depositKey);
-  if (deposits.size >= MOST_KNOWN) deposits.clear();
-  deposits.set(depositKey, { session, id });
-  return id;
+interface KnownDeposit {
+  readonly session: SessionId;
+  readonly key: string;
+  readonly id: TransactionId;
 }
 
 const MOST_KNOWN = 4_096;
 /** A deposit is asked for several times while its event is projected, and again with the next one. */
-const deposits = new Map<string, { readonly session: SessionId; readonly id: TransactionId }>();
+const deposits = new Map<string, KnownDeposit>();
+let last: KnownDeposit | null = null;
+
+/** A transfer to an address of the session. */
+export function depositTransactionId(session: SessionId, depositKey: string): TransactionId {
+  if (last?.key !== depositKey || last.session !== session) last = knownDeposit(session, depositKey);
+  return last.id;
+}
+
+function knownDeposit(session: SessionId, key: string): KnownDeposit {
+  const known = deposits.get(key);
+  if (known?.session === session) return known;
+  const deposit: KnownDeposit = { session, key, id: idOf('deposit', session, key) };
+  if (deposits.size >= MOST_KNOWN) deposits.clear();
+  deposits.set(key, deposit);
+  return deposit;
+}
 
 /** The payout of one leg of a refund, whichever of its signed transactions lands. */
 export const payoutTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId => idOf('refund', session, refund, legId);

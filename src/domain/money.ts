@@ -63,6 +63,14 @@ const DIGIT_ZERO = 0x30;
 export function formatAmount(units: bigint, minDecimals = 2): string {
   if (units < 0n) return `-${formatAmount(-units, minDecimals)}`;
   if (units === 0n && minDecimals === 2) return '0.00';
+  if (units !== lastWritten.units || minDecimals !== lastWritten.minDecimals) lastWritten = { units, minDecimals, text: written(units, minDecimals) };
+  return lastWritten.text;
+}
+
+/** The sums of one session are mostly the same amount. */
+let lastWritten = { units: 0n, minDecimals: 0, text: '0' };
+
+function written(units: bigint, minDecimals: number): string {
   const digits = units.toString();
   const point = digits.length - SCALE;
   const whole = point > 0 ? digits.slice(0, point) : '0';

@@ -35,6 +35,8 @@ export interface LaneContext {
 
 /** Events projected in one turn of the event loop. */
 const PART_EVENTS = 1_024;
+/** Of them, those read from a file at a time: what lives no longer than a moment costs the collector nothing. */
+const READ_EVENTS = 256;
 
 /** The events of a batch. */
 type Parts = Iterable<readonly RecordedEvent[]>;
@@ -73,7 +75,7 @@ export class Lane {
       streamPrefixes: context.streamPrefixes,
       maxBatch: context.maxBatch,
       onEvents: (events) => this.#take(partsOf(events)),
-      inParts: { size: PART_EVENTS, onParts: (parts) => this.#take(parts) },
+      inParts: { size: READ_EVENTS, onParts: (parts) => this.#take(parts) },
       onCaughtUp: () => this.#caughtUp(),
     });
   }

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
 import { countOnes, flipped, hasBit, NO_BITS, withoutZeros } from './read-model-bits.ts';
 import { lineAt, lineOf, linesOf, memberOfLine, textOf } from './read-model-leaf.ts';
+import { List, type Chunk, type Leaf, type OpenSet } from './read-model-list.ts';
 import { ListSet, type StoredList } from './read-model-list-set.ts';
 import {
   CHUNK_ORDERS,
@@ -13,59 +14,8 @@ import {
   leafKey,
   leafNumber,
   MAX_ORDER,
-  NO_COUNTS,
 } from './read-model-ranks.ts';
 import { shelfOf, splitList } from './read-model-schema.ts';
-
-class List {
-  readonly set: OpenSet;
-  /** Within the set. */
-  readonly name: string;
-  /** Where its members are kept: the list itself, unless it is a view. */
-  readonly shelf: List;
-  /** Null until it is written for the first time. */
-  id: number | null = null;
-  /** The last leaf that ever had a member; stored with the list. Empty in a view. */
-  leaf: Leaf;
-  /** The last chunk that ever had a member; not counted, and stored with the list. */
-  chunk: Chunk;
-  /** Members of each chunk before the last one, and of all of them. */
-  counts: Uint16Array;
-  counted = 0;
-  isDirty = false;
-  /** When it, or a view of it, was last looked at. */
-  turn = 0;
-
-  constructor(set: OpenSet, name: string, shelf: List | null, leaf: number, chunk: number) {
-    this.set = set;
-    this.name = name;
-    this.shelf = shelf ?? this;
-    this.leaf = { number: leaf, lines: [] };
-    this.chunk = { number: chunk, bits: NO_BITS, count: 0 };
-    this.counts = chunk === 0 ? NO_COUNTS : new Uint16Array(chunk);
-  }
-}
-
-interface Leaf {
-  readonly number: number;
-  /** By place in the leaf. */
-  lines: (string | undefined)[];
-}
-
-interface Chunk {
-  readonly number: number;
-  bits: Uint8Array;
-  count: number;
-}
-
-/** A set of lists at work. Leaves and chunks by key, those of the lists' own rows left out. */
-interface OpenSet {
-  readonly tables: ListSet;
-  readonly leaves: Map<number, Leaf>;
-  readonly chunks: Map<number, Chunk>;
-  readonly dirtyLeaves: Map<number, Leaf>;
-  readonly dirtyChunks: Map<number, Chunk>;
-}
 
 const MAX_LISTS = 20_000;
 /** Arrays of names. */
@@ -147,7 +97,9 @@ export class ListWriter {
   /** Writes what was changed, but for lists that are held; to be called before the commit. */
   flush(): void {
     this.#saveParts();
-    if (!this.#areHeld) this.#saveLists(this.#dirtyLists);
+    // Those without views are mostly of one session, and done with.
+    if (this.#areHeld) this.#letGo((list) => list.shelf === list && !list.hasViews);
+    else this.#saveLists(this.#dirtyLists);
     if (this.#lists.size > MAX_LISTS) this.#letGo((list) => list.turn < this.#turn);
     if (this.#lists.size > MAX_LISTS) this.#letGo(() => true);
     this.#turn += 1;
