@@ -17,8 +17,8 @@ export interface Told {
 }
 
 const ACTOR = 'process:deliver-webhooks';
-/** At least so many sessions' facts are kept: those of half an hour at a busy shop. Every session is told of at least once. */
-const KEPT_FACTS = 50_000;
+/** At least so many sessions' facts are kept, at most twice as many: those of half an hour at a busy shop. Every session is told of at least once. */
+const KEPT_FACTS = 25_000;
 
 export const isNotifying = (recorded: RecordedEvent): boolean => recorded.stream.startsWith('session-') && isNotifyingType(recorded.type);
 

@@ -41,6 +41,7 @@ export class Settlements {
     batch.unsettled -= 1;
     this.#unsettled -= 1;
     if (batch.unsettled === 0) this.#move();
+    if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter(({ limit, resolve }) => {
       if (this.#unsettled >= limit) return true;
       resolve();

@@ -1,6 +1,5 @@
 import type { DeliveryAttempted } from '../domain/events/delivery-events.ts';
 import type { MerchantId, NotificationId } from '../domain/ids.ts';
-import { deliveryStream } from '../domain/streams.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EndpointDirectory } from '../ports/endpoint-directory.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../ports/event-store.ts';
@@ -67,8 +66,8 @@ export class DeliverWebhooks {
   readonly #reader: NotificationReader;
   readonly #dispatcher: Dispatcher;
   readonly #endpoints: EndpointWatch;
-  /** Streams of deliveries that this process admitted itself, until the subscription brings them back. */
-  readonly #admitted = new Set<string>();
+  /** Deliveries that this process admitted itself, until the subscription brings them back. */
+  readonly #admitted = new Set<NotificationId>();
   #scheduling: Scheduling;
   #subscription: Subscription | null = null;
   #cancelFlush: (() => void) | null = null;
@@ -147,7 +146,7 @@ export class DeliverWebhooks {
   #schedulingFrom(handled: Position | null): Scheduling {
     const { handler, timers, log } = this.#options;
     const admit = ({ delivery }: Told, state: DeliveryState): void => {
-      this.#admitted.add(deliveryStream(delivery.notificationId));
+      this.#admitted.add(delivery.notificationId);
       this.#dispatcher.admit({ id: delivery.notificationId, merchantId: delivery.merchantId, sessionId: delivery.sessionId }, state, false);
     };
     const isPrompt = (merchantId: MerchantId): boolean => this.#dispatcher.isPrompt(merchantId);
@@ -195,8 +194,8 @@ export class DeliverWebhooks {
 
   #takeIn(recorded: RecordedEvent): void {
     if (!recorded.stream.startsWith('delivery-')) return;
-    if (recorded.type === 'DeliveryScheduled' && this.#admitted.delete(recorded.stream)) return;
     const id = recorded.stream.slice('delivery-'.length) as NotificationId;
+    if (recorded.type === 'DeliveryScheduled' && this.#admitted.delete(id)) return;
     if (recorded.type !== 'DeliveryScheduled' && recorded.type !== 'RedeliveryRequested') this.#dispatcher.touch(id);
     if (SETTLING.has(recorded.type) || (recorded.type === 'DeliveryAttempted' && this.#endpoints.saysNothingNew(recorded.data))) return;
     const event = decodeOrNull(recorded)?.event;

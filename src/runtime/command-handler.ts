@@ -184,15 +184,10 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     });
   }
 
-  #metadata(event: Event, prev: string, context: CommandContext): EventMetadata {
-    return {
-      correlationId: context.correlationId,
-      ...(context.causationId !== undefined && { causationId: context.causationId }),
-      ...(context.traceParent !== undefined && { traceParent: context.traceParent }),
-      actor: context.actor,
-      prev,
-      ...(this.#aggregate.notifies.has(event.type) && { notificationId: this.#notificationIds.next() }),
-    };
+  /** Fields without a value are not stored; the order of the others is that of the stored text. */
+  #metadata({ type }: Event, prev: string, { correlationId, causationId, traceParent, actor }: CommandContext): EventMetadata {
+    const notificationId = this.#aggregate.notifies.has(type) ? this.#notificationIds.next() : undefined;
+    return { correlationId, causationId, traceParent, actor, prev, notificationId };
   }
 }
 

@@ -39,16 +39,14 @@ export function readHead(text: string): AnswerHead {
   return headOf(Number(status[2]), status[1] === '1', fieldsOf(fields));
 }
 
-type Fields = ReadonlyMap<string, readonly string[]>;
+type Field = 'content-length' | 'transfer-encoding' | 'connection' | 'keep-alive' | 'retry-after';
+/** All values of each field that there is. */
+type Fields = Partial<Record<Field, string[]>>;
 
 function fieldsOf(text: string): Fields {
-  const fields = new Map<string, string[]>();
-  for (const [, name, value] of text.matchAll(FIELDS)) {
-    const key = name!.toLowerCase();
-    const known = fields.get(key);
-    if (known) known.push(trimmed(value!));
-    else fields.set(key, [trimmed(value!)]);
-  }
+  const fields: Fields = {};
+  FIELDS.lastIndex = 0;
+  for (let match = FIELDS.exec(text); match; match = FIELDS.exec(text)) (fields[match[1]!.toLowerCase() as Field] ??= []).push(trimmed(match[2]!));
   return fields;
 }
 
@@ -60,7 +58,7 @@ function trimmed(value: string): string {
 }
 
 function headOf(status: number, isCurrent: boolean, fields: Fields): AnswerHead {
-  const retryAfter = fields.get('retry-after');
+  const retryAfter = fields['retry-after'];
   const framing = framingOf(status, fields);
   return {
     status,
@@ -71,8 +69,8 @@ function headOf(status: number, isCurrent: boolean, fields: Fields): AnswerHead 
 }
 
 function framingOf(status: number, fields: Fields): Framing {
-  const lengths = fields.get('content-length') ?? [];
-  const codings = fields.get('transfer-encoding');
+  const lengths = fields['content-length'] ?? [];
+  const codings = fields['transfer-encoding'];
   if (lengths.length > 1 || lengths.some((length) => !LENGTH.test(length))) throw new InvalidAnswer('impossible Content-Length');
   // One of them would be wrong, and whoever believes it reads the next answer from a place the receiver chose.
   if (codings && lengths.length > 0) throw new InvalidAnswer('Content-Length beside Transfer-Encoding');
@@ -82,8 +80,8 @@ function framingOf(status: number, fields: Fields): Framing {
 }
 
 function keepAliveOf(fields: Fields): number {
-  if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(fields.get('connection')?.join(',') ?? '')) return 0;
-  const told = /(?:^|[,;\t ])timeout=(\d{1,9})/i.exec(fields.get('keep-alive')?.join(',') ?? '');
+  if (/(?:^|[,\t ])close(?:$|[,\t ])/i.test(fields.connection?.join(',') ?? '')) return 0;
+  const told = /(?:^|[,;\t ])timeout=(\d{1,9})/i.exec(fields['keep-alive']?.join(',') ?? '');
   if (!told) return KEEP_ALIVE_MS;
   return Math.max(0, Math.min(Number(told[1]) * 1_000 - KEEP_ALIVE_MARGIN_MS, LONGEST_KEEP_ALIVE_MS));
 }
