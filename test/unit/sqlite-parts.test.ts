@@ -8,13 +8,17 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { packCommit, packOrder, unpackCommit, unpackOrder } from '../../src/adapters/sqlite/append-parcel.ts';
 import { type AppendJob, Committer, type JobOutcome } from '../../src/adapters/sqlite/committer.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
+import { CHAIN_GENESIS } from '../../src/adapters/sqlite/event-schema.ts';
+import { GroupWriter } from '../../src/adapters/sqlite/group-writer.ts';
 import { NonceMemory } from '../../src/adapters/sqlite/nonce-memory.ts';
 import { parsePosition, toPosition } from '../../src/adapters/sqlite/position.ts';
 import { RecentEvents } from '../../src/adapters/sqlite/recent-events.ts';
 import { faultOf } from '../../src/adapters/sqlite/sqlite-fault.ts';
 import { StreamHeads } from '../../src/adapters/sqlite/stream-heads.ts';
 import { keyOfName, StreamNamesFile } from '../../src/adapters/sqlite/stream-names-file.ts';
+import type { StreamNames } from '../../src/adapters/sqlite/stream-names.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import { appendOf, FIRST } from '../contract/event-store-samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-sqlite-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -301,6 +305,35 @@ test('a batch in which everything went well is answered by the chain alone', () 
   const commit = { outcomes, tail: { position: 9, chain: 'cd' } };
   expect(packCommit(commit, jobs)).toBe('cd');
   expect(unpackCommit('cd', jobs, 7)).toEqual(commit);
+});
+
+test('a crowd is committed in halves, and again when it was smaller for a while', async () => {
+  const dataDir = mkdtempSync(join(folder, 'crowd-'));
+  const committer = new Committer(dataDir);
+  const lengths: number[] = [];
+  const names = { isFull: false, recent: () => undefined, add: () => undefined } as Partial<StreamNames> as StreamNames;
+  const writer = new GroupWriter({
+    dataDir,
+    committer,
+    tail: { position: 0, chain: CHAIN_GENESIS },
+    names,
+    onCommitted: ({ jobs }) => lengths.push(jobs.length),
+    onFatal: () => undefined,
+  });
+  const pause = Promise.withResolvers<void>();
+  const call = async (caller: number): Promise<void> => {
+    for (let round = 0; round < 40; round += 1) {
+      if (caller === 0 && round === 7) pause.resolve();
+      // Without half of it the crowd sends smaller batches for a while, which must not stay so.
+      if (caller > 15 && round === 5) await pause.promise;
+      await writer.append(appendOf(`s-${caller}-${round}`, FIRST));
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, (_, caller) => call(caller)));
+  await writer.close();
+  committer.close();
+  const inHalves = lengths.filter((length) => length === 16).length * 16;
+  expect(inHalves).toBeGreaterThan(0.9 * 32 * 40);
 });
 
 test('positions are whole numbers as text, and the beginning has none', () => {
