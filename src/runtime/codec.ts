@@ -183,24 +183,36 @@ function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
 export const decodeData = (recorded: RecordedEvent): StoredEvent<DomainEvent> => new DecodedData(recorded);
 
 class DecodedData implements StoredEvent<DomainEvent> {
-  readonly stream: string;
-  readonly revision: number;
-  readonly position: string;
-  readonly id: string;
-  readonly version: number;
-  readonly atMs: number;
   readonly event: DomainEvent;
   readonly #recorded: RecordedEvent;
 
   constructor(recorded: RecordedEvent) {
-    this.stream = recorded.stream;
-    this.revision = recorded.revision;
-    this.position = recorded.position;
-    this.id = recorded.id;
-    this.version = recorded.version;
-    this.atMs = recorded.atMs;
     this.event = { type: recorded.type, data: upcast(recorded, JSON.parse(recorded.data)) } as DomainEvent;
     this.#recorded = recorded;
+  }
+
+  get stream(): string {
+    return this.#recorded.stream;
+  }
+
+  get revision(): number {
+    return this.#recorded.revision;
+  }
+
+  get position(): string {
+    return this.#recorded.position;
+  }
+
+  get id(): string {
+    return this.#recorded.id;
+  }
+
+  get version(): number {
+    return this.#recorded.version;
+  }
+
+  get atMs(): number {
+    return this.#recorded.atMs;
   }
 
   get metadata(): EventMetadata {

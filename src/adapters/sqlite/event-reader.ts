@@ -223,24 +223,28 @@ function toEvent([stream, revision, position, id, type, version, atMs, data, met
 class LazyEvent implements RecordedEvent {
   readonly stream: string;
   readonly revision: number;
-  readonly position: string;
   readonly id: string;
   readonly type: string;
   readonly version: number;
   readonly atMs: number;
   readonly data: string;
+  readonly #position: number;
   readonly #rest: StatementSync;
 
   constructor([stream, revision, position, id, type, version, atMs, data]: DataRow | Row, rest: StatementSync) {
     this.stream = stream;
     this.revision = revision;
-    this.position = String(position);
     this.id = id;
     this.type = type;
     this.version = version;
     this.atMs = atMs;
     this.data = data;
+    this.#position = position;
     this.#rest = rest;
+  }
+
+  get position(): string {
+    return String(this.#position);
   }
 
   get metadata(): string {
@@ -252,6 +256,6 @@ class LazyEvent implements RecordedEvent {
   }
 
   #read(): [metadata: string, hash: string] {
-    return this.#rest.get(Number(this.position)) as unknown as [string, string];
+    return this.#rest.get(this.#position) as unknown as [string, string];
   }
 }

@@ -14,6 +14,9 @@ export class KeyIndex {
   /** 0 is a free slot. */
   #ids = new Uint32Array(FIRST_SLOTS);
   #size = 0;
+  /** A key that is not found is mostly added next. */
+  #lastKey: string | null = null;
+  #lastHash = 0;
 
   /** Keys added, repeated ones more than once. */
   get size(): number {
@@ -52,8 +55,16 @@ export class KeyIndex {
     for (let slot = 0; slot < ids.length; slot += 1) if (ids[slot] !== 0) this.#put(hashes[slot]!, ids[slot]!);
   }
 
-  /** FNV-1a over the characters, mixed as in MurmurHash3. The seed keeps callers from choosing keys that meet in one slot. */
   #hashOf(key: string): number {
+    if (key !== this.#lastKey) {
+      this.#lastKey = key;
+      this.#lastHash = this.#mixed(key);
+    }
+    return this.#lastHash;
+  }
+
+  /** FNV-1a over the characters, mixed as in MurmurHash3. The seed keeps callers from choosing keys that meet in one slot. */
+  #mixed(key: string): number {
     let hash = this.#seed;
     for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
