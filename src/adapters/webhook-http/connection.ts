@@ -125,7 +125,8 @@ export class Connection {
       });
       // Once it is open, only the exchange cares.
       socket.on('error', (error: Error) => (isOpen ? this.#exchange?.fail(error) : reject(secure ? tlsOrNetwork(error) : error)));
-      socket.on('end', () => this.#exchange?.close());
+      // Also while nothing is under way: what is half closed carries no answer any more.
+      socket.on('end', () => this.#lose());
       socket.on('close', () => (isOpen ? this.#lose() : reject(new Error('closed while connecting'))));
     });
   }
