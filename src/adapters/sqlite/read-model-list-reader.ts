@@ -19,7 +19,9 @@ import {
 import { shelfOf, splitList } from './read-model-schema.ts';
 
 /** What is read of one set of lists. */
-type SetQueries = Record<'list' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
+type SetQueries = Record<'list' | 'shelf' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
+
+type StoredShelf = [id: number, tail: number, last: string];
 
 /** A list as it is stored: bits of its members' orders. */
 interface Bits {
@@ -31,6 +33,8 @@ interface Bits {
   /** Members of each chunk before the last one, and of all of them. */
   readonly counts: Uint16Array;
   readonly counted: number;
+  /** The chunk that was read last: a page begins in the one in which its rank was found. */
+  read?: { readonly number: number; readonly bits: Uint8Array };
 }
 
 /** The members themselves. */
@@ -54,8 +58,8 @@ interface Orders {
   readonly to: number;
 }
 
-/** Row ids remembered from the pages read last. */
-const MAX_HINTS = 10_000;
+/** Row ids remembered from the pages read last: their rows are asked for next. */
+const MAX_HINTS = 1_000;
 const NO_ORDER = MAX_ORDER + 1;
 
 /** Reads lists within a read transaction of its caller, so that bits, counts and members are of one commit. */
@@ -121,7 +125,7 @@ export class ListReader {
     if (!row) return null;
     const [id, , , number, counted, counts, last] = row;
     const shelfName = shelfOf(rest);
-    const [shelfId, tail, members] = shelfName === rest ? row : (queries.list.get(shelfName) as unknown as StoredList);
+    const [shelfId, tail, members] = shelfName === rest ? row : (queries.shelf.get(shelfName) as unknown as StoredShelf);
     return {
       bits: { id, queries, number, last, counts: countsFromBytes(counts), counted },
       shelf: { id: shelfId, queries, tail, last: members },
@@ -150,6 +154,7 @@ export class ListReader {
     const { lists, leaves, chunks } = listTables(set);
     const queries = {
       list: arrays(this.#db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`),
+      shelf: arrays(this.#db, `SELECT id, tail, last FROM ${lists} WHERE name = ?`),
       chunk: arrays(this.#db, `SELECT bits FROM ${chunks} WHERE id = ?`),
       leaf: arrays(this.#db, `SELECT members FROM ${leaves} WHERE id = ?`),
       upwards: arrays(this.#db, `SELECT id, members FROM ${leaves} WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`),
@@ -236,9 +241,12 @@ function down(bits: Bits, to: number, from: number, limit: number): number[] {
 function chunk(bits: Bits, number: number): Uint8Array {
   if (number === bits.number) return bits.last;
   if (!bits.counts[number]) return NO_BITS;
-  const row = bits.queries.chunk.get(chunkKey(bits.id, number)) as unknown as [Uint8Array] | undefined;
-  if (!row) throw new Error(`list ${bits.id} has no chunk ${number}`);
-  return row[0];
+  if (bits.read?.number !== number) {
+    const row = bits.queries.chunk.get(chunkKey(bits.id, number)) as unknown as [Uint8Array] | undefined;
+    if (!row) throw new Error(`list ${bits.id} has no chunk ${number}`);
+    bits.read = { number, bits: row[0] };
+  }
+  return bits.read.bits;
 }
 
 function leaf(shelf: Shelf, number: number): string {

@@ -17,7 +17,8 @@ import {
 } from './read-model-ranks.ts';
 import { shelfOf, splitList } from './read-model-schema.ts';
 
-const MAX_LISTS = 20_000;
+/** In memory: at most two KiB of bits and a few hundred bytes each. */
+const MAX_LISTS = 50_000;
 /** Arrays of names. */
 const MAX_NAMES = 1_000;
 /** Of each set. */
