@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Change, ListRange } from '../../src/ports/read-model.ts';
+import { ListReader } from '../../src/adapters/sqlite/read-model-list-reader.ts';
+import { ListWriter, type ListLimits } from '../../src/adapters/sqlite/read-model-list-writer.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
 import type { OpenedReadModel } from '../contract/read-model.contract.ts';
@@ -72,6 +75,38 @@ describe('lists in SQLite', () => {
         },
       ),
       { numRuns: runsOf(150) },
+    );
+  });
+});
+
+/** Nearly nothing, so that lists, leaves and chunks come and go, and lists are found by what memory knows of them, and then no more. */
+const SCARCE: ListLimits = { lists: 2, names: 1, leaves: 2, chunks: 1, known: 25 };
+
+describe('lists for which memory is short', () => {
+  it.each([true, false])('are as a plain sorted array, held: %s', async (areHeld) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
+        const db = new DatabaseSync(':memory:');
+        db.exec('CREATE TABLE list_sets (id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT NOT NULL UNIQUE)');
+        const writer = new ListWriter(db, { mark: '', areHeld, limits: SCARCE });
+        const plain = new MemoryReadModel();
+        for (const changes of batches) {
+          for (const { isEnlist, order: place, list } of changes) {
+            const lists = isEnlist ? [`s/${list}`, 's/shelf?all'] : [`s/${list}`];
+            const member = { lists, member: `m${place}`, order: place };
+            await plain.apply('lists', [isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member }], '1');
+            if (isEnlist) writer.enlist(lists, member.member, place, atSec(place), 0);
+            else writer.delist(lists[0]!, member.member, place);
+          }
+          writer.flush();
+        }
+        writer.settle(['s/']);
+        const reader = new ListReader(db);
+        for (const list of [...LISTS, 'shelf?all', 'none'])
+          expect(reader.page(`s/${list}`, 0, 1_000, {})).toEqual(await plain.page(`s/${list}`, { offset: 0, limit: 1_000 }));
+        db.close();
+      }),
+      { numRuns: runsOf(40) },
     );
   });
 });

@@ -17,16 +17,20 @@ import {
 } from './read-model-ranks.ts';
 import { shelfOf, splitList } from './read-model-schema.ts';
 
-/** In memory: at most two KiB of bits and a few hundred bytes each. */
-const MAX_LISTS = 50_000;
-/** Arrays of names. */
-const MAX_NAMES = 1_000;
-/** Of each set. */
-const MAX_LEAVES = 10_000;
-const MAX_CHUNKS = 10_000;
+/** What memory keeps at most. */
+export interface ListLimits {
+  /** At most two KiB of bits and a few hundred bytes each. */
+  readonly lists: number;
+  /** Arrays of names. */
+  readonly names: number;
+  /** Of each set. */
+  readonly leaves: number;
+  readonly chunks: number;
+  /** Where lists went that memory let go: from 8 to 16 MiB. */
+  readonly known: number;
+}
 
-/** Where lists went that memory let go, at most: from 8 to 16 MiB. */
-const MAX_KNOWN = 1_000_000;
+const LIMITS: ListLimits = { lists: 50_000, names: 1_000, leaves: 10_000, chunks: 10_000, known: 1_000_000 };
 
 export interface ListWriterOptions {
   /** Before the names of the sets. */
@@ -36,6 +40,7 @@ export interface ListWriterOptions {
    * transaction.
    */
   readonly areHeld: boolean;
+  readonly limits?: ListLimits;
 }
 
 /** Keeps members, and the bits and counts of the lists that show them. All of it is changed in memory and written by `flush`, once a transaction. */
@@ -43,6 +48,7 @@ export class ListWriter {
   readonly #db: DatabaseSync;
   readonly #mark: string;
   readonly #areHeld: boolean;
+  readonly #limits: ListLimits;
   #turn = 0;
   /** Of held lists: what is neither in memory nor here is not there at all. Null when there are too many of them. */
   #known: KeyIndex | null;
@@ -53,10 +59,11 @@ export class ListWriter {
   /** Lists by the array that names them: thousands of members are given with the same few. */
   readonly #byNames = new Map<readonly string[], readonly List[]>();
 
-  constructor(db: DatabaseSync, { mark, areHeld }: ListWriterOptions) {
+  constructor(db: DatabaseSync, { mark, areHeld, limits = LIMITS }: ListWriterOptions) {
     this.#db = db;
     this.#mark = mark;
     this.#areHeld = areHeld;
+    this.#limits = limits;
     this.#known = areHeld ? new KeyIndex() : null;
   }
 
@@ -80,7 +87,7 @@ export class ListWriter {
     if (known) return known;
     const lists = names.map((name) => this.#list(name) ?? this.#make(name, order));
     if (names.length > 1) {
-      if (this.#byNames.size >= MAX_NAMES) this.#byNames.clear();
+      if (this.#byNames.size >= this.#limits.names) this.#byNames.clear();
       this.#byNames.set(names, lists);
     }
     return lists;
@@ -101,8 +108,8 @@ export class ListWriter {
     // Those without views are mostly of one session, and done with.
     if (this.#areHeld) this.#letGo((list) => list.shelf === list && !list.hasViews);
     else this.#saveLists(this.#dirtyLists);
-    if (this.#lists.size > MAX_LISTS) this.#letGo((list) => list.turn < this.#turn);
-    if (this.#lists.size > MAX_LISTS) this.#letGo(() => true);
+    if (this.#lists.size > this.#limits.lists) this.#letGo((list) => list.turn < this.#turn);
+    if (this.#lists.size > this.#limits.lists) this.#letGo(() => true);
     this.#turn += 1;
   }
 
@@ -139,8 +146,8 @@ export class ListWriter {
         else tables.sql.dropChunk.run(key);
       }
       // What was written just now is most likely what is written next.
-      if (leaves.size > MAX_LEAVES) keepOnly(leaves, dirtyLeaves);
-      if (chunks.size > MAX_CHUNKS) keepOnly(chunks, dirtyChunks);
+      if (leaves.size > this.#limits.leaves) keepOnly(leaves, dirtyLeaves);
+      if (chunks.size > this.#limits.chunks) keepOnly(chunks, dirtyChunks);
       dirtyLeaves.clear();
       dirtyChunks.clear();
     }
@@ -154,7 +161,7 @@ export class ListWriter {
   #letGo(isMeant: (list: List) => boolean): void {
     this.#saveLists([...this.#dirtyLists].filter(isMeant));
     for (const [name, list] of this.#lists) if (isMeant(list) && list.id !== null) this.#known?.add(name, list.id);
-    if (this.#known && this.#known.size >= MAX_KNOWN) this.#known = null;
+    if (this.#known && this.#known.size >= this.#limits.known) this.#known = null;
     this.#remove(isMeant);
   }
 
