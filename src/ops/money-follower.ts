@@ -8,6 +8,7 @@ import { sessionOfStream } from '../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/codec.ts';
+import { RecentMap } from '../runtime/recent-map.ts';
 import { seedFrom } from '../runtime/whole-rows.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
@@ -62,7 +63,7 @@ export class MoneyFollower implements MoneyUnderWay {
   readonly #refunds = new Map<string, OpenRefund>();
   readonly #deliveries = new Map<string, number>();
   /** Modes of sessions that ended: money may still come, and go. */
-  readonly #ended = new Map<SessionId, Mode>();
+  readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
   #subscription: Subscription | null = null;
   #closed = false;
   lastPayment: LastPayment | null = null;
@@ -205,7 +206,7 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
-    if (this.#ended.has(sessionId)) return;
+    if (this.#ended.get(sessionId) !== undefined) return;
     this.#sessions.set(sessionId, { mode, status: 'open', lastDeposit: null });
     if (!isNew) return;
     const { money } = this.#deps;
@@ -284,7 +285,6 @@ export class MoneyFollower implements MoneyUnderWay {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);
     this.#ended.set(id, mode);
-    if (this.#ended.size > MAX_ENDED) this.#ended.delete(this.#ended.keys().next().value!);
     if (event.type === 'SessionPaid') {
       const { coin, received, paidAtSec } = event.data;
       if (paidAtSec >= (this.lastPayment?.atSec ?? 0)) {

@@ -1,12 +1,13 @@
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
+import { RecentMap } from './recent-map.ts';
 
-/** Streams whose newest event is remembered. */
+/** Streams whose newest event is remembered, at least. */
 const REMEMBERED = 50_000;
 
 /** Checks that each event names the event before it in its stream, while the whole log goes by in order. */
 export class StreamEnds {
   readonly #store: Pick<EventStore, 'readStream'>;
-  readonly #ends = new Map<string, { readonly revision: number; readonly hash: string }>();
+  readonly #ends = new RecentMap<string, { readonly revision: number; readonly hash: string }>(REMEMBERED);
 
   constructor(store: Pick<EventStore, 'readStream'>) {
     this.#store = store;
@@ -28,9 +29,6 @@ export class StreamEnds {
 
   /** Remembers the event as the newest of its stream. */
   take({ stream, revision, hash }: RecordedEvent): void {
-    // The one that was silent for longest is forgotten first.
-    this.#ends.delete(stream);
-    if (this.#ends.size >= REMEMBERED) this.#ends.delete(this.#ends.keys().next().value!);
     this.#ends.set(stream, { revision, hash });
   }
 }

@@ -13,6 +13,7 @@ import {
   LEDGER_SUMS_TABLE,
 } from '../../projections/ledger-rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../projections/ledger-session-books.ts';
+import { RecentMap } from '../runtime/recent-map.ts';
 import { LedgerBalances } from './ledger-balances.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
@@ -28,7 +29,7 @@ export class LedgerAgain {
   readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
   /** Events of the newest entries. */
-  readonly #entries = new Set<string>();
+  readonly #entries = new RecentMap<string, true>(REMEMBERED_ENTRIES);
   #closedMonths = 0;
 
   constructor(memory: MakeKeyedMemory) {
@@ -66,7 +67,7 @@ export class LedgerAgain {
   }
 
   #put({ table, key }: RowRef, row: Row): string | null {
-    if (table === LEDGER_ENTRIES_TABLE) this.#remember(row.id as string);
+    if (table === LEDGER_ENTRIES_TABLE) this.#entries.set(row.id as string, true);
     if (WRITE_ONLY.has(table)) return null;
     const large = this.#large.get(table);
     if (large) {
@@ -84,13 +85,8 @@ export class LedgerAgain {
   #overtakenFault(event: DomainEvent): string | null {
     if (event.type !== 'PeriodClosed') return null;
     const { period, throughPosition } = event.data;
-    if (throughPosition === '' || this.#entries.has(throughPosition)) return null;
+    if (throughPosition === '' || this.#entries.get(throughPosition)) return null;
     return `the closing of ${period} names an event that is not in the books: ${throughPosition}`;
-  }
-
-  #remember(entry: string): void {
-    this.#entries.add(entry);
-    if (this.#entries.size > REMEMBERED_ENTRIES) this.#entries.delete(this.#entries.values().next().value!);
   }
 
   #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {
