@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { packCommit, packOrder, unpackCommit, unpackOrder } from '../../src/adapters/sqlite/append-parcel.ts';
 import { type AppendJob, Committer, type JobOutcome } from '../../src/adapters/sqlite/committer.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../src/adapters/sqlite/database.ts';
@@ -17,7 +17,7 @@ import { faultOf } from '../../src/adapters/sqlite/sqlite-fault.ts';
 import { StreamHeads } from '../../src/adapters/sqlite/stream-heads.ts';
 import { keyOfName, StreamNamesFile } from '../../src/adapters/sqlite/stream-names-file.ts';
 import type { StreamNames } from '../../src/adapters/sqlite/stream-names.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { AppendResult, RecordedEvent } from '../../src/ports/event-store.ts';
 import { appendOf, FIRST } from '../contract/event-store-samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-sqlite-'));
@@ -334,6 +334,35 @@ test('a crowd is committed in halves, and again when it was smaller for a while'
   committer.close();
   const inHalves = lengths.filter((length) => length === 16).length * 16;
   expect(inHalves).toBeGreaterThan(0.9 * 32 * 40);
+});
+
+test('commits are published in the order of positions, also where the pen goes from one thread to the other', async () => {
+  const dataDir = mkdtempSync(join(folder, 'handover-'));
+  const committer = new Committer(dataDir);
+  const published: number[] = [];
+  const names = { isFull: false, recent: () => undefined, add: () => undefined } as Partial<StreamNames> as StreamNames;
+  const writer = new GroupWriter({
+    dataDir,
+    committer,
+    tail: { position: 0, chain: CHAIN_GENESIS },
+    names,
+    onCommitted: ({ tail }) => published.push(tail.position),
+    onFatal: () => undefined,
+  });
+  // As if commits took no time: the pen goes to this thread as soon as callers come one at a time.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+  const append = (number: number): Promise<AppendResult> => writer.append(appendOf(`s-${number}`, FIRST));
+  await Promise.all([append(1), append(2)]);
+  for (let number = 3; number <= 16; number += 1) await append(number);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  // The last one for the other thread is answered while the next one waits already.
+  const last = append(17);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await Promise.all([last, append(18)]);
+  clock.mockRestore();
+  await writer.close();
+  committer.close();
+  expect(published).toEqual([2, ...Array.from({ length: 16 }, (_, index) => index + 3)]);
 });
 
 test('positions are whole numbers as text, and the beginning has none', () => {

@@ -147,13 +147,14 @@ export class GroupWriter {
     return this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS && this.#inFlight.length === 0;
   }
 
-  #flush(): void {
+  /** `mayBeHere`: false while what was committed before is not published, since a commit in this thread is published at once. */
+  #flush(mayBeHere = true): void {
     if (this.#inFlight.length === MAX_IN_FLIGHT || this.#queue.length === 0) return;
     const batch = this.#takeBatch();
     const isLone = batch.waiting.length === 1 && this.#queue.length === 0 && this.#inFlight.length === 0;
     this.#loneBatches = isLone ? this.#loneBatches + 1 : 0;
     this.#lastLengths = [this.#lastLengths[1], batch.waiting.length];
-    const here = this.#isAlone();
+    const here = mayBeHere && this.#isAlone();
     this.#inFlight.push(batch);
     if (here) {
       this.#workerKnowsTail = false;
@@ -244,7 +245,7 @@ export class GroupWriter {
     this.#tail = tail;
     this.#remember(batch.jobs, outcomes);
     // The worker goes on with what queued meanwhile before anything else is done here.
-    if (this.#queue.length > 0 && (this.#inFlight.length === 0 || this.#isWorthwhile())) this.#flush();
+    if (this.#queue.length > 0 && (this.#inFlight.length === 0 || this.#isWorthwhile())) this.#flush(false);
     this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
     outcomes.forEach((outcome, index) => answer(batch.waiting[index]!, outcome));
   }
