@@ -1,5 +1,4 @@
-import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { closeSync, createWriteStream, openSync, readFileSync, readSync } from 'node:fs';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { EventStore } from '../ports/event-store.ts';
@@ -10,6 +9,7 @@ import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../use-cases/audit-verify.ts';
 import { CommandRefused } from './admin-commands.ts';
 import { createProgress } from './progress.ts';
+import { linesOf } from './text-lines.ts';
 
 const PAGE = 1_000;
 
@@ -56,12 +56,12 @@ export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemor
   if (options.export === undefined) throw new CommandRefused('--export or --proof is missing');
   if (!options.checkpoint?.length) throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
   const file = options.export;
-  textOf(file, 0);
+  readable(file, firstByteOf);
   const checkpoints = options.checkpoint.flatMap(checkpointsIn);
   const progress = createProgress(process.stderr);
   const total = Math.max(...checkpoints.map(({ size }) => size));
   const report: VerifyReport = await verifyExport({
-    lines: () => createInterface({ input: createReadStream(file), crlfDelay: Infinity }),
+    lines: () => linesOf(file),
     checkpoints,
     key,
     memory,
@@ -103,12 +103,22 @@ function jsonIn(file: string): unknown {
   }
 }
 
-/** `characters` 0: only that it can be read. */
-function textOf(file: string, characters?: 0): string {
+const textOf = (file: string): string => readable(file, (name) => readFileSync(name, 'utf8'));
+
+/** Of a file that is too long to be read at once: whether it can be. */
+function firstByteOf(file: string): void {
+  const descriptor = openSync(file, 'r');
   try {
-    if (characters !== 0) return readFileSync(file, 'utf8');
-    createReadStream(file).destroy();
-    return '';
+    readSync(descriptor, Buffer.alloc(1));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** What `read` reads of the file. Throws `CommandRefused` when it cannot. */
+function readable<Value>(file: string, read: (file: string) => Value): Value {
+  try {
+    return read(file);
   } catch (error) {
     throw new CommandRefused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }

@@ -1,0 +1,17 @@
+import { createReadStream } from 'node:fs';
+
+/**
+ * The lines of a text file, each without its end: a line feed, or both characters of Windows. What else Unicode takes for the end of a line
+ * (U+2028, U+2029), JSON texts hold as it is, and `readline` would cut them there. Rejects for a file that cannot be read.
+ */
+export async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${String(chunk)}`.split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) yield withoutReturn(line);
+  }
+  if (rest !== '') yield withoutReturn(rest);
+}
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line);
