@@ -85,10 +85,13 @@ export class Scheduling {
     this.#settlements.begin(position, 0);
   }
 
-  /** Schedules what may have been scheduled before. */
+  /**
+   * Schedules what may have been scheduled before. What was, but was never attempted, is handed over too: its schedule comes
+   * later in the log, by when later events of its session may have been attempted.
+   */
   async retell(told: Told): Promise<void> {
     const result = await this.#schedule(told);
-    if (result.ok && result.events.length > 0) this.#deps.admit(told, result.state);
+    if (result.ok && (result.events.length > 0 || isUnattempted(result.state))) this.#deps.admit(told, result.state);
   }
 
   /** New events. Resolves when there is room for more. */
@@ -223,3 +226,5 @@ export class Scheduling {
 function scheduledState({ delivery }: Told): DeliveryState {
   return deliveryTable.replay([{ type: 'DeliveryScheduled', data: delivery }]);
 }
+
+const isUnattempted = ({ value, context }: DeliveryState): boolean => value === 'pending' && context.attempts === 0;

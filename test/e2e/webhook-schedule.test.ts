@@ -140,6 +140,28 @@ describe('order', () => {
     expect(JSON.parse(sender.of(paid!)[0]!.body).data.object).toMatchObject({ status: 'completed', after_expiry: true });
   });
 
+  it('of first attempts is kept when the process ended between the schedules of one session', async () => {
+    let schedules = 0;
+    let isAway = true;
+    const oneOnly = (types: string[]): void => {
+      if (types.includes('DeliveryScheduled') && isAway && ++schedules > 1) throw new StoreUnavailable('the test took it away');
+    };
+    const { world, sender, timers, pass } = await setting({ store: watched({ before: oneOnly }) });
+    await pass(0);
+    // Nothing is attempted, and schedules are written at once.
+    world.directory.change(merchantId(1), { suspended: true });
+    const [expired, paid] = await world.tell(sessionId(1), ...events(1));
+    await until('the first schedule', () => schedules > 1);
+    await world.reopen();
+    expect((await world.history(expired!)).map(({ type }) => type)).toEqual(['DeliveryScheduled']);
+    expect(await world.history(paid!)).toEqual([]);
+    isAway = false;
+    world.directory.change(merchantId(1), { suspended: false });
+    await world.process.start();
+    await timers.pass(MINUTE, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    expect(sender.sent.map((sent) => sent.id)).toEqual([expired, paid]);
+  });
+
   it('does not wait for retries: a failing event holds up neither its session nor others', async () => {
     const { world, sender, pass } = await setting();
     const [expired, paid] = await world.tell(sessionId(1), ...events(1));
