@@ -11,16 +11,13 @@ import {
   LEDGER_PERIODS_TABLE,
   LEDGER_PLACES_TABLE,
   LEDGER_SUMS_TABLE,
+  type EntryRow,
 } from '../../projections/ledger-rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../projections/ledger-session-books.ts';
-import { RecentMap } from '../runtime/recent-map.ts';
 import { LedgerBalances } from './ledger-balances.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
-
-/** A closing names what was booked within seconds before it. */
-const REMEMBERED_ENTRIES = 20_000;
 
 /** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
 export class LedgerAgain {
@@ -28,12 +25,13 @@ export class LedgerAgain {
   /** Tables with a row for each session or address. */
   readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
-  /** Events of the newest entries. */
-  readonly #entries = new RecentMap<string, true>(REMEMBERED_ENTRIES);
+  /** Events of entries with lines: a closing names the last one of its month, however many of later months came before the closing. */
+  readonly #entries: KeyedMemory<true>;
   #closedMonths = 0;
 
   constructor(memory: MakeKeyedMemory) {
     this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
+    this.#entries = memory<true>();
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
   }
 
@@ -44,6 +42,7 @@ export class LedgerAgain {
 
   close(): void {
     for (const rows of this.#large.values()) rows.close();
+    this.#entries.close();
   }
 
   /** Why the event does not fit the books; null when it does. */
@@ -67,7 +66,7 @@ export class LedgerAgain {
   }
 
   #put({ table, key }: RowRef, row: Row): string | null {
-    if (table === LEDGER_ENTRIES_TABLE) this.#entries.set(row.id as string, true);
+    if (table === LEDGER_ENTRIES_TABLE && (row as unknown as EntryRow).lines.length > 0) this.#entries.set(row.id as string, true);
     if (WRITE_ONLY.has(table)) return null;
     const large = this.#large.get(table);
     if (large) {
@@ -85,7 +84,7 @@ export class LedgerAgain {
   #overtakenFault(event: DomainEvent): string | null {
     if (event.type !== 'PeriodClosed') return null;
     const { period, throughPosition } = event.data;
-    if (throughPosition === '' || this.#entries.get(throughPosition)) return null;
+    if (throughPosition === '' || this.#entries.get(throughPosition) === true) return null;
     return `the closing of ${period} names an event that is not in the books: ${throughPosition}`;
   }
 

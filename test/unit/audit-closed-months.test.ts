@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ledger } from '../../projections/ledger.projection.ts';
+import { figureKey } from '../../projections/ledger-rows.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { PeriodClosed } from '../../src/domain/events/operations-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import { OPERATOR_FUNDING, TREASURY } from '../../src/domain/ledger.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { createWholeRows } from '../../src/runtime/whole-rows.ts';
+import { LedgerAgain } from '../../src/use-cases/audit-ledger.ts';
 import { LedgerBalances } from '../../src/use-cases/ledger-balances.ts';
 import { LedgerPeriods } from '../../src/use-cases/ledger-periods.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
@@ -72,6 +78,20 @@ const changedClosing = (events: readonly RecordedEvent[], change: (balances: Rec
     }),
   );
 
+/** Money that the operator put into the treasury, as the only thing that the books of these tests hold. */
+function funded(id: string, atMs: number): StoredEvent<DomainEvent> {
+  const place = { mode: 'test', network: 'ethereum', coin: 'USDT', address: '0xTreasury', fromAddress: null } as const;
+  return stored('treasury-test-ethereum', id, atMs, {
+    type: 'TreasuryFunded',
+    data: { ...place, ...{ amount: '1', txHash: null, logIndex: null, blockNumber: 7, recordedAtSec: atMs / 1000 } },
+  });
+}
+
+const stored = (stream: string, id: string, atMs: number, event: DomainEvent): StoredEvent<DomainEvent> => ({
+  ...{ stream, revision: 0, position: id, id, version: 1, atMs, hash: '', event },
+  metadata: { correlationId: 'test', actor: 'test', prev: '' },
+});
+
 describe('a closed month', () => {
   it('holds what the events before its closing add up to', async () => {
     expect(await verifiedAsSigned(rechained(await closedMonth()))).toMatchObject({ ok: true, fault: null });
@@ -84,6 +104,23 @@ describe('a closed month', () => {
     const { fault } = await verifiedAsSigned(forged);
     expect(fault).toMatch(/stream ledger-periods-test\): the closed period 2026-09 says -?19 for .*, the events add up to -?20/);
   });
+
+  it('is closed by two operators at once without a fault, however much of the next month was booked before', async () => {
+    const books = new LedgerAgain(() => new SpilledMap(1_000));
+    expect(await books.take(funded('september', SEPTEMBER))).toBeNull();
+    for (let number = 0; number < 45_000; number += 1) await books.take(funded(`october-${number}`, OCTOBER));
+    const sides = [
+      [TREASURY, '1'],
+      [OPERATOR_FUNDING, '-1'],
+    ] as const;
+    const figures = (['recorded', 'chain'] as const).flatMap((clock) =>
+      sides.map(([account, amount]) => [figureKey(clock, account, 'ethereum', 'USDT'), amount] as const),
+    );
+    const data = { mode: 'test', period: '2026-09', throughPosition: 'september', balances: Object.fromEntries(figures), actor: 'operator' } as const;
+    const closing = (id: string) => stored('ledger-periods-test', id, OCTOBER, { type: 'PeriodClosed', data });
+    expect([await books.take(closing('first')), await books.take(closing('second')), books.closedMonths]).toEqual([null, null, 1]);
+    books.close();
+  }, 30_000);
 
   it('that lacks an account is found, and so is one that has an account too many', async () => {
     const events = await closedMonth();
