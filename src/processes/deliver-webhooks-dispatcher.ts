@@ -5,6 +5,7 @@ import type { Log } from '../ports/log.ts';
 import type { Timers } from '../ports/timers.ts';
 import type { DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
 import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../state-machines/webhook-delivery.decider.ts';
+import { insistently } from './deliver-webhooks-attempts.ts';
 import type { Backlog, BacklogEntry } from './deliver-webhooks-backlog.ts';
 import { PostponedWork } from './deliver-webhooks-postponed.ts';
 import { Lanes, type Job, type LaneLimits } from './deliver-webhooks-lanes.ts';
@@ -185,7 +186,7 @@ export class Dispatcher {
   }
 
   async #run(job: Job): Promise<void> {
-    const { handler, timers, log } = this.#deps;
+    const { timers, log } = this.#deps;
     let dueAtMs: number | null;
     let isAnswered = false;
     const answered = (): void => {
@@ -193,7 +194,7 @@ export class Dispatcher {
       isAnswered = true;
     };
     try {
-      let state = job.state ?? this.#deps.stateOf(job.id) ?? (await handler.read(deliveryStream(job.id)));
+      let state = job.state ?? this.#deps.stateOf(job.id) ?? (await this.#read(job.id));
       const due = state && dueAttempt(state);
       if (state && due && due.dueAtMs <= timers.nowMs()) {
         const attempt = await this.#deps.attempt(state, due.trigger);
@@ -215,6 +216,12 @@ export class Dispatcher {
     else if (this.#running === 0) this.#onIdle();
     this.#refillIfLow(job.merchantId);
     this.pump();
+  }
+
+  /** Insists, since a job that stood back for a store that is away would let the next of its session pass. */
+  #read(id: NotificationId): Promise<DeliveryState | null> {
+    const { handler, timers } = this.#deps;
+    return insistently({ timers, isStopping: () => this.#stopped }, () => handler.read(deliveryStream(id)));
   }
 
   #plan(job: Job, dueAtMs: number | null): void {

@@ -162,6 +162,35 @@ describe('order', () => {
     expect(sender.sent.map((sent) => sent.id)).toEqual([expired, paid]);
   });
 
+  it('of first attempts is kept when the store fails to say how a delivery stands', async () => {
+    let failures = 0;
+    const forgetful = (store: EventStore): EventStore =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (name !== 'readStream') return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+          return async (...given: Parameters<EventStore['readStream']>) => {
+            if (given[0].startsWith('delivery-') && failures-- > 0) throw new StoreUnavailable('the test took it away');
+            return target.readStream(...given);
+          };
+        },
+      });
+    const { world, sender, timers, pass } = await setting({ store: forgetful });
+    await pass(0);
+    world.directory.change(merchantId(1), { suspended: true });
+    const told = await world.tell(sessionId(1), ...events(1));
+    await pass(10 * SECOND);
+    await world.reopen();
+    world.directory.change(merchantId(1), { suspended: false });
+    failures = 1;
+    await world.process.start();
+    await until('the attempts', async () => {
+      await timers.pass(SECOND, () => true);
+      return sender.sent.length === told.length;
+    });
+    expect(sender.sent.map((sent) => sent.id)).toEqual(told);
+  });
+
   it('does not wait for retries: a failing event holds up neither its session nor others', async () => {
     const { world, sender, pass } = await setting();
     const [expired, paid] = await world.tell(sessionId(1), ...events(1));
