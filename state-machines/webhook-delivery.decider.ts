@@ -198,11 +198,14 @@ function stretched(delayMs: number, { schedule, jitter, retryAfterMs }: RecordAt
   return Math.ceil(Math.max(jittered, Math.min(retryAfterMs, schedule.retryAfterCapMs)));
 }
 
-/** The next attempt that the delivery needs, and why; null when none is due, ever, by itself. */
+/** First attempts and redeliveries wait for no time: the clock may have been set back since they were asked for. */
+const AT_ONCE_MS = 0;
+
+/** The next attempt that the delivery needs, when (Unix milliseconds) and why; null when none is due, ever, by itself. */
 export function dueAttempt({ value, context }: DeliveryState): { readonly trigger: RecordAttempt['trigger']; readonly dueAtMs: number } | null {
   if (!context.scheduled) return null;
-  if (context.redeliveryOwed) return { trigger: 'manual', dueAtMs: context.last ? context.last.startedAtMs : context.scheduled.scheduledAtMs };
-  if (value === 'pending' && context.attempts === 0) return { trigger: 'automatic', dueAtMs: context.scheduled.scheduledAtMs };
+  if (context.redeliveryOwed) return { trigger: 'manual', dueAtMs: AT_ONCE_MS };
+  if (value === 'pending' && context.attempts === 0) return { trigger: 'automatic', dueAtMs: AT_ONCE_MS };
   if (context.nextAttemptAtMs === null) return null;
   return { trigger: value === 'pending' ? 'automatic' : 'durable', dueAtMs: context.nextAttemptAtMs };
 }

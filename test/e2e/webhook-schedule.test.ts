@@ -6,6 +6,7 @@ import { createdFacts } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
 import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery.decider.ts';
+import type { Timers } from '../../src/ports/timers.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 import { merchantId, sessionId, until, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';
 
@@ -189,6 +190,25 @@ describe('order', () => {
       return sender.sent.length === told.length;
     });
     expect(sender.sent.map((sent) => sent.id)).toEqual(told);
+  });
+
+  it('of first attempts does not depend on the clock, which may be set back before them', async () => {
+    const virtual = new VirtualTimers();
+    let setBackMs = 0;
+    const timers: Timers = { nowMs: () => virtual.nowMs() - setBackMs, at: (dueAtMs, run) => virtual.at(dueAtMs + setBackMs, run) };
+    const sender = new ScriptedSender(timers);
+    const { world } = await setting({ timers, sender });
+    const pass = (ms: number): Promise<void> => virtual.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    await pass(SECOND);
+    world.directory.change(merchantId(1), { suspended: true });
+    const [created, expired, paid] = events(1);
+    const before = await world.tell(sessionId(1), created!, expired!);
+    await pass(SECOND);
+    setBackMs = 10 * MINUTE;
+    world.directory.change(merchantId(1), { suspended: false });
+    const after = await world.tell(sessionId(1), paid!);
+    await pass(SECOND);
+    expect(sender.sent.map((sent) => sent.id)).toEqual([...before, ...after]);
   });
 
   it('does not wait for retries: a failing event holds up neither its session nor others', async () => {
