@@ -220,8 +220,7 @@ export class Dispatcher {
 
   /** Insists, since a job that stood back for a store that is away would let the next of its session pass. */
   #read(id: NotificationId): Promise<DeliveryState | null> {
-    const { handler, timers } = this.#deps;
-    return insistently({ timers, isStopping: () => this.#stopped }, () => handler.read(deliveryStream(id)));
+    return insistently({ ...this.#deps, isStopping: () => this.#stopped }, () => this.#deps.handler.read(deliveryStream(id)));
   }
 
   #plan(job: Job, dueAtMs: number | null): void {
