@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { dnsResolver } from '../../src/adapters/webhook-http/host-resolver.ts';
 import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/http-webhook-sender.ts';
 import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
@@ -251,6 +251,15 @@ describe('W13: TLS', () => {
   ])('fails with %s, before a byte of the notification is sent', async (_, tls, detail) => {
     const hook = await receiver(answer(200), { tls });
     expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({ status: null, fault: 'tls', detail });
+    expect(hook.received).toHaveLength(0);
+  });
+
+  it('is verified whatever the environment says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    cleanups.push(async () => void vi.unstubAllEnvs());
+    const hook = await receiver(answer(200), { tls: selfSigned({ name: 'hook', hosts: ['127.0.0.1'] }) });
+    const got = await post(sender({ timeoutMs: 5_000 }), secure(hook));
+    expect(got).toMatchObject({ status: null, fault: 'tls', detail: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     expect(hook.received).toHaveLength(0);
   });
 

@@ -83,7 +83,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant('the cap of Retry-After', DECIDER, 'Math.min(retryAfterMs, schedule.retryAfterCapMs)', 'retryAfterMs', 'W12:'),
   mutant('respect for Retry-After', DECIDER, 'Math.min(retryAfterMs, schedule.retryAfterCapMs)', '0', 'W12:'),
   mutant('upwards only of Retry-After', DECIDER, 'Math.max(jittered, Math.min(', 'retryAfterMs || (jittered, Math.min(', 'W12:'),
-  mutant('the check of certificates', CONNECTION, "minVersion: 'TLSv1.2',", "minVersion: 'TLSv1.2',\n      rejectUnauthorized: false,", 'W13: TLS'),
+  mutant('the check of certificates', CONNECTION, 'rejectUnauthorized: true', 'rejectUnauthorized: false', 'W13: TLS'),
   {
     without: 'the bounds of a look-up',
     changes: [

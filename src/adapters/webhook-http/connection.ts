@@ -112,6 +112,8 @@ export class Connection {
           ...options,
           ALPNProtocols: ['http/1.1'],
           minVersion: 'TLSv1.2',
+          // Said here, since the runtime's own default is what NODE_TLS_REJECT_UNAUTHORIZED makes of it.
+          rejectUnauthorized: true,
           ...(this.#rules.ca !== undefined && { ca: this.#rules.ca }),
           ...(!isAddress && { servername: host }),
         })
