@@ -60,6 +60,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       return json({ merchant_id: merchantId, mode, ...presentSettlement({ ...page, pagination }) });
     },
     'ledger.periods': async (args) => {
+      await servedRows();
       const mode = await modeOf(parts, args);
       const closed = await balances.periods(mode);
       return json({ mode, periods: closed.map(({ period, closedAtSec, actor, entry }) => ({ period, closed_at: closedAtSec, actor, entry })) });
