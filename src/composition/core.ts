@@ -51,7 +51,7 @@ export interface CorePorts {
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
-  readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
+  readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
 }

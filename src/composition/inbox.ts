@@ -7,6 +7,7 @@ import { Inbox } from '../use-cases/inbox.ts';
 import { InboxList } from '../use-cases/inbox-list.ts';
 import { InboxSettlement } from '../use-cases/inbox-settlement.ts';
 import { inbox as inboxProjection } from '../../projections/inbox.projection.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
 import { inboxCommands } from './inbox-commands.ts';
 import { strayTransferOf } from './inbox-record.ts';
 import { returnsOf } from './inbox-returns.ts';
@@ -60,7 +61,8 @@ export function startInbox(
       inbox,
       list,
       strayTransferOf: (named) => strayTransferOf(named, ofChains),
-      servedRows: servedRows(inboxProjection),
+      // A transfer is listed with what its session says, and not at all without.
+      servedRows: servedRows(inboxProjection, sessionView),
       clock,
     }),
     close: async () => {

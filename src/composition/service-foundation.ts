@@ -29,8 +29,8 @@ export interface Foundation {
   readonly core: Core;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<void>;
-  /** Awaited before rows of the projection are shown. */
-  readonly servedRows: (projection: Projection) => ServedRows;
+  /** Awaited before rows of the projections are shown. */
+  readonly servedRows: (...shown: readonly Projection[]) => ServedRows;
   /** Everything but the storage. */
   close(): Promise<void>;
 }
@@ -79,8 +79,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     projections,
     core,
     caughtUp: () => storage.caughtUp(),
-    servedRows: (projection) =>
-      createServedRows({ store, projections, readModel: storage.readModel, caughtUp: () => storage.caughtUp() }, projection),
+    servedRows: (...shown) => createServedRows({ store, projections, readModel: storage.readModel, caughtUp: () => storage.caughtUp() }, ...shown),
     close: async () => {
       await traced?.close();
       await core.close();

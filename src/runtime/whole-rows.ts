@@ -1,7 +1,7 @@
 import { type EventStore, type Position, StoreUnavailable } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { caughtUpWithLedger } from './caught-up.ts';
+import { caughtUpWithLedger, isBeingFilled } from './caught-up.ts';
 import { projectionId } from './projection-batch.ts';
 import type { RunningProjections } from './projection-runner.ts';
 
@@ -23,7 +23,7 @@ const ATTEMPTS = 3;
  */
 export function createWholeRows({ store, readModel, projections, timeoutMs }: WholeRowsDeps, projection: Projection): WholeRows {
   const id = projectionId(projection);
-  const isReplayed = (): boolean => projections.status().some((status) => status.projection === id && !status.hasCaughtUp);
+  const isReplayed = (): boolean => isBeingFilled(projections, id);
   return async (read) => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const generation = await readModel.generation(id);

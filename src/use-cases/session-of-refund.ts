@@ -1,12 +1,16 @@
 import { REFUNDS_TABLE } from '../../projections/refund-row.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
 import type { RefundId, SessionId } from '../domain/ids.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { caughtUpWithLedger, type Following } from '../runtime/caught-up.ts';
+import { caughtUpWithLedger, isBeingFilled, type FollowingOf } from '../runtime/caught-up.ts';
+import { projectionId } from '../runtime/projection-batch.ts';
 
-export interface SessionOfRefundDeps extends Following {
+export interface SessionOfRefundDeps extends FollowingOf {
   readonly readModel: Pick<ReadModel, 'get'>;
 }
+
+const ID = projectionId(sessionView);
 
 /**
  * Finds the session a refund belongs to; null when there is no such refund. Look-ups follow the ledger, and may be built anew: that a row is
@@ -18,7 +22,8 @@ export function createSessionOfRefund({ store, projections, readModel }: Session
   return async (id) => {
     const known = await shown(id);
     if (known !== null) return known;
-    if (!(await caughtUpWithLedger({ store, projections }))) throw new StoreUnavailable('the look-ups are behind the ledger');
+    const isThere = await caughtUpWithLedger({ store, projections });
+    if (!isThere || isBeingFilled(projections, ID)) throw new StoreUnavailable('the look-ups are behind the ledger');
     return shown(id);
   };
 }

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Row } from '../../src/ports/read-model.ts';
+import { sessionView } from '../../projections/session-view.projection.ts';
+import { projectionId } from '../../src/runtime/projection-batch.ts';
 import { createSessionOfRefund } from '../../src/use-cases/session-of-refund.ts';
 
 const REFUND = 're_1' as RefundId;
 const ROW: Row = { sessionId: 'cs_1' };
 
-function lookUps({ rows, catchUp }: { rows: Row[]; catchUp: () => boolean }) {
+function lookUps({ rows, catchUp, isFilled = true }: { rows: Row[]; catchUp: () => boolean; isFilled?: boolean }) {
   return createSessionOfRefund({
     store: { head: async () => '7' },
     readModel: { get: async () => rows[0] ?? null },
@@ -16,6 +18,7 @@ function lookUps({ rows, catchUp }: { rows: Row[]; catchUp: () => boolean }) {
         expect(position).toBe('7');
         return catchUp();
       },
+      status: () => [{ projection: projectionId(sessionView), position: null, hasCaughtUp: isFilled, lagEvents: 0, lagSec: 0 }],
     },
   });
 }
@@ -38,5 +41,7 @@ describe('the session of a refund', () => {
 
   it('is not denied while the look-ups are built anew', async () => {
     await expect(lookUps({ rows: [], catchUp: () => false })(REFUND)).rejects.toThrow(StoreUnavailable);
+    // Others show all there is, but these are of a new version.
+    await expect(lookUps({ rows: [], catchUp: () => true, isFilled: false })(REFUND)).rejects.toThrow(StoreUnavailable);
   });
 });
