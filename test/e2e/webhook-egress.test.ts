@@ -410,6 +410,14 @@ describe('a connection', () => {
     }
   });
 
+  it('that the receiver ends after every answer without saying so fails one delivery, not every other one', async () => {
+    const hook = await receiver((_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const through = sender();
+    let failures = 0;
+    for (let round = 0; round < 20; round++) if ((await post(through, hook.url)).status === null) failures += 1;
+    expect(failures).toBeLessThanOrEqual(1);
+  });
+
   it('that speaks unasked is ended, and what it said answers nothing', async () => {
     const hook = await receiver((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', () =>

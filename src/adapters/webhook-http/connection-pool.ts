@@ -5,12 +5,19 @@ import { Connection, type ConnectionRules, type Origin } from './connection.ts';
 const MAX_IDLE = 512;
 /** How often connections whose time has passed are looked for. */
 const SWEEP_MS = 1_000;
+/**
+ * For so long an origin that ended a kept connection under a request gets a new one for each. It may do so after every
+ * answer, without saying so; then of the attempts that follow each other closely every other one would fail.
+ */
+const UNKEPT_MS = 60_000;
 
 /** A connection and whose it is. */
 export interface Lease {
   readonly merchantId: MerchantId;
   readonly origin: Origin;
   readonly connection: Connection;
+  /** It carried an exchange before this one. */
+  isReused: boolean;
   /** Until when it may be used again, on the clock of `performance.now`. */
   idleUntilMs: number;
 }
@@ -23,6 +30,8 @@ export class ConnectionPool {
   readonly #idleOf = new Map<MerchantId, Lease[]>();
   /** From the one that has been idle for longest. */
   readonly #idle = new Set<Lease>();
+  /** Origins whose connections are not kept for now, until when. */
+  readonly #unkept = new WeakMap<Origin, number>();
   #sweeper: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -42,19 +51,22 @@ export class ConnectionPool {
       }
       idle!.pop();
       this.#idle.delete(lease);
+      lease.isReused = true;
       return lease;
     }
     return this.#openNew(merchantId, origin);
   }
 
-  /** Takes a connection back; `keepAliveMs` is how long it may be used again, 0 when not at all. */
-  release(lease: Lease, keepAliveMs: number): void {
+  /** Takes a connection back; `keepAliveMs` is how long it may be used again, 0 when not at all. `isLost`: it ended before there was an answer. */
+  release(lease: Lease, keepAliveMs: number, isLost: boolean): void {
+    const nowMs = performance.now();
     lease.connection.release();
-    if (keepAliveMs === 0 || this.#isClosed) {
+    if (isLost && lease.isReused) this.#unkept.set(lease.origin, nowMs + UNKEPT_MS);
+    if (keepAliveMs === 0 || this.#isClosed || (this.#unkept.get(lease.origin) ?? 0) > nowMs) {
       this.#drop(lease);
       return;
     }
-    lease.idleUntilMs = performance.now() + keepAliveMs;
+    lease.idleUntilMs = nowMs + keepAliveMs;
     this.#idle.add(lease);
     const idle = this.#idleOf.get(lease.merchantId);
     if (idle) idle.push(lease);
@@ -72,7 +84,7 @@ export class ConnectionPool {
 
   #openNew(merchantId: MerchantId, origin: Origin): Lease {
     const connection = new Connection(origin, this.#rules, () => this.#drop(lease));
-    const lease: Lease = { merchantId, origin, connection, idleUntilMs: 0 };
+    const lease: Lease = { merchantId, origin, connection, isReused: false, idleUntilMs: 0 };
     this.#open.add(lease);
     return lease;
   }

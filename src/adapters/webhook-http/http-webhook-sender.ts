@@ -46,7 +46,7 @@ export class HttpWebhookSender implements WebhookSender {
     const lease = this.#pool.take(merchantId, target.origin);
     return new Promise((resolve) => {
       const exchange = new Exchange((ending) => {
-        this.#pool.release(lease, ending.keepAliveMs);
+        this.#pool.release(lease, ending.keepAliveMs, ending.fault === 'network');
         resolve(answerOf(ending, lease.connection, performance.now() - startedAt));
       });
       lease.connection.send(request, exchange, this.#timeoutMs, attempt - 1);
