@@ -37,7 +37,7 @@ export function withOrderMoney(booking: Booking): Booking {
 /** What the order has of a network that is not there any more: not as money that can pay it, or spent by a refund. */
 function lostOn(books: SessionBooks, network: Network): bigint {
   const { payable, onTime } = pocketOf(books, network, books.coin);
-  const lost = most(-unappliedOn(books, network), appliedOn(books, network) - onTime);
+  const lost = most(-ownUnapplied(books, network, books.coin), appliedOn(books, network) - onTime);
   return most(least(lost, payable), 0n);
 }
 
@@ -45,7 +45,7 @@ function lostOn(books: SessionBooks, network: Network): bigint {
 function freeOn(books: SessionBooks, network: Network): bigint {
   const { onTime } = pocketOf(books, network, books.coin);
   const lacking = NETWORKS.reduce((left, each) => left - appliedOn(books, each), amountOf(books.order!.due));
-  return most(least(least(lacking, unappliedOn(books, network)), onTime - appliedOn(books, network)), 0n);
+  return most(least(least(lacking, ownUnapplied(books, network, books.coin)), onTime - appliedOn(books, network)), 0n);
 }
 
 /** Moves money of a network to the order, or back from it. */
@@ -65,10 +65,10 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
   };
 }
 
-/** What was set aside and then left the chain is between the operator and the inbox: the order neither pays for it nor waits for it. */
-function unappliedOn(books: SessionBooks, network: Network): bigint {
-  const lost = Object.values(books.deposits).map((deposit) => (deposit.network === network ? lostAside(deposit, books.coin) : 0n));
-  return lost.reduce((sum, units) => sum + units, pocketOf(books, network, books.coin).unapplied);
+/** What was set aside and then left the chain is between the operator and the inbox: neither the order nor a refund pays for it or waits for it. */
+export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin): bigint {
+  const lost = Object.values(books.deposits).map((deposit) => (deposit.network === network ? lostAside(deposit, coin) : 0n));
+  return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
 }
 
 /** A reorganisation may have put another transfer into its place. */
@@ -79,5 +79,5 @@ function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin):
 }
 
 const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(order!.applied[network] ?? '0');
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
-const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+export const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);

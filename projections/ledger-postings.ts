@@ -14,7 +14,7 @@ import { amountOf, formatAmount } from '../src/domain/money.ts';
 import { NATIVE_COIN, type Network } from '../src/domain/networks.ts';
 import type { Booking } from './ledger-entry.ts';
 import { fiatValueOf } from './ledger-fiat-value.ts';
-import { payOrder, withOrderMoney } from './ledger-order-money.ts';
+import { least, most, ownUnapplied, payOrder, withOrderMoney } from './ledger-order-money.ts';
 import { withServiceFee } from './ledger-service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './ledger-transfer-postings.ts';
 import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './ledger-session-books.ts';
@@ -147,7 +147,7 @@ function paid(books: SessionBooks, { due, received, valuation }: Data<'SessionPa
   };
 }
 
-/** A refund takes what pays no order first. */
+/** A refund takes what pays no order first, and of the order no more than it has: what is missing then, the session owes from unapplied. */
 function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested'>): Booking {
   let after = books;
   const postings = legs.flatMap((leg) => {
@@ -161,8 +161,9 @@ function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested
 function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coin, amount }: RefundLeg) {
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
-  const fromUnapplied = pocket.unapplied > 0n ? least(units, pocket.unapplied) : 0n;
-  const fromPayable = units - fromUnapplied;
+  const beyond = units - least(units, most(ownUnapplied(books, network, coin), 0n));
+  const fromPayable = least(beyond, most(pocket.payable, 0n));
+  const fromUnapplied = units - fromPayable;
   const leg: BookedLeg = { network, coin, amount, fromUnapplied: formatAmount(fromUnapplied, 0), fromAddress: null, paid: null };
   const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - fromUnapplied, payable: pocket.payable - fromPayable });
   return { books: withLeg(after, refundId, legId, leg), postings: reservation(books, leg, 1n) };
@@ -261,5 +262,3 @@ const withLeg = (books: SessionBooks, refundId: string, legId: string, leg: Book
   ...books,
   legs: { ...books.legs, [legKey(refundId, legId)]: leg },
 });
-
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../projections/ledger-rows.ts';
+import { LEDGER_SESSIONS_TABLE, type SessionBooks } from '../../projections/ledger-session-books.ts';
 import {
   DEPOSIT_WALLETS,
   merchantAccountOf,
@@ -180,6 +181,28 @@ describe('the books', () => {
         }
       }),
       { numRuns: runsOf(100) },
+    );
+  });
+
+  it('never hold less than nothing of an order, nor more than its due, whatever is refunded, taken back, set aside and put back', () => {
+    fc.assert(
+      fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
+        const books = new MemoryBooks();
+        for (const entry of comesBack ? withComeback({ entries, states }) : entries) {
+          books.takeEntry(entry);
+          const { pockets, order, coin } = books
+            .rows<SessionBooks>(LEDGER_SESSIONS_TABLE)
+            .find(({ sessionId }) => sessionId === sessionIdOf(entry.session))!;
+          let held = 0n;
+          for (const [pocket, { payable }] of Object.entries(pockets)) {
+            expect([pocket, signedAmountOf(payable) >= 0n]).toEqual([pocket, true]);
+            if (pocket.endsWith(`/${coin}`)) held += signedAmountOf(payable);
+            else expect([pocket, payable]).toEqual([pocket, '0']);
+          }
+          expect(held).toBeLessThanOrEqual(order === undefined ? 0n : amountOf(order.due));
+        }
+      }),
+      { numRuns: runsOf(200) },
     );
   });
 

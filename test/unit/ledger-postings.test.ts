@@ -97,10 +97,10 @@ const paid = (received: string): SessionEvent => ({
   type: 'SessionPaid',
   data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: CREATED_AT + 90, afterExpiry: false, valuation: null },
 });
-const refund = (amount: string): SessionEvent => ({
+const refund = (amount: string, refundId = 're_1'): SessionEvent => ({
   type: 'RefundRequested',
   data: {
-    refundId: 're_1' as never,
+    refundId: refundId as never,
     coin: 'USDT',
     amount,
     asked: null,
@@ -266,6 +266,43 @@ describe('the money of a paid order', () => {
     const story = new Story().add(created, ...final(), paid('10.00'), refund('4.00'), signed, landed, reverted());
     expect(owed(story)).toEqual({ 'unapplied ethereum': '4' });
     expect(owed(story.add(...final()))).toEqual({ 'payable ethereum': '-6' });
+  });
+});
+
+describe('a refund', () => {
+  const first = { txHash: '0x02', amount: '5.00' };
+  const second = { txHash: '0x03', amount: '5.00' };
+  const { depositKey } = depositFacts(first);
+  /** Late money that an operator set aside and the chain then took back: it is owed to the inbox, and by nobody else. */
+  const lostAside: readonly SessionEvent[] = [
+    detected(first, 'late'),
+    confirmed(first),
+    { type: 'DepositSetAside', data: { depositKey, operation: 1, setAsideAtSec: CREATED_AT + 50 } },
+    { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } },
+  ];
+
+  it('of other money of the session takes nothing of the order for what was set aside and lost', () => {
+    const story = new Story().add(created, detected(), confirmed(), paid('10.00'), ...lostAside, detected(second, 'late'), confirmed(second));
+    story.add(refund('5.00'));
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
+    expect(story.balance('payable')).toBe('-10');
+  });
+
+  it('takes nothing of payable where no order was paid: the settlement of others comes from there', () => {
+    const story = new Story().add(created, ...lostAside, detected(second, 'late'), confirmed(second), refund('5.00'));
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
+    story.add({ type: 'RefundPayoutFailed', data: { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 } });
+    expect(story.last()).toEqual(['refund_released', 'unapplied ethereum -5 USDT', 'refunds-reserved ethereum 5 USDT']);
+    expect(story.balance('payable')).toBe('0');
+  });
+
+  it('is owed from unapplied where an earlier one was paid out of money that is gone since', () => {
+    const gone: SessionEvent = { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } };
+    const bsc = { network: 'bsc', txHash: '0x04', amount: '5.00' } as const;
+    const story = new Story().add(created, detected(first, 'late'), confirmed(first), refund('5.00'), signed, landed, gone);
+    story.add(detected(second, 'late'), confirmed(second), detected(bsc, 'late'), confirmed(bsc), refund('5.00', 're_2'));
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
+    expect(story.balance('payable')).toBe('0');
   });
 });
 
