@@ -101,7 +101,7 @@ async function fill(): Promise<Filled> {
   const insert = table.prepare('INSERT INTO sessions (merchant, status, network, row) VALUES (?, ?, ?, ?)');
   for (let from = 0; from < SESSIONS; from += FILL_BATCH) {
     const rows = Array.from({ length: Math.min(FILL_BATCH, SESSIONS - from) }, (_, index) => newRow(from + index));
-    const applied = model.apply('session-view@2', rows.flatMap(changesOf), String(from));
+    const applied = model.apply('session-view@3', rows.flatMap(changesOf), String(from));
     table.exec('BEGIN');
     for (const row of rows) insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));
     table.exec('COMMIT');

@@ -2,7 +2,7 @@ import type { RowChange, Row } from '../src/ports/read-model.ts';
 import { networksOf, type SessionRow } from './session-row.ts';
 
 /** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
-export const DUE_SESSIONS_TABLE = 'due-sessions@2';
+export const DUE_SESSIONS_TABLE = 'due-sessions@3';
 
 const SECOND_DIGITS = 12;
 

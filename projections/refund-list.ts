@@ -5,7 +5,7 @@ import type { ListPlace } from '../src/ports/projection.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 import type { RefundRow, RefundStatus } from './refund-row.ts';
 
-export const REFUND_LISTS = 'refunds@2/';
+export const REFUND_LISTS = 'refunds@3/';
 
 export interface RefundListFilters {
   readonly status?: RefundStatus;
@@ -20,15 +20,13 @@ export function refundList(mode: Mode, merchantId: MerchantId, { status, network
   return filteredList(scope(mode, merchantId), [status, network, coin]);
 }
 
-/** The session's own list. */
+/** The session's own list: its refunds but for the first one, which its row names. */
 export const refundsOfSession = (sessionId: SessionId): string => `${REFUND_LISTS}of/${sessionId}`;
 
-/** Every list that shows the refund: those of the merchant and that of the session. */
+/** Every list that shows the refund: those of the merchant and, but for the first one, that of the session. */
 export function placesOfRefund(row: RefundRow): ListPlace[] {
   const { mode, merchantId, status, payouts, coin, order, sessionOrder, listedSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [...new Set(payouts.map((payout) => payout.network))], [coin]]);
-  return [
-    { lists, order, atSec },
-    { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec },
-  ];
+  const ofMerchant = { lists, order, atSec };
+  return sessionOrder === 0 ? [ofMerchant] : [ofMerchant, { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec }];
 }

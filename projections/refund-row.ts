@@ -6,7 +6,7 @@ import type { RowReader } from '../src/ports/projection.ts';
 import type { Place, Places } from './merchant-counters.ts';
 import type { Moved, SessionRow } from './session-row.ts';
 
-export const REFUNDS_TABLE = 'refunds@2';
+export const REFUNDS_TABLE = 'refunds@3';
 
 export const REFUND_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];

@@ -6,7 +6,7 @@ import type { RowChange } from '../src/ports/read-model.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './session-row.ts';
 
-export const SESSION_LISTS = 'sessions@2/';
+export const SESSION_LISTS = 'sessions@3/';
 
 /** The finer status, or the public `payment_status`: `unpaid` is every status but `paid`. */
 export const SESSION_FILTER_STATUSES = ['unpaid', 'paid', 'open', 'processing', 'expired', 'failed', 'cancelled'] as const;
@@ -36,7 +36,7 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
 
 /* An order_id names at most one session of a merchant and mode. */
 
-export const ORDERS_TABLE = 'session-orders@2';
+export const ORDERS_TABLE = 'session-orders@3';
 
 export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
 

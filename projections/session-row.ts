@@ -1,12 +1,12 @@
 import type { PaymentOption, SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
-import type { MerchantId, Mode, SessionId } from '../src/domain/ids.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../src/domain/ids.ts';
 import { amountOf, formatAmount, type Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
 
-export const SESSIONS_TABLE = 'session-view@2';
+export const SESSIONS_TABLE = 'session-view@3';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
@@ -56,6 +56,9 @@ export type SessionRow = {
   /** Records of the session so far: places in its own lists. */
   readonly transactions: number;
   readonly refunds: number;
+  /** Those in the first place: most sessions have no other, so none is on the session's own list. */
+  readonly firstTransaction: TransactionId | null;
+  readonly firstRefund: RefundId | null;
 } & Place;
 
 /** A row while an event is folded into it: one copy of the row before, changed by each of the steps below. */
@@ -104,6 +107,8 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     tolerance: data.policy.tolerance,
     transactions: 0,
     refunds: 0,
+    firstTransaction: null,
+    firstRefund: null,
     ...place,
   };
 }
@@ -183,7 +188,10 @@ export function foldSession(session: SessionDraft, event: SessionEvent): void {
 
 /** Counts a transaction of the session; a deposit may move from any standing to any other. */
 export function countTransaction(session: SessionDraft, moved: Moved<TransactionRow>): void {
-  if (!moved.before) session.transactions += 1;
+  if (!moved.before) {
+    session.firstTransaction ??= moved.after.transactionId;
+    session.transactions += 1;
+  }
   if (moved.after.type === 'deposit') countDeposit(session, moved);
 }
 
@@ -221,7 +229,10 @@ export function countRefund(session: SessionDraft, { before, after }: Moved<Refu
     refund?.coin !== session.dueCoin ? 0n : refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n);
   const paidOut = (status: string): boolean => status === 'COMPLETED';
   const notReleased = (status: string): boolean => status !== 'FAILED';
-  if (!before) session.refunds += 1;
+  if (!before) {
+    session.firstRefund ??= after.refundId;
+    session.refunds += 1;
+  }
   session.refunded = plus(session.refunded, sum(after, paidOut) - sum(before, paidOut));
   session.committed = plus(session.committed, sum(after, notReleased) - sum(before, notReleased));
 }

@@ -4,7 +4,7 @@ import type { ListPlace } from '../src/ports/projection.ts';
 import { filteredList, filteredLists } from './filtered-lists.ts';
 import type { TransactionRow, TransactionStatus, TransactionType } from './transaction-row.ts';
 
-export const TRANSACTION_LISTS = 'transactions@2/';
+export const TRANSACTION_LISTS = 'transactions@3/';
 
 export interface TransactionListFilters {
   readonly status?: TransactionStatus;
@@ -20,15 +20,13 @@ export function transactionList(mode: Mode, merchantId: MerchantId, { status, ty
   return filteredList(scope(mode, merchantId), [status, type, network, coin]);
 }
 
-/** The session's own list: every transaction that names it. */
+/** The session's own list: every transaction that names it, but for the first one, which its row names. */
 export const transactionsOfSession = (sessionId: SessionId): string => `${TRANSACTION_LISTS}of/${sessionId}`;
 
-/** Every list that shows the transaction: those of the merchant and that of the session. */
+/** Every list that shows the transaction: those of the merchant and, but for the first one, that of the session. */
 export function placesOfTransaction(row: TransactionRow): ListPlace[] {
   const { mode, merchantId, status, type, network, coin, order, sessionOrder, createdSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [type], [network], [coin]]);
-  return [
-    { lists, order, atSec },
-    { lists: [transactionsOfSession(row.sessionId)], order: sessionOrder, atSec },
-  ];
+  const ofMerchant = { lists, order, atSec };
+  return sessionOrder === 0 ? [ofMerchant] : [ofMerchant, { lists: [transactionsOfSession(row.sessionId)], order: sessionOrder, atSec }];
 }

@@ -4,7 +4,7 @@ import { NATIVE_COIN, type Network } from '../src/domain/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';
 import type { SessionRow } from './session-row.ts';
 
-export const TRANSACTIONS_TABLE = 'transactions@2';
+export const TRANSACTIONS_TABLE = 'transactions@3';
 
 export const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];

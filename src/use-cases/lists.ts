@@ -8,6 +8,7 @@ import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/trans
 import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { ListRange, ReadModel, Row } from '../ports/read-model.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from './list-cursor.ts';
+import { inMemory, withOldest, type Entry, type Source } from './list-source.ts';
 import type { Outcome } from './merchant-api.ts';
 
 export const DEFAULT_PAGE_SIZE = 20;
@@ -55,20 +56,34 @@ export interface Listing<ListedRow> {
   readonly pagination: PagePagination | CursorPagination;
 }
 
-interface Entry<ListedRow> {
-  readonly order: number;
-  readonly row: ListedRow;
+/** The records of one kind that a session has. */
+interface OwnRecords {
+  readonly count: number;
+  /** The first of them, which is not on the list. */
+  readonly first: string | null;
+  readonly list: string;
+  readonly table: string;
 }
 
-/** Records newest first, by rank or below an order. */
-interface Source<ListedRow> {
-  page(offset: number, limit: number): Promise<{ entries: readonly Entry<ListedRow>[]; total: number }>;
-  before(before: number | null, limit: number): Promise<readonly Entry<ListedRow>[]>;
-}
+const transactionsIn = ({ sessionId, transactions, firstTransaction }: SessionRow): OwnRecords => ({
+  count: transactions,
+  first: firstTransaction,
+  list: transactionsOfSession(sessionId),
+  table: TRANSACTIONS_TABLE,
+});
+
+const refundsIn = ({ sessionId, refunds, firstRefund }: SessionRow): OwnRecords => ({
+  count: refunds,
+  first: firstRefund,
+  list: refundsOfSession(sessionId),
+  table: REFUNDS_TABLE,
+});
 
 /** Records of one session that are looked through when further filters are set. */
 const MAX_FILTERED_IN_MEMORY = 10_000;
 const LOAD_AT_ONCE = 500;
+/** Of the first record of a session in its own list. */
+const FIRST_ORDER = 0;
 
 /** A merchant's lists: newest first, each record once in a walk by cursor, whatever is added meanwhile. */
 export class Lists {
@@ -104,7 +119,8 @@ export class Lists {
     if (session === undefined) {
       return this.#answer('transactions', query, this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters));
     }
-    const ofSession = session && this.#list<TransactionRow>(transactionsOfSession(session.sessionId), TRANSACTIONS_TABLE, filters);
+    const ofSession =
+      session && (await this.#ofSession<TransactionRow>(transactionsIn(session), (row) => isWithin(row.createdSec, filters), filters));
     const isMore = (status ?? type ?? network ?? coin) !== undefined;
     return this.#answerOfSession(
       'transactions',
@@ -121,7 +137,7 @@ export class Lists {
     const session = await this.#sessionNamed(query);
     if (session === undefined)
       return this.#answer('refunds', query, this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters));
-    const ofSession = session && this.#list<RefundRow>(refundsOfSession(session.sessionId), REFUNDS_TABLE, filters);
+    const ofSession = session && (await this.#ofSession<RefundRow>(refundsIn(session), (row) => isWithin(row.listedSec, filters), filters));
     const isMore = (status ?? network ?? coin) !== undefined;
     const isOn = (row: RefundRow): boolean => network === undefined || row.payouts.some((payout) => payout.network === network);
     return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
@@ -129,13 +145,30 @@ export class Lists {
 
   /** The newest transactions of each session, oldest first; at most 100 a session. */
   async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
+    const named = sessions.flatMap(({ firstTransaction }) => firstTransaction ?? []);
+    const firsts = (await this.#readModel.getMany(TRANSACTIONS_TABLE, named)) as (TransactionRow | null)[];
+    const byId = new Map<string, TransactionRow | null>(firsts.map((row, index) => [named[index]!, row]));
     return Promise.all(
-      sessions.map(async ({ sessionId, transactions }) => {
-        if (transactions === 0) return [];
-        const entries = await this.#list<TransactionRow>(transactionsOfSession(sessionId), TRANSACTIONS_TABLE, {}).before(null, MAX_PAGE_SIZE);
-        return entries.map((entry) => entry.row).reverse();
+      sessions.map(async (session) => {
+        const { count, first, list, table } = transactionsIn(session);
+        const further = count > 1 ? await this.#list<TransactionRow>(list, table, {}).before(null, MAX_PAGE_SIZE) : [];
+        const oldest = (further.length < MAX_PAGE_SIZE && first !== null && byId.get(first)) || null;
+        return [...(oldest ? [oldest] : []), ...further.map((entry) => entry.row).reverse()];
       }),
     );
+  }
+
+  /** The session's records within the range. */
+  async #ofSession<ListedRow extends Row>(
+    { count, first, list, table }: OwnRecords,
+    isMeant: (row: ListedRow) => boolean,
+    range: CreatedRange,
+  ): Promise<Source<ListedRow>> {
+    const row = first === null ? null : ((await this.#readModel.get(table, first)) as ListedRow | null);
+    const oldest = row && isMeant(row) ? { order: FIRST_ORDER, row } : null;
+    if (count <= 1) return inMemory(oldest ? [oldest] : []);
+    const others = this.#list<ListedRow>(list, table, range);
+    return oldest ? withOldest(others, oldest) : others;
   }
 
   /** The session that the filters name; null when it is not the caller's, undefined when they name none. */
@@ -238,14 +271,6 @@ export class Lists {
 }
 
 type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
-
-/** Newest first. */
-function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Source<ListedRow> {
-  return {
-    page: async (offset, limit) => ({ entries: entries.slice(offset, offset + limit), total: entries.length }),
-    before: async (before, limit) => entries.filter((entry) => before === null || entry.order < before).slice(0, limit),
-  };
-}
 
 const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
 

@@ -3,16 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { addressIndex } from '../../projections/address-index.projection.ts';
 import { dueKey, DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
 import { sessionView as sessionProjection } from '../../projections/session-view.projection.ts';
-import { refundList, refundsOfSession } from '../../projections/refund-list.ts';
+import { refundList } from '../../projections/refund-list.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../projections/refund-row.ts';
 import { sessionList } from '../../projections/session-list.ts';
 import { paymentOptionsOf, SESSIONS_TABLE, type SessionRow } from '../../projections/session-row.ts';
-import { transactionList, transactionsOfSession } from '../../projections/transaction-list.ts';
+import { transactionList } from '../../projections/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/transaction-row.ts';
 import type { JsonValue, Row } from '../../src/ports/read-model.ts';
 import { ProjectionRunner, RebuildRunning } from '../../src/runtime/projection-runner.ts';
 import { listedRefund, listedSession } from '../../src/use-cases/list-views.ts';
-import { Lists } from '../../src/use-cases/lists.ts';
+import { Lists, type CreatedRange, type Listing, type Paging } from '../../src/use-cases/lists.ts';
+import type { Outcome } from '../../src/use-cases/merchant-api.ts';
 import { refundView, sessionView } from '../../src/use-cases/session-view.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
@@ -78,6 +79,32 @@ const meets = (wanted: string | undefined, values: readonly string[]): boolean =
 
 async function listed(model: MemoryReadModel, list: string): Promise<string[]> {
   return (await model.page(list, { offset: 0, limit: 1000 })).members.map((member) => member.member);
+}
+
+/** A list read page by page and by cursor, two records at a time: the same either way, and the totals are right. */
+async function everyWay<ListedRow>(list: (paging: Paging) => Promise<Outcome<Listing<ListedRow>>>): Promise<readonly ListedRow[]> {
+  const answer = async (paging: Paging): Promise<Listing<ListedRow>> => {
+    const outcome = await list(paging);
+    if (!outcome.ok) throw new Error(outcome.refusal.message);
+    return outcome.value;
+  };
+  const byPage: ListedRow[] = [];
+  const totals = new Set<number>();
+  for (let page = 1, hasMore = true; hasMore; page += 1) {
+    const { rows, pagination } = await answer({ page, pageSize: 2 });
+    byPage.push(...rows);
+    totals.add((pagination as { total: number }).total);
+    hasMore = pagination.has_more;
+  }
+  const byCursor: ListedRow[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { rows, pagination }: Listing<ListedRow> = await answer({ cursor, pageSize: 2 });
+    byCursor.push(...rows);
+    cursor = pagination.next_cursor;
+  }
+  expect(byCursor).toEqual(byPage);
+  expect([...totals]).toEqual([byPage.length]);
+  return byPage;
 }
 
 const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Type[] => [...rows].sort((one, other) => other.order - one.order);
@@ -203,18 +230,40 @@ describe('the session projection', () => {
                 }
               }
             }
-            for (const { sessionId } of own) {
-              expect(await listed(model, transactionsOfSession(sessionId))).toEqual(
-                transactions.filter((row) => row.sessionId === sessionId).map((row) => row.transactionId),
+          }
+        });
+      }),
+      { numRuns: runsOf(40) },
+    );
+  });
+
+  it("shows a session's transactions and refunds in its own lists, by page and by cursor, in any range of time", async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, fc.nat(), fc.nat(), async ({ entries }, one, other) => {
+        await project(entries, 16, async (model) => {
+          const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32) });
+          const [transactions, refunds] = [rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE), rowsOf<RefundRow>(model, REFUNDS_TABLE)];
+          for (const { sessionId, merchantId, mode } of rowsOf<SessionRow>(model, SESSIONS_TABLE)) {
+            const owner = { merchantId, mode };
+            const ofSession = <Own extends { sessionId: string; sessionOrder: number }>(rows: readonly Own[]): Own[] =>
+              rows.filter((row) => row.sessionId === sessionId).sort((row, next) => next.sessionOrder - row.sessionOrder);
+            const own = { transactions: ofSession(transactions), refunds: ofSession(refunds) };
+            const times = [...own.transactions.map((row) => row.createdSec), ...own.refunds.map((row) => row.listedSec), 0];
+            const [createdFrom, createdTo] = [times[one % times.length]!, times[other % times.length]!];
+            for (const range of [{}, { createdFrom }, { createdTo }] satisfies CreatedRange[]) {
+              const isMeant = (sec: number): boolean => (range.createdFrom ?? sec) <= sec && sec <= (range.createdTo ?? sec);
+              const filters = { sessionId, ...range };
+              expect(await everyWay((paging) => lists.listTransactions({ ...owner, filters, paging }))).toEqual(
+                own.transactions.filter((row) => isMeant(row.createdSec)),
               );
-              expect(await listed(model, refundsOfSession(sessionId))).toEqual(
-                refunds.filter((row) => row.sessionId === sessionId).map((row) => row.refundId),
+              expect(await everyWay((paging) => lists.listRefunds({ ...owner, filters, paging }))).toEqual(
+                own.refunds.filter((row) => isMeant(row.listedSec)),
               );
             }
           }
         });
       }),
-      { numRuns: runsOf(40) },
+      { numRuns: runsOf(60) },
     );
   });
 

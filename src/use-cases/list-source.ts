@@ -1,0 +1,35 @@
+/** A record at its place in a list. */
+export interface Entry<ListedRow> {
+  readonly order: number;
+  readonly row: ListedRow;
+}
+
+/** Records newest first, by rank or below an order. */
+export interface Source<ListedRow> {
+  page(offset: number, limit: number): Promise<{ entries: readonly Entry<ListedRow>[]; total: number }>;
+  before(before: number | null, limit: number): Promise<readonly Entry<ListedRow>[]>;
+}
+
+/** Of entries given newest first. */
+export function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Source<ListedRow> {
+  return {
+    page: async (offset, limit) => ({ entries: entries.slice(offset, offset + limit), total: entries.length }),
+    before: async (before, limit) => entries.filter((entry) => before === null || entry.order < before).slice(0, limit),
+  };
+}
+
+/** The oldest entry after all others. */
+export function withOldest<ListedRow>(others: Source<ListedRow>, oldest: Entry<ListedRow>): Source<ListedRow> {
+  return {
+    page: async (offset, limit) => {
+      const { entries, total } = await others.page(offset, limit);
+      const isOnPage = offset <= total && total < offset + limit;
+      return { entries: isOnPage ? [...entries, oldest] : entries, total: total + 1 };
+    },
+    before: async (before, limit) => {
+      if (before !== null && before <= oldest.order) return [];
+      const entries = await others.before(before, limit);
+      return entries.length < limit ? [...entries, oldest] : entries;
+    },
+  };
+}
