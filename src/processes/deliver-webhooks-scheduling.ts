@@ -148,7 +148,10 @@ export class Scheduling {
     while (!this.#isSlow && !this.#deps.isStopping() && !(await this.#soon(isRoomAgain))) {
       this.#isSlow = this.#settlements.unsettled - this.#answered >= MANY_UNANSWERED;
     }
-    await this.#settlements.below(MAX_UNSETTLED);
+    if (this.#settlements.unsettled < MAX_UNSETTLED) return;
+    const hasCaughtUp = this.#settlements.below(MAX_UNSETTLED).then(() => true as const);
+    // What the store does not take is left to the next start: nobody may wait for it any more when the process is to end.
+    while (!this.#deps.isStopping() && !(await this.#soon(hasCaughtUp)));
   }
 
   /** False when it takes longer than new events have patience. */

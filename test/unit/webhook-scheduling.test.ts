@@ -104,6 +104,20 @@ describe('new events, when 128 of them are being told', () => {
   });
 });
 
+describe('new events, when so many are unsettled that no more are taken', () => {
+  it('wait for the store, but not when the process is to end', async () => {
+    store.isBehind = true;
+    tell(0, 128);
+    await wait(101);
+    const room = tell(128, 2_000);
+    await wait(1_000);
+    expect(room.isOver).toBe(false);
+    isStopping = true;
+    await wait(101);
+    expect(room.isOver).toBe(true);
+  });
+});
+
 describe('a schedule', () => {
   it('is written down alone 300 ms after its event was told, unless the answer came first', async () => {
     tell(0, 1);
