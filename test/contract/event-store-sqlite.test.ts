@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
 import { StreamNamesFile } from '../../src/adapters/sqlite/stream-names-file.ts';
@@ -300,6 +300,22 @@ describe('the embedded store', () => {
       expect(await readWholeLog(reader)).toEqual(await readWholeLog(store));
       expect(await reader.head()).toBe('5');
       expect(reader.verifyTail(100)).toEqual({ ok: true, checked: 5 });
+      await reader.close();
+    });
+
+    test('finds a stream whose name comes into the file while it is looked for', async () => {
+      await grow(store, 's-1', 1);
+      await store.close();
+      const names = StreamNamesFile.open(dataDir, () => null);
+      names.clear();
+      const reader = await openSqliteEventStoreReader({ dataDir });
+      const find = vi.spyOn(StreamNamesFile.prototype, 'numberOf').mockImplementationOnce(() => {
+        names.add([{ name: 's-1', number: 1 }], { position: 1, chain: '' });
+        return null;
+      });
+      expect(await reader.readStream('s-1')).toHaveLength(1);
+      find.mockRestore();
+      names.close();
       await reader.close();
     });
 

@@ -20,7 +20,11 @@ export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir
   const reader = new EventReader(database);
   const names = StreamNamesFile.openToRead(dataDir, (number) => reader.streamAt(number));
   // The names file is a moment behind the log; what it does not know is looked for in the rest.
-  const numberOf = (stream: string): number | null => names?.numberOf(stream) ?? reader.streamNumberAfter(names?.progress().position ?? 0, stream);
+  const numberOf = (stream: string): number | null => {
+    // Asked first, since names come into the file all the time: one that comes now is found in the rest.
+    const through = names?.progress().position ?? 0;
+    return names?.numberOf(stream) ?? reader.streamNumberAfter(through, stream);
+  };
   return {
     readStream: async (stream, range = {}) => {
       const number = numberOf(stream);
