@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SqliteDeliveryAnswers } from '../../src/adapters/sqlite/delivery-answers.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
@@ -43,6 +44,20 @@ describe('the answers of receivers', () => {
     nowMs -= 31 * DAY_MS;
     answers = open();
     expect((await answers.of(ID)).size).toBe(0);
+  });
+
+  it('that cannot be written disturb no delivery, and those after them are kept', async () => {
+    const other = new DatabaseSync(join(dataDir, 'delivery-answers.db'));
+    other.exec("CREATE TRIGGER no_room BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'as if the disk were full'); END");
+    const keep = (attempt: number): void => answers.keep({ notificationId: ID, attempt, atMs: nowMs, body: Uint8Array.from([1]) });
+    for (let attempt = 1; attempt <= 1_100; attempt += 1) keep(attempt);
+    // The rest is written after a moment, with nobody to tell of a failure.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect((await answers.of(ID)).size).toBe(0);
+    other.exec('DROP TRIGGER no_room');
+    other.close();
+    keep(1_101);
+    expect([...(await answers.of(ID)).keys()]).toEqual([1_101]);
   });
 
   it('are readable to nobody else on the machine', async () => {

@@ -80,9 +80,18 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
     this.#timer = null;
     const pending = this.#pending;
     this.#pending = [];
-    if (pending.length > 0) {
+    try {
+      this.#write(pending);
+    } catch {
+      // Neither a delivery nor the service may fail for want of a convenience; what could not be written is lost.
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    }
+  }
+
+  #write(answers: readonly DeliveryAnswer[]): void {
+    if (answers.length > 0) {
       this.#database.exec('BEGIN IMMEDIATE');
-      for (const { notificationId, attempt, atMs, body } of pending) this.#insert.run(notificationId, attempt, atMs, body);
+      for (const { notificationId, attempt, atMs, body } of answers) this.#insert.run(notificationId, attempt, atMs, body);
       this.#database.exec('COMMIT');
     }
     const nowMs = this.#options.nowMs();
