@@ -7,7 +7,7 @@ import type { ProjectionStatus } from '../runtime/projection-runner.ts';
 
 export type Question =
   | { readonly kind: 'start' }
-  | { readonly kind: 'reach'; readonly position: Position; readonly timeoutMs: number | undefined }
+  | { readonly kind: 'reach'; readonly position: Position; readonly timeoutMs: number }
   | { readonly kind: 'ready' }
   | { readonly kind: 'rebuild'; readonly names: readonly string[] }
   | { readonly kind: 'parked'; readonly limit: number | undefined }

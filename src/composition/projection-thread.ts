@@ -1,6 +1,6 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model.ts';
-import type { EventStore, Position, Subscription } from '../ports/event-store.ts';
+import { type EventStore, type Position, type Subscription, StoreUnavailable } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { ParkedEvent } from '../runtime/projection-batch.ts';
 import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
@@ -32,6 +32,10 @@ const ADVANCE_EVERY_MS = 100;
 const YOUNG_MB = 96;
 /** The thread reports every second while all is well. */
 const SILENCE_MS = 5_000;
+const REACH_TIMEOUT_MS = 2_000;
+/** The thread keeps the time of whoever waits; when it is held up for longer, nobody waits for it. */
+const LATE_MS = 1_000;
+const ENDED = "the projections' thread has ended";
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -77,11 +81,25 @@ export class ProjectionThread implements RunningProjections {
     await this.#ask({ kind: 'ready' });
   }
 
-  async caughtUpTo(position: Position, timeoutMs?: number): Promise<boolean> {
+  /** Rejects with `StoreUnavailable` when the thread has ended. */
+  async caughtUpTo(position: Position, timeoutMs = REACH_TIMEOUT_MS): Promise<boolean> {
     if (position === this.#reached) return true;
-    const hasReached = (await this.#ask({ kind: 'reach', position, timeoutMs })) as boolean;
+    const hasReached = await this.#reach(position, timeoutMs);
     if (hasReached) this.#reached = position;
     return hasReached;
+  }
+
+  async #reach(position: Position, timeoutMs: number): Promise<boolean> {
+    const answer = this.#ask({ kind: 'reach', position, timeoutMs }) as Promise<boolean>;
+    const id = this.#lastId;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), timeoutMs + LATE_MS)));
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    }
   }
 
   async rebuild(names: readonly string[]): Promise<void> {
@@ -141,7 +159,7 @@ export class ProjectionThread implements RunningProjections {
   }
 
   #ask(question: Question): Promise<unknown> {
-    if (this.#isGone) return Promise.reject(new Error("the projections' thread has ended"));
+    if (this.#isGone) return Promise.reject(new StoreUnavailable(ENDED));
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
@@ -162,7 +180,7 @@ export class ProjectionThread implements RunningProjections {
 
   #end(): void {
     this.#isGone = true;
-    for (const { reject } of this.#waiting.values()) reject(new Error("the projections' thread has ended"));
+    for (const { reject } of this.#waiting.values()) reject(new StoreUnavailable(ENDED));
     this.#waiting.clear();
   }
 }

@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MessagePort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SESSIONS_TABLE } from '../../projections/session-row.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
 import { openProjectionThread, type ProjectionThread } from '../../src/composition/projection-thread.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
@@ -89,6 +91,26 @@ describe("the projections' thread", () => {
     await thread.ready();
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ order: 0 });
     await expect(thread.rebuild(['no such projection'])).rejects.toThrow('there is no projection');
+  });
+
+  it('that is held up is waited for a bounded time, and one that has ended not at all', async () => {
+    await appendLedger(store, [created(0)]);
+    const position = (await store.head())!;
+    const tell = MessagePort.prototype.postMessage;
+    const told = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (this: MessagePort, ...message) {
+      if ((message[0] as { kind?: string } | null)?.kind !== 'reach') tell.apply(this, message);
+    });
+    try {
+      expect(await thread.caughtUpTo(position, 50)).toBe(false);
+    } finally {
+      told.mockRestore();
+    }
+    expect(await thread.caughtUpTo(position)).toBe(true);
+    await thread.stop();
+    await thread.readModel.close();
+    await expect(thread.caughtUpTo(`${position}0`)).rejects.toThrow(StoreUnavailable);
+    await store.close();
+    await open();
   });
 
   it('whose thread says nothing any more is as far behind as it has been silent', async () => {
