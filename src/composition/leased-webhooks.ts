@@ -45,7 +45,13 @@ export class LeasedWebhooks {
 
   async #deliver(grant: LeaseGrant): Promise<LeasedWork> {
     const process = this.#deps.create((error) => grant.restart(error));
-    await process.start();
+    try {
+      await process.start();
+    } catch (error) {
+      // It listens to endpoints and holds part of the backlog, and would go on to write it beside the next one.
+      await process.stop();
+      throw error;
+    }
     this.#current = process;
     const stopChecking = this.#watchForLoss(process, grant);
     return {
