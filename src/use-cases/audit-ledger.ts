@@ -2,7 +2,7 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import { signedAmountOf } from '../domain/money.ts';
 import type { RowRef } from '../ports/projection.ts';
-import type { KeyedMemory, MakeKeyedMemory } from '../ports/keyed-memory.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import type { ReadModel, Row } from '../ports/read-model.ts';
 import { ledger } from '../../projections/ledger.projection.ts';
 import {
@@ -61,6 +61,7 @@ export class LedgerAgain {
       }
       return isSealed ? null : this.#overtakenFault(stored.event);
     } catch (error) {
+      if (error instanceof KeyedMemoryFailed) throw error;
       return `it cannot be booked: ${error instanceof Error ? error.message : String(error)}`;
     }
   }

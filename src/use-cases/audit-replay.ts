@@ -2,7 +2,7 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import { TRANSFER_PREFIX } from '../domain/streams.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
-import type { KeyedMemory, MakeKeyedMemory } from '../ports/keyed-memory.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import type { MachineState, MachineTable } from '../runtime/machine-table.ts';
 import { LedgerAgain } from './audit-ledger.ts';
 import { merchantTable } from './merchants-handler.ts';
@@ -56,6 +56,7 @@ export class HistoryReplay {
       this.#states.set(recorded.stream, next);
       return await this.#ledger.take(stored);
     } catch (error) {
+      if (error instanceof KeyedMemoryFailed) throw error;
       return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
     }
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
+import { KeyedMemoryFailed } from '../../src/ports/keyed-memory.ts';
 import { runsOf } from '../support/runs.ts';
 
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
@@ -26,5 +27,12 @@ describe('a map that spills', () => {
       }),
       { numRuns: runsOf(60) },
     );
+  });
+
+  it('says that its files failed, not that a value did', () => {
+    const spilled = new SpilledMap<number>(1);
+    spilled.set('a', 1);
+    spilled.close();
+    expect(() => ['b', 'c'].forEach((key) => spilled.set(key, 2))).toThrow(KeyedMemoryFailed);
   });
 });

@@ -1,4 +1,5 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { MakeKeyedMemory } from '../../src/ports/keyed-memory.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { checkpointText, noteOf, parseCheckpoint, verifierKeyText } from '../../src/runtime/checkpoint-note.ts';
 import { encodeEvent, hashRecorded } from '../../src/runtime/codec.ts';
@@ -57,7 +58,7 @@ export function signedExport(events: readonly RecordedEvent[]): SignedExport {
   };
 }
 
-export function verifiedAsSigned(events: readonly RecordedEvent[]): Promise<VerifyReport> {
+export function verifiedAsSigned(events: readonly RecordedEvent[], memory: MakeKeyedMemory = () => new SpilledMap()): Promise<VerifyReport> {
   const { lines, checkpoint } = signedExport(events);
   return verifyExport({
     lines: async function* () {
@@ -65,6 +66,6 @@ export function verifiedAsSigned(events: readonly RecordedEvent[]): Promise<Veri
     },
     checkpoints: [parseCheckpoint(checkpoint)!],
     key: key.verifierKey,
-    memory: () => new SpilledMap(),
+    memory,
   });
 }

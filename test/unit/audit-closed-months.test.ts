@@ -7,6 +7,7 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { PeriodClosed } from '../../src/domain/events/operations-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { OPERATOR_FUNDING, TREASURY } from '../../src/domain/ledger.ts';
+import { KeyedMemoryFailed, type KeyedMemory } from '../../src/ports/keyed-memory.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
 import { createWholeRows } from '../../src/runtime/whole-rows.ts';
@@ -153,5 +154,21 @@ describe('a closed month', () => {
       ),
     );
     expect((await verifiedAsSigned(more)).fault).toMatch(/the closed period 2026-09 says .*, the events add up to/);
+  });
+});
+
+describe('a verification whose temporary files fail', () => {
+  it('ends without a verdict, whatever was to be kept', async () => {
+    const events = rechained(await closedMonth());
+    for (let broken = 1; broken <= 5; broken += 1) {
+      let made = 0;
+      const memory = <Value>(): KeyedMemory<Value> => {
+        const full = (): never => {
+          throw new KeyedMemoryFailed('disk full');
+        };
+        return (made += 1) === broken ? { size: 0, get: () => undefined, set: full, close: () => undefined } : new SpilledMap();
+      };
+      await expect(verifiedAsSigned(events, memory)).rejects.toThrow(KeyedMemoryFailed);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { KeyedMemory } from '../../ports/keyed-memory.ts';
+import { KeyedMemoryFailed, type KeyedMemory } from '../../ports/keyed-memory.ts';
 import { KeyIndex } from './key-index.ts';
 
 /** Values kept as they are: the newest; twice as many just before the older half is written down. */
@@ -67,13 +67,15 @@ export class SpilledMap<Value> implements KeyedMemory<Value> {
   }
 
   #spill(): void {
-    this.#database.exec('BEGIN');
-    for (const [key, value] of this.#live) {
-      if (this.#live.size <= this.#liveLimit) break;
-      this.#write(key, textOf(value));
-      this.#live.delete(key);
-    }
-    this.#database.exec('COMMIT');
+    orFailed(() => {
+      this.#database.exec('BEGIN');
+      for (const [key, value] of this.#live) {
+        if (this.#live.size <= this.#liveLimit) break;
+        this.#write(key, textOf(value));
+        this.#live.delete(key);
+      }
+      this.#database.exec('COMMIT');
+    });
   }
 
   #write(key: string, text: string): void {
@@ -87,7 +89,15 @@ export class SpilledMap<Value> implements KeyedMemory<Value> {
   }
 
   #row(id: number): [key: string, value: string] {
-    return this.#byId.get(id) as unknown as [string, string];
+    return orFailed(() => this.#byId.get(id) as unknown as [string, string]);
+  }
+}
+
+function orFailed<Result>(use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    throw error instanceof KeyedMemoryFailed ? error : new KeyedMemoryFailed(`temporary files failed: ${String(error)}`, { cause: error });
   }
 }
 
