@@ -5,7 +5,11 @@ import { KeyedMemoryFailed } from '../../src/ports/keyed-memory.ts';
 import { runsOf } from '../support/runs.ts';
 
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
-const value = fc.record({ text: fc.string(), units: fc.bigInt(), nested: fc.array(fc.option(fc.integer())) });
+const value = fc.record({
+  text: fc.oneof(fc.string(), fc.constantFrom('\u0000n7', '\u0000nothing', '\u0000s', '\u0000')),
+  units: fc.bigInt(),
+  nested: fc.array(fc.option(fc.integer())),
+});
 const step = fc.oneof(fc.record({ key, value }), fc.record({ key }));
 
 describe('a map that spills', () => {

@@ -101,14 +101,22 @@ function orFailed<Result>(use: () => Result): Result {
   }
 }
 
-/** Before the digits of a bigint, which JSON lacks. No text of an event begins like that. */
-const BIGINT = '\u0000n';
+/** Before what JSON lacks, the digits of a bigint, and before every text that begins with the first of these characters itself. */
+const MARK = '\u0000';
+const BIGINT = `${MARK}n`;
+const TEXT = `${MARK}s`;
 
 /** Smaller than what `v8.serialize` makes, whose buffers also fragment the memory of the process. */
-const textOf = (value: unknown): string => JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${BIGINT}${part}` : part));
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'bigint') return `${BIGINT}${part}`;
+    return typeof part === 'string' && part.startsWith(MARK) ? `${TEXT}${part}` : part;
+  });
 
 function valueOf<Value>(text: string): Value {
-  return JSON.parse(text, (_, part: unknown) =>
-    typeof part === 'string' && part.startsWith(BIGINT) ? BigInt(part.slice(BIGINT.length)) : part,
-  ) as Value;
+  return JSON.parse(text, (_, part: unknown) => {
+    if (typeof part !== 'string' || !part.startsWith(MARK)) return part;
+    const rest = part.slice(BIGINT.length);
+    return part.startsWith(BIGINT) ? BigInt(rest) : rest;
+  }) as Value;
 }
