@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -317,6 +317,18 @@ describe('the embedded store', () => {
       find.mockRestore();
       names.close();
       await reader.close();
+    });
+
+    test('makes the index of stream names again when its file cannot be read', async () => {
+      await grow(store, 's-1', 2);
+      const before = await store.readStream('s-1');
+      await store.close();
+      for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, `stream-names.db${suffix}`), { force: true });
+      writeFileSync(join(dataDir, 'stream-names.db'), 'not a database, and longer than the header of one: '.repeat(100));
+      store = await openSqliteEventStore({ dataDir });
+      expect(await store.readStream('s-1')).toEqual(before);
+      await grow(store, 's-2', 1);
+      expect(await store.readStream('s-2')).toHaveLength(1);
     });
 
     test('reads when nobody writes, and says so when there is no log', async () => {

@@ -40,7 +40,8 @@ export class Anchor {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      this.#writing = this.#write();
+      // One after the other: both would write the same new file.
+      this.#writing = this.#writing.then(() => this.#write());
     }, WRITE_INTERVAL_MS);
     this.#timer.unref();
   }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
@@ -18,7 +18,7 @@ export interface DatabaseOptions {
 }
 
 /**
- * Opens a WAL database that never checkpoints by itself (see `checkpoints.ts`). SQLite may fall back to a weaker
+ * Opens a WAL database that never checkpoints by itself (see `housekeeping.ts`). SQLite may fall back to a weaker
  * `synchronous` without a word, so it is read back and anything else throws.
  */
 export function openDatabase(path: string, options: DatabaseOptions): DatabaseSync {
@@ -54,6 +54,11 @@ export function pragma(database: DatabaseSync, name: string): unknown {
 export function arrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true);
   return statement;
+}
+
+/** With its write-ahead log. Nobody may have it open. */
+export function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
 /** Creates the directory for its owner alone and makes its name durable. */

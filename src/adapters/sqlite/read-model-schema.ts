@@ -1,7 +1,9 @@
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { VIEW_MARK } from '../../ports/read-model.ts';
+import { removeDatabase } from './database.ts';
+import { isUnreadable } from './sqlite-fault.ts';
 
 /** Another version is another file content: what is there is dropped and replayed from the ledger. */
 const SCHEMA_VERSION = 4;
@@ -56,7 +58,7 @@ export function openForWriting(file: string): DatabaseSync {
     return prepareFile(file);
   } catch (error) {
     if (!isUnusable(error)) throw error;
-    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+    removeDatabase(file);
     return prepareFile(file);
   }
 }
@@ -81,13 +83,7 @@ function prepareFile(file: string): DatabaseSync {
   }
 }
 
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-
-function isUnusable(error: unknown): boolean {
-  const code = (error as { errcode?: number }).errcode;
-  return error instanceof OtherVersion || code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
-}
+const isUnusable = (error: unknown): boolean => error instanceof OtherVersion || isUnreadable(error);
 
 /** Reads beside the writer; every read transaction sees one commit. */
 export function openForReading(file: string): DatabaseSync {

@@ -95,6 +95,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#options = options;
     this.#lock = lock;
     this.#anchor = new Anchor(dataDir);
+    StreamNamesFile.removeUnreadable(dataDir);
     this.#committer = new Committer(dataDir);
     // The committer of this thread and the reads share a connection, and with it the cached pages.
     this.#reader = new EventReader(this.#committer.database);

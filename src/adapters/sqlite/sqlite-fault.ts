@@ -2,7 +2,9 @@
  * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite reports.
  */
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
 const SQLITE_IOERR_SHMSIZE = 4874;
 
 /** What a failed statement means for the store. A plain object, so that it crosses threads. */
@@ -22,4 +24,10 @@ export function faultOf(error: unknown): SqliteFault {
   if ((code & 0xff) === SQLITE_FULL || code === SQLITE_IOERR_SHMSIZE) return { kind: 'no-room', message };
   if ((code & 0xff) === SQLITE_BUSY) return { kind: 'busy', message };
   return { kind: 'fatal', message: code < 0 ? message : `${message} (SQLite code ${code})` };
+}
+
+/** The file is damaged, or no database at all. */
+export function isUnreadable(error: unknown): boolean {
+  const code = Number((error as { errcode?: number }).errcode) & 0xff;
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
 }

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Tail } from './committer.ts';
-import { arrays, openDatabase } from './database.ts';
+import { arrays, openDatabase, removeDatabase } from './database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
+import { isUnreadable } from './sqlite-fault.ts';
 
 /* Older builds kept whole names, in `names`, and their end in `progress`; without them they make theirs again, too. */
 const SCHEMA = `
@@ -53,6 +54,16 @@ export class StreamNamesFile {
     this.#findClash = arrays(database.prepare('SELECT number FROM clashes WHERE name = ?'));
     this.#beginReads = database.prepare('BEGIN');
     this.#endReads = database.prepare('COMMIT');
+  }
+
+  /** Removes a file that SQLite cannot read, so that it is made again; to be called before anybody opens it. */
+  static removeUnreadable(dataDir: string): void {
+    try {
+      StreamNamesFile.open(dataDir, () => null).close();
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      removeDatabase(streamNamesFile(dataDir));
+    }
   }
 
   /** A new file, or one of an older build, has no names yet. */
