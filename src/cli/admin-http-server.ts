@@ -36,6 +36,9 @@ class NotAnswered extends Error {
   }
 }
 
+/** Rows that are made anew take seconds, or minutes. */
+const RETRY_AFTER_SEC = 5;
+
 const UNAUTHENTICATED = new NotAnswered(401, 'authentication_failed', 'Authentication failed.');
 const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 
@@ -127,6 +130,7 @@ function send(response: ServerResponse, status: number, body: JsonValue): void {
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(status === 503 && { 'retry-after': String(RETRY_AFTER_SEC) }),
   });
   response.end(`${JSON.stringify(body)}\n`);
 }
