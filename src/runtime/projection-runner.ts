@@ -55,6 +55,8 @@ export class ProjectionRunner {
   readonly #lanes = new Set<Lane>();
   /** Projections whose rows are built anew beside those that are served. */
   readonly #rebuilding = new Set<Projection>();
+  /** On no lane until they are at work again. */
+  readonly #restarting = new Set<ProjectionWork>();
   #switching: Promise<void> | null = null;
   #lanesMade = 0;
   #isStopped = false;
@@ -224,17 +226,20 @@ export class ProjectionRunner {
   }
 
   async #restart(work: ProjectionWork): Promise<void> {
+    this.#restarting.add(work);
     while (!this.#isStopped) {
       try {
         const checkpoint = await work.rows.begin();
         // Its rows are of another history now.
         work.cache.clear();
-        return await this.#open([work], checkpoint);
+        await this.#open([work], checkpoint);
+        break;
       } catch (error) {
         this.#options.hooks?.onError?.(error);
         await new Promise((resolve) => setTimeout(resolve, RESTART_PAUSE_MS));
       }
     }
+    this.#restarting.delete(work);
   }
 
   /** Lanes that stand at the same position become one; what was built and has caught up takes its place. */
@@ -267,10 +272,18 @@ export class ProjectionRunner {
 
   async #switch(built: Lane): Promise<boolean> {
     try {
-      const projections = new Set([...built.works].map(({ projection }) => projection));
-      const serving = [...this.#lanes].filter((lane) => !lane.isNext && [...lane.works].some(({ projection }) => projections.has(projection)));
-      return await whileTheyStand(built, serving, async () => {
-        for (const work of [...built.works]) await this.#switchOne(work, built, serving);
+      const works = [...built.works].filter(({ next }) => next !== null);
+      const projections = new Set(works.map(({ projection }) => projection));
+      const isReplaced = ({ projection, next }: ProjectionWork): boolean => next === null && projections.has(projection);
+      const isRestarting = (): boolean => [...this.#restarting].some(isReplaced);
+      const serving = (): Lane[] => [...this.#lanes].filter((lane) => [...lane.works].some(isReplaced));
+      if (isRestarting()) return false;
+      const held = serving();
+      return await whileTheyStand(built, held, async () => {
+        // What left its lane meanwhile does not stand still: it would go on in the new rows from where it was in the old ones.
+        if (isRestarting() || serving().some((lane) => !held.includes(lane))) return false;
+        for (const work of works) await this.#switchOne(work, built, held);
+        return true;
       });
     } catch (error) {
       this.#options.hooks?.onError?.(error);

@@ -6,16 +6,15 @@ const MEET_TIMEOUT_MS = 2_000;
 
 /**
  * Runs `work` while the lane of what was built and the lanes of what is served stand still, the first no less far than the others, so that nobody
- * sees rows go back. False when they do not meet in time: they are left as they were.
+ * sees rows go back. Answers what `work` does; false when they do not meet in time: they are left as they were.
  */
-export async function whileTheyStand(built: Lane, serving: readonly Lane[], work: () => Promise<void>): Promise<boolean> {
+export async function whileTheyStand(built: Lane, serving: readonly Lane[], work: () => Promise<boolean>): Promise<boolean> {
   const goOn: (() => void)[] = [];
   try {
     for (const lane of serving) goOn.push(await lane.hold());
     for (const { position } of serving) if (position !== null && !(await reachedInTime(built, position))) return false;
     goOn.push(await built.hold());
-    await work();
-    return true;
+    return await work();
   } finally {
     for (const release of goOn) release();
   }

@@ -78,6 +78,21 @@ class GatedReadModel extends MemoryReadModel {
   }
 }
 
+/** Refuses to write the served rows of one projection, and answers late where they begin. */
+class StragglingReadModel extends GatedReadModel {
+  straggler = '';
+
+  override apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+    return projection === this.straggler ? Promise.reject(new StoreUnavailable('not now')) : super.apply(projection, changes, checkpoint);
+  }
+
+  override async begin(projection: string): Promise<string | null> {
+    const checkpoint = await super.begin(projection);
+    while (projection === this.straggler) await new Promise((resolve) => setTimeout(resolve, 1));
+    return checkpoint;
+  }
+}
+
 describe('the projection runner', () => {
   const runners: ProjectionRunner[] = [];
   const store = { current: new MemoryEventStore() };
@@ -364,6 +379,33 @@ describe('the projection runner', () => {
       await runner.rebuild(['one']);
       await runner.ready();
       expect([await countOf(model, 'one'), await isOld(model), errors.length]).toEqual([3, false, 1]);
+    });
+
+    it('waits for a projection that fell behind the others before its rows are replaced', async () => {
+      const straggling = new StragglingReadModel();
+      model = straggling;
+      await append(0, 5);
+      const runner = await startServing(['one', 'two']);
+      await leftOver(model);
+      await runner.rebuild(['one']);
+      straggling.straggler = 'one@1';
+      await append(5, 6);
+      await expect.poll(() => countOf(model, 'two')).toBe(6);
+      model.isOpen = true;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      straggling.straggler = '';
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await runner.ready();
+      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model)]).toEqual([6, 6, false]);
+      await append(6, 7);
+      await runner.caughtUpTo('7');
+      expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([7, 7]);
+      expect(
+        runner
+          .status()
+          .map(({ projection }) => projection)
+          .toSorted(),
+      ).toEqual(['one@1', 'two@1']);
     });
 
     it('leaves an empty ledger as it is', async () => {
