@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { sweepOn } from '../../src/adapters/sqlite/read-model-server.ts';
 import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
 import { readModelContract } from './read-model.contract.ts';
 
@@ -50,5 +51,16 @@ describe('the file of the SQLite read model', () => {
     } finally {
       await opened.dispose();
     }
+  });
+
+  it('outlives what cannot be removed yet, and removes it later', async () => {
+    const turns = ['more', 'disk full', 'more', 'nothing left'];
+    const sweep = (): boolean => {
+      const turn = turns.shift();
+      if (turn === 'disk full') throw new Error('database or disk is full');
+      return turn === 'more';
+    };
+    sweepOn({ sweep });
+    await expect.poll(() => turns, { timeout: 5_000 }).toEqual([]);
   });
 });

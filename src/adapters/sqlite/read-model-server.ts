@@ -46,9 +46,17 @@ function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
   }
 }
 
+/** Until what could not be removed is tried again. */
+const SWEEP_AGAIN_MS = 1_000;
+
 /** Removes what was dropped, a little a turn, so that applies go first. */
-export function sweepOn(writer: ReadModelWriter): void {
+export function sweepOn(writer: Pick<ReadModelWriter, 'sweep'>): void {
   setImmediate(() => {
-    if (writer.sweep()) sweepOn(writer);
+    try {
+      if (writer.sweep()) sweepOn(writer);
+    } catch {
+      // A disk that is full, for one: what is out of sight can wait, and must not end the thread of all applies.
+      setTimeout(() => sweepOn(writer), SWEEP_AGAIN_MS).unref();
+    }
   });
 }
