@@ -114,18 +114,33 @@ export class PayoutJournal {
     return placeOf(this.#entries.at(-1));
   }
 
-  /** Durable when it returns. Throws `JournalBroken` when somebody else wrote to the file. */
+  /** Durable when it returns, as though never tried when it throws. Throws `JournalBroken` when somebody else wrote to the file. */
   append(fact: JournalFact, nowMs: number): JournalEntry {
     if (fstatSync(this.#file).size !== this.#bytes) throw new JournalBroken('another process wrote to the journal');
     const last = this.#entries.at(-1);
     const body = { seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? '', atMs: Math.max(nowMs, this.highWaterMs), ...fact };
     const entry: JournalEntry = { ...body, hash: hashOf(body) };
     const line = Buffer.from(`${JSON.stringify(entry)}\n`);
-    writeSync(this.#file, line);
-    fsyncSync(this.#file);
+    try {
+      // A disk that fills up takes the beginning of the line and reports no fault.
+      for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
+      fsyncSync(this.#file);
+    } catch (error) {
+      this.#takeBack();
+      throw error;
+    }
     this.#bytes += line.length;
     this.#entries.push(entry);
     return entry;
+  }
+
+  /** Nobody was told of the entry that failed, so it may go. */
+  #takeBack(): void {
+    try {
+      ftruncateSync(this.#file, this.#bytes);
+    } catch {
+      // The next entry finds the file longer than it should be, and refuses.
+    }
   }
 
   close(): void {
