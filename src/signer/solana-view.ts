@@ -26,6 +26,9 @@ const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 /** Micro-lamports; two thousandths of a SOL for the whole transaction. */
 const MAX_COMPUTE_UNIT_PRICE = 25_000_000n;
 
+/** Blocks, about a minute: a provider may ask another machine for the status than for the height; that one is believed to lag less. */
+const BALANCER_LAG_BLOCKS = 150;
+
 /** Solana as the signer sees it; only what is finalized counts. */
 export class SolanaView implements ChainView {
   readonly #network: PayoutNetwork;
@@ -74,7 +77,7 @@ export class SolanaView implements ChainView {
     return true;
   }
 
-  /** Past its last block height without a status in the whole history; or, where `failedCounts`, finalized without effect. */
+  /** Well past its last block height without a status in the whole history; or, where `failedCounts`, finalized without effect. */
   #isDead({ draft, txHash }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
     return agreed(this.#network, async (url) => {
       const slot = (await rpc(this.#network, url, 'getSlot', [{ commitment: 'finalized' }])) as number;
@@ -87,7 +90,7 @@ export class SolanaView implements ChainView {
       if (answer.context.slot < slot) throw new ViewUnavailable('a provider lags behind itself');
       const status = answer.value[0];
       if (status) return failedCounts && status.err !== null && status.confirmationStatus === 'finalized';
-      return draft.kind === 'solana' && height > draft.lastValidBlockHeight;
+      return draft.kind === 'solana' && height > draft.lastValidBlockHeight + BALANCER_LAG_BLOCKS;
     });
   }
 

@@ -105,6 +105,8 @@ describe('a payout on TRON whose expiration comes', () => {
 describe('a payout on Solana whose blockhash expires', () => {
   const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
   const LAST_HEIGHT = 1_000;
+  /** Those that a balancer's other machine may lack. */
+  const LAG_BLOCKS = 150;
   const draft: PayoutDraft = {
     ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000' },
     ...{ blockhash: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', lastValidBlockHeight: LAST_HEIGHT },
@@ -144,10 +146,21 @@ describe('a payout on Solana whose blockhash expires', () => {
   const fateOf = async () => (await payouts.fate(order, wallet.treasury.solana, [payout])).kind;
   const may = () => view.mayFollow(entryOf(payout, draft), draft);
 
-  it('goes out again in the same bytes up to the very last block, and is followed by another only after it', async () => {
+  it('goes out again in the same bytes up to the very last block, and is followed by another only well after it', async () => {
     expect([await fateOf(), await may()]).toEqual(['absent', false]);
     height = LAST_HEIGHT + 1;
+    expect([await fateOf(), await may()]).toEqual(['pending', false]);
+    height = LAST_HEIGHT + LAG_BLOCKS;
+    expect([await fateOf(), await may()]).toEqual(['pending', false]);
+    height = LAST_HEIGHT + LAG_BLOCKS + 1;
     expect([await fateOf(), await may()]).toEqual(['never', true]);
+  });
+
+  it('is not given up while the machine that knows no status of it may not have seen its last block', async () => {
+    // The height is of a machine that is ahead; the slot, and the answer after it, are of one that has not come to the payout's block.
+    height = LAST_HEIGHT + 40;
+    [node.finalizedSlot, answeredSlot] = [4_950, 4_982];
+    expect([await fateOf(), await may()]).toEqual(['pending', false]);
   });
 
   it.each(['processed', 'confirmed', 'finalized'])('is not followed by another while anybody shows it as %s', async (confirmationStatus) => {

@@ -16,6 +16,8 @@ export interface SolanaPayoutsOptions {
 }
 
 export const LAMPORT = 10n ** 9n;
+/** Blocks, about a minute: a provider may ask another machine for the status than for the height; that one is believed to lag less. */
+export const BALANCER_LAG_BLOCKS = 150;
 /** Base fee and the dearest priority fee of one payout. */
 const FEE_LAMPORTS = 2_010_000n;
 const TOKEN_ACCOUNT_BYTES = 165;
@@ -133,7 +135,7 @@ export class SolanaPayouts implements PayoutChain {
   }
 
   async #fateAt(provider: RpcProvider, order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
-    // Slot and height first: what has no status in an answer at or past them was in no block up to there.
+    // Slot and height first: what has no status in an answer at or past them was in no block up to there. Only the slot can be compared.
     const slot = await slotOf(provider, 'finalized');
     const height = await ask<number>(provider, 'getBlockHeight', [{ commitment: 'finalized' }]);
     const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(provider, 'getSignatureStatuses', [
@@ -151,7 +153,9 @@ export class SolanaPayouts implements PayoutChain {
     const failed = seen.find(({ payout }) => payout.txHash === last.txHash);
     if (failed) return failed.status.confirmationStatus === 'finalized' ? this.#failedAt(provider, last.txHash) : { kind: 'pending', inBlock: true };
     if (last.validity.kind !== 'solana-block-height') throw new Error('not a payout of this chain');
-    return height > last.validity.lastValidBlockHeight ? { kind: 'never' } : { kind: 'absent' };
+    const pastBlocks = height - last.validity.lastValidBlockHeight;
+    if (pastBlocks > BALANCER_LAG_BLOCKS) return { kind: 'never' };
+    return pastBlocks > 0 ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
   }
 
   async #landedAt(provider: RpcProvider, order: TokenTransfer, treasury: string, txHash: string): Promise<PayoutFate> {
