@@ -88,6 +88,19 @@ describe('the read model in Redis', () => {
     expect(await model.get('rows@1', 'a')).toEqual({ n: 2 });
   });
 
+  test('takes an apply of more words than a function takes arguments', async () => {
+    const patient = await openRedisReadModel({ url: own.url, commandMs: 20_000 });
+    try {
+      const changes = Array.from({ length: 30_000 }, (_, order): Change => {
+        return { op: 'enlist', lists: ['records@1/a'], member: `m${order}`, order, atSec: order };
+      });
+      await patient.apply('records', changes, '1');
+      expect(await patient.page('records@1/a', { offset: 29_999, limit: 1 })).toEqual({ members: [{ member: 'm0', order: 0 }], total: 30_000 });
+    } finally {
+      await patient.close();
+    }
+  });
+
   test('is asked for a page of a table, however many rows the table has', async () => {
     const patient = await openRedisReadModel({ url: own.url, commandMs: 20_000 });
     const keyOf = (index: number): string => String(index).padStart(9, '0');

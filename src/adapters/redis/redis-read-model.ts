@@ -162,7 +162,9 @@ class RedisReadModel implements ReadModel {
     let done: unknown;
     try {
       const guards = [String(expected?.length ?? 0), ...(expected ?? [])];
-      done = await answered(this.#redis.eval(APPLY, keys.length, ...keys, projection, `${checkpoint} ${mark}`, ...guards, ...words));
+      // As one array: a large batch has more words than a function takes arguments.
+      const sent = [APPLY, keys.length, ...keys, projection, `${checkpoint} ${mark}`, ...guards, ...words];
+      done = await answered(this.#redis.call('eval', sent));
     } catch (error) {
       marks.unanswered();
       throw error;
