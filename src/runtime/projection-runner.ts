@@ -170,18 +170,20 @@ export class ProjectionRunner {
     }
   }
 
-  /** Of the rows that are served; of a projection without any, of those that will be. */
+  /** Of the rows that are served; of a projection without any, of those that will be. One that is on no lane has caught up with nothing. */
   status(): ProjectionStatus[] {
-    const works = [...this.#lanes].flatMap((lane) => [...lane.works].map((work) => ({ lane, work })));
+    const onLanes = [...this.#lanes].flatMap((lane) => [...lane.works].map((work): { lane: Lane | null; work: ProjectionWork } => ({ lane, work })));
+    const between = [...this.#restarting].filter((work) => !onLanes.some((other) => other.work === work)).map((work) => ({ lane: null, work }));
+    const works = [...onLanes, ...between];
     const served = new Set(works.filter(({ work }) => work.next === null).map(({ work }) => work.projection));
     return works
       .filter(({ work }) => work.next === null || !served.has(work.projection))
       .map(({ lane, work: { projection, next } }) => ({
         projection: projectionId(projection),
-        position: next ? null : lane.position,
-        hasCaughtUp: next === null && lane.hasCaughtUp,
-        lagEvents: lane.lagEvents,
-        lagSec: lane.lagSec,
+        position: next ? null : (lane?.position ?? null),
+        hasCaughtUp: next === null && lane?.hasCaughtUp === true,
+        lagEvents: lane?.lagEvents ?? 0,
+        lagSec: lane?.lagSec ?? 0,
       }));
   }
 

@@ -431,6 +431,22 @@ describe('the projection runner', () => {
     expect([await countOf(model, 'one'), reasons]).toEqual([2, ['one@1 checkpoint_beyond_log']]);
   });
 
+  it('tells of a projection that fell behind the others and is not at work again yet', async () => {
+    const model = new StragglingReadModel();
+    model.isOpen = true;
+    await append(0, 1);
+    const runner = await start([counting('one'), counting('two')], model);
+    await runner.ready();
+    model.straggler = 'one@1';
+    await append(1, 2);
+    const statusOf = (id: string): unknown => runner.status().find(({ projection }) => projection === id);
+    await expect.poll(() => statusOf('two@1')).toMatchObject({ position: '2', hasCaughtUp: true });
+    expect(statusOf('one@1')).toEqual({ projection: 'one@1', position: null, hasCaughtUp: false, lagEvents: 0, lagSec: 0 });
+    model.straggler = '';
+    await expect.poll(() => statusOf('one@1')).toMatchObject({ position: '2', hasCaughtUp: true });
+    expect(await countOf(model, 'one')).toBe(2);
+  });
+
   it('tells how far each projection is', async () => {
     const model = new MemoryReadModel();
     const runner = await start([sessionView, addressIndex], model);
