@@ -1,17 +1,17 @@
 import type { SessionPaid, Valuation } from '../src/domain/events/session-events.ts';
 import { formatAmount } from '../src/domain/money.ts';
-import { isSufficient, received, type SessionContext } from './checkout-session.state.ts';
+import { held, isSufficient, received, type SessionContext } from './checkout-session.state.ts';
 
 export interface PaymentFacts {
   readonly paidAtSec: number;
   readonly valuation: Valuation | null;
 }
 
-/** The payment by the final money of a session that nothing has paid yet; none when it is not enough, or the session was cancelled. */
+/** The payment by the final money of a session that nothing has paid yet; none when the merchant does not hold enough, or the session was cancelled. */
 export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
   const { created, paid, cancelled, expired, failed, due } = context;
   const total = received(context);
-  if (!created || paid !== null || cancelled !== null || total === 0n || !isSufficient(context, total)) return [];
+  if (!created || paid !== null || cancelled !== null || total === 0n || !isSufficient(context, held(context))) return [];
   return [
     {
       type: 'SessionPaid',

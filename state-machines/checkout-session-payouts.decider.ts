@@ -1,5 +1,6 @@
 import type {
   RefundFailureReason,
+  RefundPayoutFailed,
   RefundPayoutLanded,
   RefundPayoutReplaced,
   RefundPayoutReverted,
@@ -9,6 +10,8 @@ import type {
 } from '../src/domain/events/session-events.ts';
 import { formatAmount } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
+import { foldPayoutFailed } from './checkout-session.machine.ts';
+import { paymentOf } from './checkout-session-payment.ts';
 import type { LegState, RefundState, SessionContext } from './checkout-session.state.ts';
 
 /* Money out: what the payout process may tell a session. Every command is safe to repeat. */
@@ -37,6 +40,8 @@ export interface FailPayout {
   readonly reason: RefundFailureReason;
   readonly networkFee: string | null;
   readonly nowSec: number;
+  /** For a session that is paid by the money that the refund held. */
+  readonly valuation: Valuation | null;
 }
 
 export type PayoutCommand = RecordPayoutSigned | RecordPayoutLanded | RecordPayoutReverted | FailPayout;
@@ -61,7 +66,7 @@ export function decidePayout(command: PayoutCommand, context: SessionContext): D
         ? accept({ type: 'RefundPayoutReverted', data: command.data })
         : accept();
     case 'FailPayout':
-      return fail(command, { refund, leg });
+      return fail(command, { refund, leg }, context);
   }
 }
 
@@ -83,16 +88,21 @@ function recordLanded({ data, valuation }: RecordPayoutLanded, { refund, leg }: 
   return accept(landed, ...endOf(refund, data.legId, 'COMPLETED', data.landedAtSec, null, valuation));
 }
 
-function fail({ legId, reason, networkFee, nowSec }: FailPayout, { refund, leg }: Found): Decision<SessionEvent> {
+function fail({ legId, reason, networkFee, nowSec, valuation }: FailPayout, { refund, leg }: Found, context: SessionContext): Decision<SessionEvent> {
   if (leg.status === 'FAILED') return accept();
   if (leg.status === 'COMPLETED') return refuse('conflict', `${legId} has already paid`);
   // Signed bytes may still land whatever anyone thinks of the payer; only the chain can declare them without effect.
   if (leg.status === 'PROCESSING' && reason !== 'execution_reverted') return refuse('conflict', `${legId} is already signed`);
-  const failed: SessionEvent = {
+  const failed: RefundPayoutFailed = {
     type: 'RefundPayoutFailed',
     data: { refundId: refund.requested.refundId, legId, reason, networkFee, failedAtSec: nowSec },
   };
-  return accept(failed, ...endOf(refund, legId, 'FAILED', nowSec, reason, null));
+  const released = { ...context, ...foldPayoutFailed(context, failed.data) };
+  return accept<SessionEvent>(
+    failed,
+    ...endOf(refund, legId, 'FAILED', nowSec, reason, null),
+    ...paymentOf(released, { paidAtSec: nowSec, valuation }),
+  );
 }
 
 /** The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. */

@@ -21,6 +21,7 @@ import {
   finalOf,
   foldConfirmed,
   hasPending,
+  isSufficient,
   kindOf,
   received,
   refundable,
@@ -160,7 +161,9 @@ function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: Ses
   if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
   const coin = context.created.dueCoin;
   const money = formatAmount(received(context));
-  if (context.sufficientSeen) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
+  // Enough that is still there was not lost: it went back to who paid it.
+  const isLost = context.sufficientSeen && !isSufficient(context, received(context));
+  if (isLost) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
   return accept({ type: 'SessionExpired', data: { expiredAtSec: nowSec, coin, received: money, scannedToSec } });
 }
 

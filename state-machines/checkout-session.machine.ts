@@ -112,7 +112,7 @@ const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded'>['dat
 const foldPayoutReverted = (context: SessionContext, data: Of<'RefundPayoutReverted'>['data']): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null }));
 
-const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
+export const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), {
     updatedAtSec: data.failedAtSec,
   });

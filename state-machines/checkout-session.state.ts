@@ -156,6 +156,12 @@ export function refundable(context: SessionContext, coin: Coin): bigint {
   return left > 0n ? left : 0n;
 }
 
+/** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
+export function held(context: SessionContext): bigint {
+  const [came, left] = [received(context), context.created ? refundable(context, context.created.dueCoin) : 0n];
+  return came < left ? came : left;
+}
+
 /** A paid session whose money was reverted after it had been final. */
 export function isReversed(context: SessionContext): boolean {
   return context.paid !== null && !isSufficient(context, received(context));

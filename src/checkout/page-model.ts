@@ -55,7 +55,7 @@ export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsO
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
     coin: session.dueCoin,
-    received: afterCancel ? sumOf(afterCancel, 'final') : session.received,
+    received: afterCancel ? sumOf(afterCancel, 'final') : session.status === 'open' ? formatAmount(held(session)) : session.received,
     pending: afterCancel ? sumOf(afterCancel, 'detected') : session.pending,
     toSend: nowSec > session.expiresAtSec ? null : toSend(session),
     excess: session.excess,
@@ -78,7 +78,7 @@ function stateOf(session: SessionView, nowSec: number): PageState {
       return 'seen';
     case 'open':
       if (nowSec > session.expiresAtSec) return 'closing';
-      return amountOf(session.received) > 0n ? 'underpaid' : 'awaiting';
+      return held(session) > 0n ? 'underpaid' : 'awaiting';
     default:
       return session.status;
   }
@@ -86,10 +86,16 @@ function stateOf(session: SessionView, nowSec: number): PageState {
 
 function toSend(session: SessionView): string | null {
   if (session.status !== 'open' && session.status !== 'processing') return null;
-  const left = amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
+  const left = amountOf(session.dueAmount) - held(session) - amountOf(session.pending);
   // Once what is on its way is enough, asking for the rest would be asking for a gift.
   const moneyCame = left < amountOf(session.dueAmount);
   return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(left) : null;
+}
+
+/** What went back to the payer, or is on its way there, is to be sent again. */
+function held({ received, refundable }: SessionView): bigint {
+  const [came, left] = [amountOf(received), amountOf(refundable)];
+  return came < left ? came : left;
 }
 
 const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): string =>

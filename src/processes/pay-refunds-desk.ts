@@ -13,6 +13,7 @@ import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { movesInFlight } from '../../state-machines/treasury-moves.ts';
+import type { SessionContext } from '../../state-machines/checkout-session.state.ts';
 import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
 import { DeskNotes, WAIT_REASONS, type Waiting } from './pay-refunds-notes.ts';
@@ -159,13 +160,11 @@ export class TreasuryDesk {
 
   async #land({ ref, order, context }: Found, landed: Extract<PayoutFate, { kind: 'landed' }>['landed']): Promise<void> {
     const nowSec = this.#books.nowSec();
-    const created = context.created!;
-    const valuation = created.rateLock ? this.#deps.valuation(created.currency, order.coin) : null;
     crashPoint('before-landed-event');
     await this.#books.tellSession(ref, {
       type: 'RecordPayoutLanded',
       data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec },
-      valuation,
+      valuation: this.#valuationOf(context, order.coin),
     });
     crashPoint('after-landed-event');
     this.#finished(ref);
@@ -366,7 +365,12 @@ export class TreasuryDesk {
     return found;
   }
 
+  #valuationOf({ created }: SessionContext, coin: Coin): Valuation | null {
+    return created?.rateLock ? this.#deps.valuation(created.currency, coin) : null;
+  }
+
   async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null): Promise<void> {
+    const found = await this.#books.find(ref);
     await this.#books.tellSession(ref, {
       type: 'FailPayout',
       refundId: ref.refundId,
@@ -374,6 +378,7 @@ export class TreasuryDesk {
       reason,
       networkFee,
       nowSec: this.#books.nowSec(),
+      valuation: found && this.#valuationOf(found.context, found.context.created!.dueCoin),
     });
     this.#finished(ref);
     this.#deps.log.warn({ refund: ref.refundId, leg: ref.legId, reason }, 'a refund payout failed');

@@ -8,7 +8,7 @@ import type { Returns } from '../ports/returns.ts';
 import type { Senders } from '../ports/senders.ts';
 import { whyNotCreditable } from '../../state-machines/checkout-session-transfers.decider.ts';
 import { isPayable, whyNotReversible, whyNotSetAside } from '../../state-machines/checkout-session-transfers.ts';
-import { received } from '../../state-machines/checkout-session.state.ts';
+import { held } from '../../state-machines/checkout-session.state.ts';
 import { decideTransfer, whyNotOpen, type By, type TransferCommand, type TransferState } from '../../state-machines/transfer.decider.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
 import { newMoveId } from './move-ids.ts';
@@ -77,7 +77,7 @@ export class Inbox {
     const why = whyNotOpen(found.state) ?? (await this.#whyNotFree(transfer)) ?? whyNotCreditable(credit, target.context);
     if (why !== null) return conflict(why);
     const { created } = target.context;
-    const total = received(target.context) + amountOf(transfer.amount);
+    const total = held(target.context) + amountOf(transfer.amount);
     const note = isPayable(target.context)
       ? `the session is ${target.value}; ${formatAmount(total)} of ${created.dueAmount} ${created.dueCoin} will be there`
       : `the session is ${target.value}: the money will be refundable there and pays nothing`;

@@ -58,7 +58,7 @@ const payoutCommand: fc.Arbitrary<SessionCommand> = fc.oneof(
     return { type: 'RecordPayoutReverted', data: { refundId, legId, txHash: txOf(legId, attempt), headNumber: 410 } };
   }),
   fc.tuple(leg, fc.constantFrom('recipient_frozen' as const, 'execution_reverted' as const)).map(([drawn, reason]): SessionCommand => ({
-    ...{ type: 'FailPayout', ...place(drawn), reason, networkFee: null, nowSec: EXPIRES_AT },
+    ...{ type: 'FailPayout', ...place(drawn), reason, networkFee: null, nowSec: EXPIRES_AT, valuation: null },
   })),
 );
 

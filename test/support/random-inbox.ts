@@ -266,7 +266,7 @@ export class RandomInbox {
         'fail-refund': () => {
           const { legId } = Object.values(refund.legs)[0]!.leg;
           const { refundId } = refund.requested;
-          return [id, { type: 'FailPayout', refundId, legId, reason: 'recipient_frozen', networkFee: null, nowSec }];
+          return [id, { type: 'FailPayout', refundId, legId, reason: 'recipient_frozen', networkFee: null, nowSec, valuation: null }];
         },
       }),
     };

@@ -77,7 +77,7 @@ const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED') => ({ coin: 'USDT', 
 /** A session of every state and note that the page knows. */
 const SESSIONS: Readonly<Record<string, SessionView>> = {
   awaiting: OPEN,
-  underpaid: { ...OPEN, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
+  underpaid: { ...OPEN, received: '5.00', refundable: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   seen: { ...OPEN, status: 'processing', pending: '10.80', deposits: [{ ...DEPOSIT, status: 'detected' }] },
   'seen in part': { ...OPEN, status: 'processing', pending: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }] },
   closing: { ...OPEN, expiresAtSec: NOW_SEC - 1 },
@@ -247,6 +247,8 @@ describe('the state of the page', () => {
     expect(stateOf(SESSIONS.underpaid!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS['seen in part']!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS.seen!).toSend).toBeNull();
+    expect(stateOf({ ...SESSIONS.underpaid!, refundable: '2.00' })).toMatchObject({ state: 'underpaid', received: '2.00', toSend: '8.80' });
+    expect(stateOf({ ...SESSIONS.underpaid!, refundable: '0.00' })).toMatchObject({ state: 'awaiting', received: '0.00', toSend: '10.80' });
     expect(pageOf('underpaid')).toContain('data-units="5800000"');
     expect(pageOf('underpaid')).toContain('data-units="5800000000000000000"');
   });
@@ -258,7 +260,7 @@ describe('the state of the page', () => {
     expect(toSend(forgiving)).toBe('10.80');
     expect(toSend({ ...coming, pending: '10.30' })).toBeNull();
     expect(toSend({ ...coming, pending: '10.29' })).toBe('0.51');
-    expect(toSend({ ...coming, received: '5.00', pending: '5.30' })).toBeNull();
+    expect(toSend({ ...coming, received: '5.00', refundable: '5.00', pending: '5.30' })).toBeNull();
   });
 
   it('stops asking at the deadline by the server’s clock, before the session is judged', () => {

@@ -251,6 +251,52 @@ describe('refunding', () => {
     given(created()).when(refund('1')).thenRefused('session_not_paid');
     given(created(), detected(full)).when(refund('1')).thenRefused('session_not_paid');
   });
+  describe('before the session is paid', () => {
+    const first = [created(), detected(half), confirmed(half)];
+    const { events: asked } = given(...first)
+      .when(refund('5.00'))
+      .then('RefundRequested');
+    const second = [detected(otherHalf), confirmed(otherHalf)];
+
+    it('takes the money out of what pays it, from the request on', () => {
+      given(...first, ...asked, detected(otherHalf))
+        .when(confirm(otherHalf))
+        .then('DepositConfirmed');
+      const again = depositFacts({ amount: '5.00', txHash: '0x04' });
+      given(...first, ...asked, ...second, detected(again))
+        .when(confirm(again))
+        .then('DepositConfirmed', 'SessionPaid');
+    });
+    it('that fails gives it back to what pays it', () => {
+      const { legId } = (asked[0] as Extract<SessionEvent, { type: 'RefundRequested' }>).data.legs[0]!;
+      const fail = {
+        type: 'FailPayout',
+        refundId: 're_a',
+        legId,
+        reason: 'recipient_frozen',
+        networkFee: null,
+        nowSec: EXPIRES_AT,
+        valuation: null,
+      } as const;
+      given(...first, ...asked, ...second)
+        .when(fail)
+        .then('RefundPayoutFailed', 'RefundFailed', 'SessionPaid');
+      given(...first, ...asked)
+        .when(fail)
+        .then('RefundPayoutFailed', 'RefundFailed');
+    });
+    it('lets the session expire: the money was not lost', () => {
+      given(...first, ...asked, ...second)
+        .when(expire)
+        .then('SessionExpired');
+    });
+    it('of money that came late leaves the rest as it is', () => {
+      const late = depositFacts({ amount: '5.00', txHash: '0x05', blockTimeSec: EXPIRES_AT + 1 });
+      given(...first, detected(late, 'late'), confirmed(late), ...asked, detected(otherHalf))
+        .when(confirm(otherHalf))
+        .then('DepositConfirmed', 'SessionPaid');
+    });
+  });
   it('takes all that is left when no amount is named', () => {
     const { events } = given(...paidSession)
       .when(refund(null))

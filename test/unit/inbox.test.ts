@@ -206,7 +206,7 @@ describe('one decision that two processes carry out', () => {
       isRefused = true;
       const [legId] = Object.keys((await context(SOURCE)).refunds['re_1']!.legs);
       const failed = { refundId: 're_1', legId: legId!, reason: 'insufficient_gas', networkFee: null } as const;
-      await send(SOURCE, { type: 'FailPayout', ...failed, nowSec: EXPIRES_AT + 801 });
+      await send(SOURCE, { type: 'FailPayout', ...failed, nowSec: EXPIRES_AT + 801, valuation: null });
       await meanwhile();
     });
     return first.inbox.attach(await first.found(), TARGET, REAL);

@@ -61,6 +61,7 @@ const fail = (legId: string, reason: FailPayout['reason']): FailPayout => ({
   reason,
   networkFee: null,
   nowSec: EXPIRES_AT + 9,
+  valuation: null,
 });
 
 describe('a payout', () => {
