@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
 import { formatAmount } from '../domain/money.ts';
-import { isReversed, pending, received } from '../../state-machines/checkout-session.state.ts';
+import { held, isReversed, pending, received, type SessionContext } from '../../state-machines/checkout-session.state.ts';
 import { sessionTable } from './session-handler.ts';
 import type { CoveredRange } from './timeline.ts';
 
@@ -23,7 +23,9 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
     default: {
       const deposits = Object.values(context.deposits);
       const what =
-        deposits.length === 0 ? nothing(coverage) : `${has} is final. ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
+        deposits.length === 0
+          ? nothing(coverage)
+          : `${has} is final.${wentBack(context, coin)} ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
       const when =
         value === 'expired'
           ? 'Not paid: it expired.'
@@ -33,6 +35,11 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
       return `${when} ${what}`;
     }
   }
+}
+
+function wentBack(context: SessionContext, coin: string): string {
+  const back = received(context) - held(context);
+  return back > 0n ? ` Of it, ${formatAmount(back)} ${coin} went back, or will, and pays nothing.` : '';
 }
 
 function nothing(coverage: readonly CoveredRange[]): string {
