@@ -20,6 +20,7 @@ import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import {
   foldMoveRequested,
   isApproved,
+  isBeingSigned,
   isLegalMoveReservation,
   isLegalRequest,
   isOpenMove,
@@ -139,6 +140,8 @@ function recordSigned(data: MoveSigned, context: TreasuryContext): Decision<Trea
 function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return accept();
+  // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never end.
+  if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
   if (!move.signed.some(({ txHash }) => txHash === landed.txHash)) return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
   const data: MoveCompleted = { ...termsOf(move), ...landed, feeCoin: NATIVE_COIN[move.terms.network] };
   return accept(named(move.kind, 'Completed', data));
@@ -147,7 +150,7 @@ function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryConte
 function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'FailMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return accept();
-  if (context.open !== null && 'moveId' in context.open && context.open.moveId === moveId) return refuse('conflict', `${moveId} is being signed`);
+  if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
   if (reason !== 'execution_reverted' && move.signed.length > 0) return refuse('conflict', `${moveId} was signed and may land`);
   const feeCoin = NATIVE_COIN[move.terms.network];
   const data: MoveFailed = { ...termsOf(move), reason, txHash, networkFee, feeCoin, feeAddress, failedAtSec: nowSec };

@@ -88,6 +88,8 @@ export function isLegalMoveReservation(context: TreasuryContext, data: MoveReser
 export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
   context.open !== null && 'moveId' in context.open && context.open.moveId === moveId && context.open.attempt === attempt;
 
+export const isBeingSigned = ({ open }: TreasuryContext, moveId: string): boolean => open !== null && 'moveId' in open && open.moveId === moveId;
+
 type Of<Suffix extends string> = Extract<TreasuryMoveEvent, { type: `${string}${Suffix}` }>['data'];
 type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
 

@@ -8,6 +8,7 @@ import {
   foldOutflowAcknowledged,
   foldOutflowFound,
   initialMovesContext,
+  isBeingSigned,
   isLegalMoveReservation,
   isLegalRequest,
   isOpenMove,
@@ -125,7 +126,7 @@ export const treasuryMachine = setup({
     },
     isNotBeingSigned: ({ context, event }: Seen) => {
       const { moveId } = event.data as Of<'SweepFailed'>;
-      return Object.hasOwn(context.moves, moveId) && !(context.open !== null && 'moveId' in context.open && context.open.moveId === moveId);
+      return Object.hasOwn(context.moves, moveId) && !isBeingSigned(context, moveId);
     },
     isUnknownOutflow: ({ context, event }: Seen) => Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
     isNewOutflow: ({ context, event }: Seen) => !Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),

@@ -111,6 +111,10 @@ export interface PayoutChain {
   close(): Promise<void>;
 }
 
+/** Those of the transactions signed for one transfer that may still land: all that share a nonce, elsewhere the newest alone. */
+export const mayStillLand = <Sent extends SentPayout>(sent: readonly Sent[]): readonly Sent[] =>
+  sent.at(-1)?.validity.kind === 'evm-nonce' ? sent : sent.slice(-1);
+
 export const validityOf = (draft: MoveDraft): PayoutValidity => {
   switch (draft.kind) {
     case 'evm':

@@ -6,14 +6,14 @@ import { treasuryStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { MoveChain, MoveOrder, MoveSigner } from '../ports/moves.ts';
-import { validityOf, type PayoutFate, type PayoutRefusal, type Promised, type WaitReason } from '../ports/payouts.ts';
+import { mayStillLand, validityOf, type PayoutFate, type PayoutRefusal, type Promised, type WaitReason } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import { newMoveId } from '../use-cases/move-ids.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../state-machines/treasury.machine.ts';
-import { isApproved, isFromTreasury, movesInFlight, type Move, type MoveReservation } from '../../state-machines/treasury-moves.ts';
+import { isApproved, isBeingSigned, isFromTreasury, movesInFlight, type Move, type MoveReservation } from '../../state-machines/treasury-moves.ts';
 import { MoveNotes, type WaitingMove } from './move-money-notes.ts';
 import { isTransient } from './pay-refunds-desk.ts';
 import { WAIT_REASONS } from './pay-refunds-notes.ts';
@@ -82,7 +82,8 @@ export class MoveDesk {
     const { open } = await this.context();
     if (open !== null && 'moveId' in open && this.#notes.isDue(open.moveId)) await this.#finish(open);
     const context = await this.context();
-    for (const move of Object.values(context.moves)) if (move.signed.length > 0) await this.#each(move, () => this.#follow(move));
+    const isFollowed = ({ terms, signed }: Move): boolean => signed.length > 0 && !isBeingSigned(context, terms.moveId);
+    for (const move of Object.values(context.moves).filter(isFollowed)) await this.#each(move, () => this.#follow(move));
     if (this.alarm !== null || Object.keys(context.unknownOutflows).length > 0) return;
     const fresh = Object.values(context.moves).filter((move) => move.signed.length === 0 && isApproved(move) && this.#notes.isDue(move.terms.moveId));
     for (const move of fresh.slice(0, ROUND)) await this.#each(move, () => this.#start(move));
@@ -207,7 +208,9 @@ export class MoveDesk {
           why: 'can_never_land',
         });
       case 'absent':
-        return this.chain.broadcast(last);
+        // The newest alone may cost more than the address holds.
+        for (const sent of mayStillLand(move.signed)) await this.chain.broadcast(sent);
+        return;
       case 'pending': {
         const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
         if (fate.inBlock || outMs < this.chain.bumpAfterMs) return;

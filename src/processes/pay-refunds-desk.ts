@@ -6,7 +6,15 @@ import { treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type PayoutSigner, type Promised } from '../ports/payouts.ts';
+import {
+  mayStillLand,
+  validityOf,
+  type PayoutChain,
+  type PayoutFate,
+  type PayoutRefusal,
+  type PayoutSigner,
+  type Promised,
+} from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
@@ -98,7 +106,8 @@ export class TreasuryDesk {
     this.#notes.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
     const { mode, network } = this.chain;
     const legs = await this.#legs(this.#deps.work.open(mode, network));
-    await this.#followSent(legs);
+    // A leg that ended could not take the replacement that is reserved for it, and the reservation would hold up everything.
+    await this.#followSent(isFree ? legs : legs.filter(({ ref }) => ref.legId !== open?.legId));
     await this.#watchLanded();
     if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
   }
@@ -145,7 +154,8 @@ export class TreasuryDesk {
       case 'never':
         return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');
       case 'absent':
-        return this.chain.broadcast(last);
+        for (const payout of mayStillLand(leg.payouts)) await this.chain.broadcast(payout);
+        return;
       case 'pending': {
         const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
         const draft = lastOfLeg(await this.#books.treasury(), ref.legId)?.draft;
@@ -298,12 +308,15 @@ export class TreasuryDesk {
       signedAtSec: this.#books.nowSec(),
     };
     crashPoint('after-sign');
-    await this.#books.tellSession(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
+    // Another process may have seen an earlier transaction of the leg land: then this one, of the same nonce, is never sent.
+    const isPaid = found.leg.status === 'COMPLETED';
+    if (!isPaid) await this.#books.tellSession(ref, { type: 'RecordPayoutSigned', data: payout, replaces });
     crashPoint('after-signed-event');
     await this.#books.tellTreasury({ type: 'RecordPayoutSequenceSigned', data: { legId, attempt, txHash, journal: signature.journal } });
     crashPoint('after-sequence-event');
     this.#notes.setAlarm('signer', null);
     this.#notes.goesOn(reservation);
+    if (isPaid) return true;
     this.#notes.postpone(ref, 1);
     await this.chain.broadcast(payout);
     this.#deps.log.info({ refund: refundId, leg: legId, attempt, tx: txHash, network }, 'a refund payout was sent');

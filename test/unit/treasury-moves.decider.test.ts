@@ -79,6 +79,17 @@ describe('a sweep', () => {
     expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xother')))).toEqual(['refused']);
   });
 
+  it('is not completed while a replacement is being signed, which could not be written down any more', () => {
+    const signing = [
+      sweep('swp'),
+      reserve('swp', 0, '0xCollection'),
+      sign('swp', 1),
+      reserve('swp', 0, '0xCollection', { attempt: 2, replaces: '0xswp1' }),
+    ];
+    expect(types(after(...signing, complete('swp', '0xswp1')))).toEqual(['refused']);
+    expect(types(after(...signing, sign('swp', 2, 2), complete('swp', '0xswp1')))).toEqual(['SweepCompleted']);
+  });
+
   it('cannot be given up once it was signed or while it is', () => {
     expect(types(after(sweep('swp'), reject('swp')))).toEqual(['SweepFailed']);
     expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), reject('swp')))).toEqual(['refused']);

@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import type { MoveDraft } from '../../src/domain/events/treasury-events.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { MoveChain, MoveRequestToSign, MoveSigner } from '../../src/ports/moves.ts';
+import type { PayoutFate, PayoutSignature, SentPayout } from '../../src/ports/payouts.ts';
+import { MoveDesk } from '../../src/processes/move-money-desk.ts';
+import { NotificationIds } from '../../src/runtime/notification-ids.ts';
+import { createTreasuryHandler } from '../../src/use-cases/payouts-handler.ts';
+import { MemoryEventStore } from '../support/memory-event-store.ts';
+
+/* One desk over a chain and a signer that do as they are told; what it writes down is real. */
+
+const TREASURY = '0xTreasury';
+const draft: MoveDraft = {
+  ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '5000000', gasLimit: '90000' },
+  ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
+};
+const landed: PayoutFate = {
+  ...{ kind: 'landed', final: true },
+  landed: { txHash: '0xs1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001' },
+};
+const signed = ({ attempt }: MoveRequestToSign): PayoutSignature => ({
+  ...{ ok: true, txHash: `0xs${attempt}`, signedBytes: `bytes ${attempt}`, journal: { seq: attempt, hash: `h${attempt}` } },
+});
+const stopped: PayoutSignature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+
+class Stage {
+  readonly desk: MoveDesk;
+  readonly broadcast: string[] = [];
+  fate: PayoutFate = { kind: 'pending', inBlock: false };
+  sign: (request: MoveRequestToSign) => PayoutSignature = signed;
+
+  constructor() {
+    const store = new MemoryEventStore();
+    const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
+    const chain = {
+      ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
+      check: () => Promise.resolve({ kind: 'ready' }),
+      nextNonce: () => Promise.resolve(0),
+      draft: () => Promise.resolve(draft),
+      bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
+      broadcast: ({ txHash }: SentPayout) => Promise.resolve(void this.broadcast.push(txHash)),
+      fate: () => Promise.resolve(this.fate),
+    } as unknown as MoveChain;
+    const signer = {
+      checkMove: () => Promise.resolve({ ok: true }),
+      signMove: (request: MoveRequestToSign) => Promise.resolve(this.sign(request)),
+    } as unknown as MoveSigner;
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+    const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
+    this.desk = new MoveDesk({
+      ...{ chain, treasury: TREASURY, signer, treasuries: createTreasuryHandler(deps), owed, clock: systemClock, random: nodeRandom, log, pollMs: 0 },
+    });
+  }
+}
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = new Stage();
+  const refused = await stage.desk.tell({
+    ...{ type: 'RequestMove', kind: 'sweep' },
+    data: {
+      ...{ moveId: 'swp', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: '0xCollection', toAddress: TREASURY },
+      ...{ derivationIndex: 4, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
+    },
+  });
+  expect(refused).toBeNull();
+  await stage.desk.round();
+  expect((await stage.desk.context()).moves['swp']!.signed.map(({ txHash }) => txHash)).toEqual(['0xs1']);
+});
+
+describe('a move whose replacement is reserved and not signed', () => {
+  it('is not complete before the signer has answered, so that the reservation can be ended', async () => {
+    stage.sign = () => stopped;
+    await stage.desk.round();
+    expect((await stage.desk.context()).open).toMatchObject({ moveId: 'swp', attempt: 2 });
+    stage.fate = landed;
+    await stage.desk.round();
+    stage.sign = signed;
+    await stage.desk.round();
+    expect(await stage.desk.context()).toMatchObject({ open: null, moves: {}, journal: { seq: 2 } });
+  });
+});
+
+describe('a move that nobody shows any more', () => {
+  it('goes out again in everything that was signed at its nonce, since the newest may cost more than the address holds', async () => {
+    await stage.desk.round();
+    stage.fate = { kind: 'absent' };
+    stage.broadcast.length = 0;
+    await stage.desk.round();
+    expect(stage.broadcast).toEqual(['0xs1', '0xs2']);
+  });
+});
