@@ -274,8 +274,8 @@ export class ProjectionRunner {
 
   async #switch(built: Lane): Promise<boolean> {
     try {
-      const works = [...built.works].filter(({ next }) => next !== null);
-      const projections = new Set(works.map(({ projection }) => projection));
+      const works = (): ProjectionWork[] => [...built.works].filter(({ next }) => next !== null);
+      const projections = new Set(works().map(({ projection }) => projection));
       const isReplaced = ({ projection, next }: ProjectionWork): boolean => next === null && projections.has(projection);
       const isRestarting = (): boolean => [...this.#restarting].some(isReplaced);
       const serving = (): Lane[] => [...this.#lanes].filter((lane) => [...lane.works].some(isReplaced));
@@ -284,7 +284,8 @@ export class ProjectionRunner {
       return await whileTheyStand(built, held, async () => {
         // What left its lane meanwhile does not stand still: it would go on in the new rows from where it was in the old ones.
         if (isRestarting() || serving().some((lane) => !held.includes(lane))) return false;
-        for (const work of works) await this.#switchOne(work, built, held);
+        // What was built may have been lost meanwhile: it is on another lane then, at its beginning.
+        for (const work of works()) await this.#switchOne(work, built, held);
         return true;
       });
     } catch (error) {

@@ -93,6 +93,28 @@ class StragglingReadModel extends GatedReadModel {
   }
 }
 
+/** Served rows wait to be written while it is blocked; what is built beside can be lost. */
+class LosingReadModel extends GatedReadModel {
+  isBlocked = false;
+  losses = 0;
+
+  override async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
+    while (this.isBlocked) await new Promise((resolve) => setTimeout(resolve, 1));
+    await super.apply(projection, changes, checkpoint);
+  }
+
+  override next(owned: OwnedRows): NextRows {
+    const next = super.next(owned);
+    const apply: NextRows['apply'] = async (changes, checkpoint) => {
+      this.losses -= 1;
+      if (this.losses < 0) return next.apply(changes, checkpoint);
+      await next.drop();
+      throw new StoreUnavailable('what was built is lost');
+    };
+    return { ...next, apply };
+  }
+}
+
 describe('the projection runner', () => {
   const runners: ProjectionRunner[] = [];
   const store = { current: new MemoryEventStore() };
@@ -406,6 +428,30 @@ describe('the projection runner', () => {
           .map(({ projection }) => projection)
           .toSorted(),
       ).toEqual(['one@1', 'two@1']);
+    });
+
+    it('goes on with what is built anew when what was built is lost while it waits to take its place', async () => {
+      const losing = new LosingReadModel();
+      model = losing;
+      await append(0, 5);
+      const errors: unknown[] = [];
+      const runner = await startServing(['one'], { hooks: { onError: (error) => errors.push(error) } });
+      await leftOver(model);
+      losing.isBlocked = true;
+      await append(5, 6);
+      await runner.rebuild(['one']);
+      model.isOpen = true;
+      const built = (): string | undefined => model.nextModels.get('one@1')?.checkpoints.get('one@1');
+      await expect.poll(built).toBe('6');
+      losing.losses = 1;
+      await append(6, 7);
+      await expect.poll(() => losing.losses < 0 && built()).toBe('7');
+      losing.isBlocked = false;
+      await runner.ready();
+      await append(7, 8);
+      await runner.caughtUpTo('8');
+      await expect.poll(() => countOf(model, 'one')).toBe(8);
+      expect([await isOld(model), errors]).toEqual([false, []]);
     });
 
     it('leaves an empty ledger as it is', async () => {
