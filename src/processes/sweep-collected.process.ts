@@ -9,6 +9,7 @@ import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { sweepCandidates, type SweepCandidate, type SweepFilter } from '../use-cases/sweep-plan.ts';
 import type { MoveDesk } from './move-money-desk.ts';
 import type { MoveMoney } from './move-money.process.ts';
+import { isTransient } from './pay-refunds-desk.ts';
 
 export interface SweepCollectedDeps {
   readonly moves: MoveMoney;
@@ -30,14 +31,16 @@ export interface PlannedSweep extends SweepCandidate {
   readonly note: string;
 }
 
-/** Sweeps ordered by one look; the next one takes the rest. */
+/** Addresses of one treasury that one look takes, beside those with a sweep under way; the next one takes the rest. */
 const MAX_SWEEPS = 500;
 
 /** Brings money from collection addresses to the treasury, above a threshold by itself, or when told to. */
 export class SweepCollected {
   readonly #deps: SweepCollectedDeps;
   #timer: NodeJS.Timeout | null = null;
-  #look: Promise<unknown> = Promise.resolve();
+  /** The look under way that the timer began. */
+  #look: Promise<unknown> | null = null;
+  #stopped = false;
 
   constructor(deps: SweepCollectedDeps) {
     this.#deps = deps;
@@ -47,13 +50,16 @@ export class SweepCollected {
     const { fromUnits, everyMs, log } = this.#deps;
     if (fromUnits === null) return;
     this.#timer = setInterval(() => {
-      this.#look = this.sweep({ minUnits: fromUnits }, { requestedBy: 'threshold', dryRun: false }).catch((error: unknown) =>
-        log.error({ err: error }, 'collection addresses could not be looked through'),
-      );
+      // A chain may take longer than the time between two looks: a second one would find the same, and `stop` would not wait for both.
+      this.#look ??= this.sweep({ minUnits: fromUnits }, { requestedBy: 'threshold', dryRun: false })
+        .catch((error: unknown) => log.error({ err: error }, 'collection addresses could not be looked through'))
+        .finally(() => (this.#look = null));
     }, everyMs);
   }
 
+  /** Waits for the address that is looked at, not for all that remain. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.#look;
   }
@@ -61,11 +67,27 @@ export class SweepCollected {
   /** Orders a sweep for everything the filter names; in a dry run it only says what it would do. */
   async sweep(filter: SweepFilter, { requestedBy, dryRun }: { readonly requestedBy: string; readonly dryRun: boolean }): Promise<PlannedSweep[]> {
     const planned: PlannedSweep[] = [];
+    const looks = new Map<MoveDesk, ShareOfTreasury>();
     for await (const candidate of sweepCandidates(this.#deps, filter)) {
+      if (this.#stopped) break;
       const desk = this.#deps.moves.desk(candidate.mode, candidate.network);
       if (!desk) continue;
-      planned.push(dryRun ? await this.#forecast(candidate, desk) : await this.#order(candidate, desk, requestedBy));
-      if (planned.length >= MAX_SWEEPS) break;
+      const look = looks.get(desk) ?? { sweeping: await sweepingOf(desk), left: MAX_SWEEPS };
+      looks.set(desk, look);
+      // One treasury's addresses hold up those of no other.
+      if (look.left === 0) continue;
+      const isUnderWay = look.sweeping.has(candidate.address);
+      if (!isUnderWay) look.left -= 1;
+      try {
+        const plan = dryRun ? this.#forecast(candidate, desk) : isUnderWay ? underWay(candidate, desk) : this.#order(candidate, desk, requestedBy);
+        planned.push(await plan);
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        const { mode, network } = candidate;
+        this.#deps.log.warn({ err: error, mode, network }, 'collection addresses of a network cannot be looked through now');
+        planned.push({ ...candidate, toAddress: desk.treasury, moveId: null, note: (error as Error).message });
+        look.left = 0;
+      }
     }
     return planned;
   }
@@ -103,6 +125,21 @@ export class SweepCollected {
     return { ...candidate, toAddress: desk.treasury, moveId: null, note };
   }
 }
+
+/** What one look may still take of one treasury. */
+interface ShareOfTreasury {
+  readonly sweeping: ReadonlySet<string>;
+  left: number;
+}
+
+async function sweepingOf(desk: MoveDesk): Promise<ReadonlySet<string>> {
+  const { moves } = await desk.context();
+  return new Set(Object.values(moves).flatMap(({ kind, terms }) => (kind === 'sweep' ? [terms.fromAddress] : [])));
+}
+
+const underWay = (candidate: SweepCandidate, desk: MoveDesk): PlannedSweep => ({
+  ...{ ...candidate, toAddress: desk.treasury, moveId: null, note: `${candidate.address} has a move of this kind under way` },
+});
 
 function requestOf(candidate: SweepCandidate, treasury: string, moveId: string, requestedBy: string, requestedAtSec: number): MoveRequested {
   const { mode, network, coin, units, address, derivationIndex } = candidate;
