@@ -9,7 +9,11 @@ const IN_SIGNER = {
   to: "'CRASH_AT', 'NODE_OPTIONS', 'PLANT'",
 };
 const NO_JOURNAL = [
-  { file: 'src/signer/payout-journal.ts', from: 'writeSync(this.#file, line);', to: '' },
+  {
+    file: 'src/signer/payout-journal.ts',
+    from: 'for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);',
+    to: '',
+  },
   { file: 'src/signer/payout-journal.ts', from: 'this.#bytes += line.length;', to: '' },
 ];
 
