@@ -7,6 +7,7 @@ import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, Payout
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import { ViewUnavailable, type ChainView } from './chain-view.ts';
+import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
 import { Moves } from './moves.ts';
 import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntry } from './payout-journal.ts';
@@ -192,12 +193,13 @@ export class Payouts {
     const takenFrom: { depositKey: string; units: string }[] = [];
     let rest = amountOf(order.amount);
     if (rest <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
-    for (const proof of order.deposits) {
+    const lookedUp = new DepositLookups(view, order.deposits);
+    for (const [index, proof] of order.deposits.entries()) {
       if (rest === 0n) break;
       if (!isOurs(wallet, order.network, proof))
         return refusal('denied', 'not_our_address', `${proof.depositKey} is said to have come to an address that is not ours`);
       if (proof.toAddress === order.toAddress) return refusal('denied', 'own_address', 'the payer is one of our own addresses');
-      const found = await view.findDeposit(proof);
+      const found = await lookedUp.at(index);
       const fault = depositFault(found, order);
       if (fault) return fault;
       if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey))

@@ -20,12 +20,12 @@ export async function withSigner(
     order: PayoutOrder,
     request: (change?: Partial<PayoutOrder>, more?: Partial<PayoutRequest>, nonce?: number) => PayoutRequest,
   ) => Promise<boolean>,
-  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number } = {},
+  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number; readonly delayMs?: number } = {},
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'signer-rules-'));
   const wallet = new Wallet(MNEMONIC);
   const toAddress = wallet.collectionAddress('evm', 0);
-  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n });
+  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n, delayMs: change.delayMs ?? 0 });
   try {
     const order: PayoutOrder = {
       ...{

@@ -16,7 +16,15 @@ const TX_HASH = `0x${'ab'.repeat(32)}`;
 const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
 
 /** A node that shows one final deposit and nothing else: for rules that need no chain. */
-export async function evmNodeWithDeposit({ toAddress, units }: { toAddress: string; units: bigint }): Promise<StubNode> {
+export async function evmNodeWithDeposit({
+  toAddress,
+  units,
+  delayMs = 0,
+}: {
+  toAddress: string;
+  units: bigint;
+  delayMs?: number;
+}): Promise<StubNode> {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
   const log = {
     address: TOKEN,
@@ -33,7 +41,7 @@ export async function evmNodeWithDeposit({ toAddress, units }: { toAddress: stri
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const { id: callId, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string };
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result: answers[method] ?? null }));
+      setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result: answers[method] ?? null })), delayMs);
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
