@@ -223,8 +223,20 @@ export class ProjectionRunner {
     }
     this.#options.hooks?.onRebuild?.(projectionId(projection), 'checkpoint_beyond_log');
     await this.#options.readModel.clear(ownedRows(projection));
-    const again = this.#served(projection);
-    await this.#open([again], await again.rows.begin());
+    await this.#build(projection);
+  }
+
+  /** Rows that are gone are built as in a rebuild: in the place that is served they would be shown in part. */
+  async #build(projection: Projection): Promise<void> {
+    if (this.#rebuilding.has(projection)) return;
+    this.#rebuilding.add(projection);
+    try {
+      const work = this.#next(projection);
+      await this.#open([work], await work.rows.begin());
+    } catch (error) {
+      this.#rebuilding.delete(projection);
+      throw error;
+    }
   }
 
   async #restart(work: ProjectionWork): Promise<void> {
@@ -234,7 +246,8 @@ export class ProjectionRunner {
         const checkpoint = await work.rows.begin();
         // Its rows are of another history now.
         work.cache.clear();
-        await this.#open([work], checkpoint);
+        if (checkpoint === null && work.next === null) await this.#build(work.projection);
+        else await this.#open([work], checkpoint);
         break;
       } catch (error) {
         this.#options.hooks?.onError?.(error);
