@@ -5,6 +5,7 @@ import type { Coin } from '../domain/money.ts';
 import { treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
+import { StoreUnavailable } from '../ports/event-store.ts';
 import type { Log } from '../ports/log.ts';
 import {
   mayStillLand,
@@ -133,9 +134,25 @@ export class TreasuryDesk {
   async #followSent(legs: readonly Found[]): Promise<void> {
     for (const found of legs.filter(({ leg, ref }) => leg.status === 'PROCESSING' && this.#notes.isDue(ref)).slice(0, ROUND)) {
       this.#notes.postpone(found.ref, 1);
-      const fate = await this.chain.fate(found.order, this.treasury, found.leg.payouts);
-      this.#notes.setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
-      if (fate.kind !== 'alarm') await this.#act(found, fate);
+      await this.#each(found.ref, async () => {
+        const fate = await this.chain.fate(found.order, this.treasury, found.leg.payouts);
+        this.#notes.setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
+        if (fate.kind !== 'alarm') await this.#act(found, fate);
+      });
+    }
+  }
+
+  /** One payout that cannot go on must not hold up the others. False when it could not. */
+  async #each(ref: LegRef, task: () => Promise<void>): Promise<boolean> {
+    try {
+      await task();
+      return true;
+    } catch (error) {
+      if (isTransient(error) || error instanceof StoreUnavailable) throw error;
+      this.#notes.postpone(ref, WAIT_FACTOR);
+      this.#deps.log.error({ err: error, refund: ref.refundId, leg: ref.legId }, 'a refund payout cannot go on');
+      this.#notes.wait(ref, 'chain_unavailable', error instanceof Error ? error.message : 'unknown');
+      return false;
     }
   }
 
@@ -224,8 +241,11 @@ export class TreasuryDesk {
     for (const found of pending.slice(0, ROUND)) {
       if (inFlight.length + moves.length >= MAX_IN_FLIGHT) return;
       this.#notes.postpone(found.ref, WAIT_FACTOR);
-      if (await this.#pay(found, promisedOf(inFlight, moves))) inFlight.push(found);
-      if (this.alarm !== null) return;
+      const isFine = await this.#each(found.ref, async () => {
+        if (await this.#pay(found, promisedOf(inFlight, moves))) inFlight.push(found);
+      });
+      // What it left behind, bytes perhaps, is counted from the next round on.
+      if (!isFine || this.alarm !== null) return;
     }
   }
 

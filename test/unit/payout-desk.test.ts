@@ -35,7 +35,8 @@ class Stage {
   readonly treasuries: TreasuryHandler;
   readonly desk: TreasuryDesk;
   readonly broadcast: string[] = [];
-  fate: PayoutFate = { kind: 'absent' };
+  fate: PayoutFate | Error = { kind: 'absent' };
+  legs: LegRef[] = [{ sessionId: SESSION_ID, refundId, legId: 're_a-1', mode: 'test', network: 'ethereum' }];
   sign: (request: PayoutRequest) => PayoutSignature = signed;
 
   constructor() {
@@ -47,12 +48,11 @@ class Stage {
       ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
       check: () => Promise.resolve({ kind: 'ready' }),
       sequence: () => Promise.resolve({ next: 0, final: 0 }),
-      draft: () => Promise.resolve(draft),
+      draft: (_order: unknown, _treasury: unknown, nonce: number) => Promise.resolve({ ...draft, nonce }),
       bump: () => Promise.resolve(bumped),
       broadcast: ({ txHash }: SentPayout) => Promise.resolve(void this.broadcast.push(txHash)),
-      fate: () => Promise.resolve(this.fate),
+      fate: () => (this.fate instanceof Error ? Promise.reject(this.fate) : Promise.resolve(this.fate)),
     } as unknown as PayoutChain;
-    const leg: LegRef = { sessionId: SESSION_ID, refundId, legId: 're_a-1', mode: 'test', network: 'ethereum' };
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     this.desk = new TreasuryDesk({
       ...{ chain, treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries, clock: systemClock, random: nodeRandom, log: silent },
@@ -61,7 +61,7 @@ class Stage {
         signPayout: (request) => Promise.resolve(this.sign(request)),
         releasePayout: () => Promise.resolve({ ok: true }),
       },
-      work: { open: () => [leg], landed: () => [], done: () => undefined, isFinal: () => undefined } as unknown as PayoutWork,
+      work: { open: () => this.legs, landed: () => [], done: () => undefined, isFinal: () => undefined } as unknown as PayoutWork,
       ...{ isOurs: () => false, valuation: () => null, pollMs: 0 },
     });
   }
@@ -79,8 +79,10 @@ class Stage {
   }
 }
 
-function signed({ attempt }: PayoutRequest): PayoutSignature {
-  return { ok: true, txHash: `0xt${attempt}`, signedBytes: `bytes ${attempt}`, journal: { seq: attempt, hash: `h${attempt}` } };
+function signed({ attempt, order: { legId }, ledger }: PayoutRequest): PayoutSignature {
+  const seq = (ledger?.seq ?? 0) + 1;
+  const txHash = legId === 're_a-1' ? `0xt${attempt}` : `0x${legId}`;
+  return { ok: true, txHash, signedBytes: `bytes ${txHash}`, journal: { seq, hash: `h${seq}` } };
 }
 
 const stopped: PayoutSignature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
@@ -98,7 +100,7 @@ beforeEach(async () => {
     { type: 'RecordDeposit', facts },
     { type: 'ConfirmDeposit', data: confirmed, nowSec: CREATED_AT + 90, valuation: null },
     {
-      ...{ type: 'RequestRefund', refundId, coin: 'USDT', units: null, asked: null, reason: null, idempotencyStream: null },
+      ...{ type: 'RequestRefund', refundId, coin: 'USDT', units: 4n * 10n ** 18n, asked: null, reason: null, idempotencyStream: null },
       ...{ acknowledgedSender: true, senders: {}, nowSec: CREATED_AT + 100 },
     },
   );
@@ -150,5 +152,19 @@ describe('a payout that nobody shows any more', () => {
     stage.broadcast.length = 0;
     await stage.desk.round();
     expect(stage.broadcast).toEqual(['0xt1', '0xt2']);
+  });
+});
+
+describe('a payout that cannot go on', () => {
+  it('holds up no other', async () => {
+    await stage.tell({
+      ...{ type: 'RequestRefund', refundId: 're_b' as RefundId, coin: 'USDT', units: 10n ** 18n, asked: null, reason: null, idempotencyStream: null },
+      ...{ acknowledgedSender: true, senders: {}, nowSec: CREATED_AT + 100 },
+    });
+    stage.legs = [...stage.legs, { sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1', mode: 'test', network: 'ethereum' }];
+    stage.fate = new Error('nobody foresaw this');
+    await stage.desk.round();
+    expect(stage.broadcast).toEqual(['0xt1', '0xre_b-1']);
+    expect(stage.desk.waiting).toMatchObject([{ legId: 're_a-1', reason: 'chain_unavailable', detail: 'nobody foresaw this' }]);
   });
 });
