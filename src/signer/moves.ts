@@ -166,7 +166,7 @@ export class Moves {
   /** Everything that must hold before the first transaction; what a return pays back is found on chain, never believed. */
   async #judge(order: MoveOrder, { wallet, journal }: SignerDesk): Promise<Judged> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
-    const nowMs = Math.max(this.#parts.nowMs(), journal.highWaterMs);
+    const nowMs = journal.timeMs(this.#parts.nowMs());
     const refused = moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
     if (refused || order.kind !== 'return') return refused ?? NOTHING_TAKEN;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);

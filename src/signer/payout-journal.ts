@@ -81,6 +81,8 @@ export class PayoutJournal {
   readonly #file: number;
   readonly #entries: JournalEntry[];
   #bytes: number;
+  /** When the newest entry was written or read, by the clock that nobody sets. */
+  #sinceMs = performance.now();
 
   private constructor(file: number, entries: JournalEntry[], bytes: number) {
     this.#file = file;
@@ -106,8 +108,13 @@ export class PayoutJournal {
     return this.#entries;
   }
 
-  get highWaterMs(): number {
-    return this.#entries.at(-1)?.atMs ?? 0;
+  /**
+   * The journal's own time, which never falls: `nowMs` (Unix milliseconds), or the newest entry's time and what has passed since.
+   * A clock that was ahead once and was put right must not hold every later entry at the moment it had named.
+   */
+  timeMs(nowMs: number): number {
+    const newestMs = this.#entries.at(-1)?.atMs;
+    return newestMs === undefined ? nowMs : Math.max(nowMs, newestMs + Math.floor(performance.now() - this.#sinceMs));
   }
 
   get place(): JournalPlace | null {
@@ -118,7 +125,7 @@ export class PayoutJournal {
   append(fact: JournalFact, nowMs: number): JournalEntry {
     if (fstatSync(this.#file).size !== this.#bytes) throw new JournalBroken('another process wrote to the journal');
     const last = this.#entries.at(-1);
-    const body = { seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? '', atMs: Math.max(nowMs, this.highWaterMs), ...fact };
+    const body = { seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? '', atMs: this.timeMs(nowMs), ...fact };
     const entry: JournalEntry = { ...body, hash: hashOf(body) };
     const line = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {
@@ -131,6 +138,7 @@ export class PayoutJournal {
     }
     this.#bytes += line.length;
     this.#entries.push(entry);
+    this.#sinceMs = performance.now();
     return entry;
   }
 

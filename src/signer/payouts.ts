@@ -181,7 +181,7 @@ export class Payouts {
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
       return refusal('denied', 'released', `${order.legId} has ended`);
-    const limited = limitsRefusal(order, termsOf(order), journal.entries, this.#rules, Math.max(this.#nowMs(), journal.highWaterMs));
+    const limited = limitsRefusal(order, termsOf(order), journal.entries, this.#rules, journal.timeMs(this.#nowMs()));
     if (limited) return limited;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
     return this.#allocate(order, view, wallet, journal);

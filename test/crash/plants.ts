@@ -49,8 +49,8 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   ],
   'no-journal': NO_JOURNAL,
   'cap-by-wall-clock': [
-    { file: 'src/signer/payouts.ts', from: 'Math.max(this.#nowMs(), journal.highWaterMs)', to: 'this.#nowMs()' },
-    { file: 'src/signer/payout-journal.ts', from: 'atMs: Math.max(nowMs, this.highWaterMs)', to: 'atMs: nowMs' },
+    { file: 'src/signer/payouts.ts', from: 'journal.timeMs(this.#nowMs())', to: 'this.#nowMs()' },
+    { file: 'src/signer/payout-journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
     { file: 'src/signer/payout-rules.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
   ],
 };

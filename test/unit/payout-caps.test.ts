@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { JournalPlace } from '../../src/domain/events/treasury-events.ts';
 import { withSigner } from '../crash/signer-scenarios.ts';
 
@@ -70,6 +70,26 @@ describe('the caps of the signer', () => {
     expect(mostWithin(HOUR_MS) / UNITS).toBeLessThanOrEqual(0.6);
     expect(mostWithin(24 * HOUR_MS) / UNITS).toBeLessThanOrEqual(3);
     expect(mostWithin(24 * HOUR_MS) / UNITS).toBeGreaterThan(2.5);
+  });
+
+  it('are free again in time also after a clock that was a year ahead was put right', async () => {
+    await withSigner(async (open, _, request) => {
+      let nowMs = START_MS + 365 * 24 * HOUR_MS;
+      const signer = open(() => nowMs);
+      const first = await signer.sign(request({ amount: '20.00' }));
+      if (!first.ok) throw new Error(first.message);
+      nowMs = START_MS;
+      const next = () => signer.sign(request({ legId: 're_2-1' }, { ledger: first.journal }, 1));
+      expect(await next()).toMatchObject({ ok: false, code: 'hourly_cap' });
+      const passed = performance.now() + HOUR_MS;
+      const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => passed);
+      try {
+        expect(await next()).toMatchObject({ ok: true });
+      } finally {
+        monotonic.mockRestore();
+      }
+      return true;
+    });
   });
 
   it('count payouts, too, not only their sum', async () => {
