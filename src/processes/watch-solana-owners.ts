@@ -84,11 +84,15 @@ export class WatchedOwners {
     return this.find(this.#ownerOf.get(sessionId) ?? '');
   }
 
-  /** All owners of the open sessions, by urgency. */
-  open(nowSec: number): { fresh: WatchedOwner[]; waiting: WatchedOwner[] } {
+  /**
+   * All owners of the open sessions, by urgency. `readToSec`: chain time up to which they were read, null before the first look. One that was
+   * not read past its deadline is waited for however long ago that was: after an outage nobody has looked yet.
+   */
+  open(nowSec: number, readToSec: number | null): { fresh: WatchedOwner[]; waiting: WatchedOwner[] } {
     const tiers = { fresh: [] as WatchedOwner[], waiting: [] as WatchedOwner[] };
+    const forgottenBefore = Math.min(nowSec, readToSec ?? -Infinity) - FORGOTTEN_SEC;
     for (const watched of this.#open.values()) {
-      if (watched.expiresAtSec + FORGOTTEN_SEC < nowSec) {
+      if (watched.expiresAtSec < forgottenBefore) {
         this.end(watched.sessionId, watched.expiresAtSec);
         continue;
       }

@@ -196,7 +196,7 @@ export class SolanaWatcher implements NetworkWatcher {
   }
 
   async #lookAtOpen(): Promise<void> {
-    const open = this.#deps.owners.open(toSec(this.#deps.clock.nowMs()));
+    const open = this.#deps.owners.open(toSec(this.#deps.clock.nowMs()), this.#scannedToSec);
     for (const watched of open.fresh) this.#finalChecks.set(watched.owner, watched);
     const waitingDue = performance.now() - this.#waitingAtMs >= this.#options.waitingIntervalMs;
     this.#reached.fresh = (await this.#look(open.fresh)) ?? this.#reached.fresh;

@@ -47,7 +47,7 @@ describe('the owners that are watched', () => {
     owners.add(watched('old', { createdAtSec: NOW - 700, expiresAtSec: NOW + 1_100 }));
     owners.add(watched('expiring', { createdAtSec: NOW - 1_790, expiresAtSec: NOW + 10 }));
     owners.add(watched('expired', { createdAtSec: NOW - 1_900, expiresAtSec: NOW - 100 }));
-    const { fresh, waiting } = owners.open(NOW);
+    const { fresh, waiting } = owners.open(NOW, NOW);
     expect(names(fresh)).toEqual(['owner-young', 'owner-expiring', 'owner-expired']);
     expect(names(waiting)).toEqual(['owner-old']);
   });
@@ -56,7 +56,7 @@ describe('the owners that are watched', () => {
     const owners = new WatchedOwners('test');
     owners.add(watched('a'));
     owners.apply(stored('a', { type, data: {} }));
-    expect(owners.open(NOW).fresh).toEqual([]);
+    expect(owners.open(NOW, NOW).fresh).toEqual([]);
     expect(owners.find('owner-a')).toMatchObject({ endedAtSec: NOW });
     expect(names(owners.next('recent', 5, NOW + 60))).toEqual(['owner-a']);
   });
@@ -85,9 +85,19 @@ describe('the owners that are watched', () => {
   it('are not waited for without end when nobody ends their session', () => {
     const owners = new WatchedOwners('test');
     owners.add(watched('a'));
-    expect(names(owners.open(NOW + 1_800 + 3_600).fresh)).toEqual(['owner-a']);
-    expect(owners.open(NOW + 1_800 + 3_601).fresh).toEqual([]);
+    const forgottenAt = NOW + 1_800 + 3_601;
+    expect(names(owners.open(forgottenAt - 1, forgottenAt - 1).fresh)).toEqual(['owner-a']);
+    expect(owners.open(forgottenAt, forgottenAt).fresh).toEqual([]);
     expect(owners.sizeOf('recent')).toBe(1);
+  });
+
+  it('are waited for until they were read past their deadline, however late that is', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('a'));
+    const longAfter = NOW + 10 * 3_600;
+    expect(names(owners.open(longAfter, null).fresh)).toEqual(['owner-a']);
+    expect(names(owners.open(longAfter, NOW + 1_800).fresh)).toEqual(['owner-a']);
+    expect(owners.open(longAfter, longAfter).fresh).toEqual([]);
   });
 });
 

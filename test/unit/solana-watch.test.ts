@@ -285,6 +285,17 @@ describe('the Solana watcher', () => {
     await until('well again', () => watcher.status().consecutiveFailures === 0);
   });
 
+  it('reads what was paid during a long outage before it vouches for the time of the deadline', async () => {
+    const { chain, watcher, told, open, setNow } = watching();
+    open('a');
+    chain.pay('a', 5_000_000n);
+    chain.slot += 20_000;
+    setNow(NOW_SEC + 20_000);
+    await watcher.start();
+    expect(watcher.scannedToSec()).toBeGreaterThan(NOW_SEC + 1_800);
+    expect(told).toEqual(['record cs_a 5.00']);
+  });
+
   it('offers a payment again when its session could not take it, and vouches for no later time meanwhile', async () => {
     const { chain, watcher, told, anomalies, open, until, polls, refuse } = watching();
     open('a');
