@@ -8,8 +8,10 @@ export interface ExpireSessionsDeps {
   readonly clock: Clock;
   /** Chain time up to which a network was read without a gap; null when it never was. */
   readonly scannedToSec: (mode: Mode, network: Network) => number | null;
-  /** Longest wait for a network that cannot be read. */
+  /** Longest wait for a network that cannot be read: after the deadline, and since it was last seen to get further. */
   readonly maxWaitSec: number;
+  /** Milliseconds that no clock change touches; default `performance.now`. */
+  readonly monotonicMs?: () => number;
   /** Resolves when the decision is durable. A session with money on its way stays as it is. */
   readonly expire: (id: SessionId, nowSec: number, scannedToSec: Partial<Record<Network, number | null>>) => Promise<void>;
   readonly onError: (error: unknown, id: SessionId) => void;
@@ -23,16 +25,21 @@ const TICK_MS = 250;
 
 /**
  * Ends sessions whose deadline passed *in chain time*: only once every offered network was read past it, so a transfer
- * made in the last second is seen first, or after the longest wait when a network cannot be read.
+ * made in the last second is seen first, or after the longest wait when a network cannot be read. One that is being caught up
+ * with can be read, so the downtime of this service, or a clock that was set forward, ends no session.
  */
 export class ExpireSessions {
   readonly #deps: ExpireSessionsDeps;
+  readonly #monotonicMs: () => number;
+  /** Per mode and network: how far it was read, and since when no further. */
+  readonly #progress = new Map<string, { readonly toSec: number; readonly sinceMs: number }>();
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(deps: ExpireSessionsDeps) {
     this.#deps = deps;
+    this.#monotonicMs = deps.monotonicMs ?? (() => performance.now());
   }
 
   start(): void {
@@ -64,15 +71,28 @@ export class ExpireSessions {
     const scanned = Object.fromEntries(session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)])) as Partial<
       Record<Network, number | null>
     >;
-    const covered = Object.values(scanned).every((time) => time !== null && time > session.expiresAtSec);
     const waitedEnough = nowSec > session.expiresAtSec + this.#deps.maxWaitSec;
+    const mayEnd = session.networks.every((network) => {
+      const isStuck = this.#isStuck(session.mode, network, scanned[network] ?? null);
+      return (scanned[network] ?? -Infinity) > session.expiresAtSec || (waitedEnough && isStuck);
+    });
     // Whatever is decided, ask again later: the session leaves the list by its own event.
     this.#deps.due.postpone(session.sessionId, nowMs + RETRY_MS);
-    if (nowSec <= session.expiresAtSec || !(covered || waitedEnough)) return;
+    if (nowSec <= session.expiresAtSec || !mayEnd) return;
     try {
       await this.#deps.expire(session.sessionId, nowSec, scanned);
     } catch (error) {
       this.#deps.onError(error, session.sessionId);
     }
+  }
+
+  /** Whether the network was not read any further for the longest wait. */
+  #isStuck(mode: Mode, network: Network, scannedToSec: number | null): boolean {
+    const nowMs = this.#monotonicMs();
+    const toSec = scannedToSec ?? -Infinity;
+    const known = this.#progress.get(`${mode}/${network}`);
+    if (known && toSec <= known.toSec) return nowMs - known.sinceMs >= this.#deps.maxWaitSec * 1000;
+    this.#progress.set(`${mode}/${network}`, { toSec, sinceMs: nowMs });
+    return this.#deps.maxWaitSec === 0;
   }
 }
