@@ -212,7 +212,7 @@ export class MoveDesk {
         for (const sent of mayStillLand(move.signed)) await this.chain.broadcast(sent);
         return;
       case 'pending': {
-        const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
+        const outMs = this.#notes.sentSince.outMs(moveId, last, this.#deps.clock.nowMs());
         if (fate.inBlock || outMs < this.chain.bumpAfterMs) return;
         const bumped = await this.chain.bump(last.draft);
         if (bumped) return this.#reserve(move, bumped, last.attempt + 1, { txHash: last.txHash, why: 'fee_bump' });

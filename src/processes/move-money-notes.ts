@@ -1,5 +1,6 @@
 import type { Log } from '../ports/log.ts';
 import type { WaitReason } from '../ports/payouts.ts';
+import { SentSince } from './sent-since.ts';
 
 /** Why a move is not done yet, for people. */
 export interface WaitingMove {
@@ -11,6 +12,7 @@ export interface WaitingMove {
 
 /** What a desk remembers between two rounds. All of it is about pace and people; a crash may lose it. */
 export class MoveNotes {
+  readonly sentSince = new SentSince();
   readonly #log: Log;
   readonly #treasury: string;
   readonly #pollMs: number;
@@ -59,6 +61,7 @@ export class MoveNotes {
   forget(moveId: string): void {
     this.#waiting.delete(moveId);
     this.#notBeforeMs.delete(moveId);
+    this.sentSince.forget(moveId);
     this.#alarms.delete(moveId);
   }
 }

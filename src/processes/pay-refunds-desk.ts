@@ -174,7 +174,7 @@ export class TreasuryDesk {
         for (const payout of mayStillLand(leg.payouts)) await this.chain.broadcast(payout);
         return;
       case 'pending': {
-        const outMs = this.#deps.clock.nowMs() - last.signedAtSec * 1000;
+        const outMs = this.#notes.sentSince.outMs(ref.legId, last, this.#deps.clock.nowMs());
         const draft = lastOfLeg(await this.#books.treasury(), ref.legId)?.draft;
         if (fate.inBlock || outMs < this.chain.bumpAfterMs || !draft) return;
         const bumped = await this.chain.bump(draft);

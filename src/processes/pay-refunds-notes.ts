@@ -1,6 +1,7 @@
 import type { Log } from '../ports/log.ts';
 import type { WaitReason } from '../ports/payouts.ts';
 import type { LegRef } from './pay-refunds-work.ts';
+import { SentSince } from './sent-since.ts';
 
 /** Why a leg is not paid yet, for people. */
 export interface Waiting {
@@ -22,6 +23,7 @@ type Leg = Pick<LegRef, 'legId'>;
 
 /** What a treasury desk remembers between two rounds. All of it is about pace and people; a crash may lose it. */
 export class DeskNotes {
+  readonly sentSince = new SentSince();
   readonly #log: Log;
   readonly #treasury: string;
   readonly #nowMs: () => number;
@@ -79,6 +81,7 @@ export class DeskNotes {
   forget({ legId }: Leg): void {
     this.#waiting.delete(legId);
     this.#notBeforeMs.delete(legId);
+    this.sentSince.forget(legId);
     this.#alarms.delete(legId);
   }
 }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
@@ -38,6 +38,8 @@ class Stage {
   fate: PayoutFate | Error = { kind: 'absent' };
   legs: LegRef[] = [{ sessionId: SESSION_ID, refundId, legId: 're_a-1', mode: 'test', network: 'ethereum' }];
   sign: (request: PayoutRequest) => PayoutSignature = signed;
+  bumpAfterMs = 0;
+  clockOffMs = 0;
 
   constructor() {
     const store = new MemoryEventStore();
@@ -45,7 +47,7 @@ class Stage {
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const chain = {
-      ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
+      ...{ network: 'ethereum', mode: 'test' },
       check: () => Promise.resolve({ kind: 'ready' }),
       sequence: () => Promise.resolve({ next: 0, final: 0 }),
       draft: (_order: unknown, _treasury: unknown, nonce: number) => Promise.resolve({ ...draft, nonce }),
@@ -53,9 +55,11 @@ class Stage {
       broadcast: ({ txHash }: SentPayout) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: () => (this.fate instanceof Error ? Promise.reject(this.fate) : Promise.resolve(this.fate)),
     } as unknown as PayoutChain;
+    Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
+    const clock = { nowMs: () => Date.now() + this.clockOffMs };
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     this.desk = new TreasuryDesk({
-      ...{ chain, treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries, clock: systemClock, random: nodeRandom, log: silent },
+      ...{ chain, treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries, clock, random: nodeRandom, log: silent },
       signer: {
         checkPayout: () => Promise.resolve({ ok: true }),
         signPayout: (request) => Promise.resolve(this.sign(request)),
@@ -152,6 +156,20 @@ describe('a payout that nobody shows any more', () => {
     stage.broadcast.length = 0;
     await stage.desk.round();
     expect(stage.broadcast).toEqual(['0xt1', '0xt2']);
+  });
+});
+
+describe('a payout that waits for a block', () => {
+  it('gets its higher fee in time also when the clock was set back by a day since it was signed', async () => {
+    stage.fate = { kind: 'pending', inBlock: false };
+    stage.bumpAfterMs = 60_000;
+    stage.clockOffMs = -86_400_000;
+    await stage.desk.round();
+    expect(await stage.leg()).toMatchObject({ txHashes: ['0xt1'] });
+    const later = performance.now() + 60_001;
+    const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    await stage.desk.round().finally(() => monotonic.mockRestore());
+    expect(await stage.leg()).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
   });
 });
 
