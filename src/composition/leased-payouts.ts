@@ -20,7 +20,11 @@ export class LeasedPayouts {
       // One handler and one set of connections for a term: refunds and moves take numbers of the same sequences.
       const treasuries = createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter });
       const chains = parts.chains();
-      const payouts = await startPayouts(parts, chains, { ...deps, treasuries });
+      const payouts = await startPayouts(parts, chains, { ...deps, treasuries }).catch(async (error: unknown) => {
+        // The next term opens its own.
+        await Promise.all(chains.map((chain) => chain.close()));
+        throw error;
+      });
       const treasury = startTreasury(parts, chains, payouts, { ...deps, treasuries });
       this.#current = { payouts, treasury };
       return {
