@@ -62,8 +62,10 @@ export class JournalBroken extends Error {
 }
 
 const LOCK_WAIT_MS = 20_000;
+/** A connection that nobody refers to is closed with the next cleaning of memory, and its lock is gone. */
+const heldLocks = new Set<DatabaseSync>();
 
-/** One signer at a time uses a journal; a predecessor that is still ending is waited for. Throws `JournalBroken`. */
+/** One signer at a time uses a journal, until `release` or the end of the process; a predecessor that is still ending is waited for. Throws `JournalBroken`. */
 export function lockJournals(directory: string): { release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: LOCK_WAIT_MS });
@@ -73,7 +75,13 @@ export function lockJournals(directory: string): { release(): void } {
     database.close();
     throw new JournalBroken(`another signer uses the journal in ${directory}`);
   }
-  return { release: () => database.close() };
+  heldLocks.add(database);
+  return {
+    release: () => {
+      heldLocks.delete(database);
+      database.close();
+    },
+  };
 }
 
 /** Append-only, chained by hash, synced before anything it records leaves the signer. */

@@ -2,8 +2,12 @@ import type * as FileSystem from 'node:fs';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PayoutJournal } from '../../src/signer/payout-journal.ts';
+import { lockJournals, PayoutJournal } from '../../src/signer/payout-journal.ts';
 
 /** Bytes that the disk still takes, at most so many in one write, and syncs that it still does. */
 const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesAtOnce: Infinity, syncsLeft: Infinity }));
@@ -68,5 +72,34 @@ describe('the journal of the signer', () => {
     expect(journal.append(stopped('cyd'), 3)).toMatchObject({ seq: 2 });
     expect(writersIn(PayoutJournal.open(path))).toEqual(['ada', 'cyd']);
     expect(readFileSync(path, 'utf8')).not.toContain('ben');
+  });
+});
+
+describe('the lock of the journals', () => {
+  it('is held until it is let go, also when nobody keeps what it answered and memory is cleaned up', async () => {
+    const isHeld = (): boolean => {
+      const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: 0 });
+      try {
+        database.exec('BEGIN EXCLUSIVE');
+        return false;
+      } catch {
+        return true;
+      } finally {
+        database.close();
+      }
+    };
+    lockJournals(directory);
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    for (let round = 0; round < 5; round += 1) {
+      await setImmediate();
+      collectGarbage();
+    }
+    expect(isHeld()).toBe(true);
+  });
+
+  it('is free again once it was let go', () => {
+    lockJournals(directory).release();
+    expect(() => lockJournals(directory).release()).not.toThrow();
   });
 });
