@@ -119,6 +119,13 @@ async function balancesOf({ chain, treasury }: MoveDesk): Promise<JsonValue> {
 
 function outwardCommands(parts: CommandParts): AdminCommands {
   const { treasury, payouts, ofRefunds } = parts;
+  let settling: Promise<unknown> = Promise.resolve();
+  /** One after the other: of two at once, each would find the money that both take. */
+  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const done = settling.then(work);
+    settling = done.catch(() => undefined);
+    return done;
+  };
   const deskOf = async (id: string): Promise<MoveDesk> => {
     for (const desk of treasury().moves.desks) if ((await desk.context()).moves[id]) return desk;
     return refused('no such withdrawal or settlement, or it is done');
@@ -137,8 +144,12 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const { network } = desk.chain;
       const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
       // A settlement that is just done must not be paid again for rows that do not know it yet.
-      await treasury().wholeBooks(() => assertPayable(parts, merchantId, desk, args));
-      return propose(parts, args, desk, 'settlement', { toAddress, merchantId });
+      return inTurn(async () => {
+        const { coin, amount } = moneyOf(desk, args);
+        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId, desk, coin));
+        if (amountOf(amount) > left) refused(`the books owe the merchant ${formatAmount(left)} ${coin} on ${network}`);
+        return propose(parts, args, desk, 'settlement', { toAddress, merchantId });
+      });
     },
     'treasury.approve': async (args) => {
       const id = requiredText(args, 'id');
@@ -147,6 +158,12 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const desk = await deskOf(id);
       const move = (await desk.context()).moves[id]!;
       if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) refused('who proposed it cannot approve it');
+      // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
+      if (move.kind === 'settlement') {
+        const { merchantId, coin } = move.terms;
+        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId!, desk, coin));
+        if (left < 0n) refused(`the books owe the merchant ${formatAmount(-left)} ${coin} less by now than is proposed or on its way`);
+      }
       allowed(await payouts.signer.approveMove(orderOf(move), approver, requiredText(args, 'secret')));
       const fault = await desk.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
       if (fault !== null) refused(fault);
@@ -193,16 +210,17 @@ async function propose(
   return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
 }
 
-/** What the books owe the merchant on this network bounds what is settled; what is on its way counts as settled. */
-async function assertPayable({ readModel }: CommandParts, merchantId: MerchantId, desk: MoveDesk, args: AdminArguments): Promise<void> {
-  const { coin, amount } = moneyOf(desk, args);
+/**
+ * What the books owe the merchant on this network less what is proposed or on its way: that much can be settled. Negative when they owe less than was
+ * proposed.
+ */
+async function leftToSettle({ readModel }: CommandParts, merchantId: MerchantId, desk: MoveDesk, coin: string): Promise<bigint> {
   const { mode, network } = desk.chain;
   const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(mode, payableTo(merchantId), network, coin));
   const payable = row === null ? 0n : -signedAmountOf(row['balance'] as string);
-  const open = Object.values((await desk.context()).moves)
+  return Object.values((await desk.context()).moves)
     .filter(({ kind, terms }) => kind === 'settlement' && terms.merchantId === merchantId && terms.coin === coin)
-    .reduce((total, { terms }) => total + amountOf(terms.amount), 0n);
-  if (amountOf(amount) > payable - open) refused(`the books owe the merchant ${formatAmount(payable - open)} ${coin} on ${network}`);
+    .reduce((left, { terms }) => left - amountOf(terms.amount), payable);
 }
 
 function destinationCommands({ payouts, core }: CommandParts): AdminCommands {
