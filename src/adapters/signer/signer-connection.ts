@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
-import { jsonLine, readJsonLines } from '../../runtime/json-lines.ts';
+import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/json-lines.ts';
 
 /** The signer is gone or does not answer: nothing is known about the request. */
 export class SignerUnavailable extends Error {
@@ -48,14 +48,18 @@ export class SignerConnection {
   call(method: string, params: unknown): Promise<unknown> {
     if (this.#lost) return Promise.reject(this.#lost);
     if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
+    const id = this.#nextId++;
+    const line = jsonLine({ id, method, params } satisfies SignerRequest);
+    // The signer hangs up on a longer line, and nobody could ask it anything any more.
+    if (Buffer.byteLength(line) > MAX_JSON_LINE_BYTES)
+      return Promise.reject(new SignerRefused('invalid_params', `a ${method} of that size is too long`));
     return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
       const timer = setTimeout(() => {
         this.#waiting.delete(id);
         reject(new SignerUnavailable(`the signer did not answer ${method} in time`));
       }, CALL_TIMEOUT_MS);
       this.#waiting.set(id, { resolve, reject, timer });
-      this.#socket.write(jsonLine({ id, method, params } satisfies SignerRequest));
+      this.#socket.write(line);
     });
   }
 
