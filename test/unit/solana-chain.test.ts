@@ -44,9 +44,14 @@ async function play(slot = 400_000_100, finalizedSlot = slot - 32): Promise<Play
   return node;
 }
 
-function chainOver(nodes: readonly PlayedSolanaNode[], confirmWithSecond?: () => boolean): AccountChain {
+function chainOver(nodes: readonly PlayedSolanaNode[], confirmWithSecond?: () => boolean, lagProbeMs?: number): AccountChain {
   const pool = createRpcPool({ network: 'solana', urls: nodes.map(({ url }) => url), maxWaitMs: 0, maxLagBlocks: 50 });
-  const chain = createSolanaChain({ settings, pool, ...(confirmWithSecond && { confirmWithSecond }) });
+  const chain = createSolanaChain({
+    settings,
+    pool,
+    ...(confirmWithSecond && { confirmWithSecond }),
+    ...(lagProbeMs !== undefined && { lagProbeMs }),
+  });
   opened.push(chain);
   return chain;
 }
@@ -208,6 +213,16 @@ describe('an account’s history', () => {
 });
 
 describe('Solana providers', () => {
+  it('are left when they stand still, although they answer everything', async () => {
+    const [halted, sound] = [await play(), await play()];
+    const chain = chainOver([halted, sound], undefined, 20);
+    expect((await chain.balances([])).slot).toBe(halted.slot);
+    sound.slot += 100;
+    sound.finalizedSlot += 100;
+    await expect.poll(async () => (await chain.balances([])).slot, { timeout: 2_000 }).toBe(sound.slot);
+    expect((await chain.finalized()).number).toBe(sound.finalizedSlot);
+  });
+
   it('are refused when they serve another chain, another mint or other decimals', async () => {
     const devnet = await play();
     devnet.genesis = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';

@@ -48,7 +48,7 @@ async function play(receipts = RECORDED, headNumber = HEIGHT + 30, solidNumber =
 
 function chainOver(
   nodes: readonly PlayedTronNode[],
-  options: { maxWaitMs?: number; headers?: Record<string, string>; confirmWithSecond?: () => boolean } = {},
+  options: { maxWaitMs?: number; headers?: Record<string, string>; confirmWithSecond?: () => boolean; lagProbeMs?: number } = {},
 ): Chain {
   const pool = createRpcPool({
     network: 'tron',
@@ -56,7 +56,8 @@ function chainOver(
     maxWaitMs: options.maxWaitMs ?? 0,
     headers: options.headers ?? {},
   });
-  const chain = createTronChain({ settings, pool, ...(options.confirmWithSecond ? { confirmWithSecond: options.confirmWithSecond } : {}) });
+  const { confirmWithSecond, lagProbeMs } = options;
+  const chain = createTronChain({ settings, pool, ...(confirmWithSecond && { confirmWithSecond }), ...(lagProbeMs !== undefined && { lagProbeMs }) });
   opened.push(chain);
   return chain;
 }
@@ -171,6 +172,16 @@ describe('TRON providers', () => {
       expect(first.requests).toHaveLength(asked);
       expect(second.requests.length).toBeGreaterThan(0);
     }
+  });
+
+  it('are left when they stand still, although they answer everything', async () => {
+    const [halted, sound] = [await play(), await play()];
+    const chain = chainOver([halted, sound], { lagProbeMs: 20 });
+    expect((await chain.head()).number).toBe(HEIGHT + 30);
+    sound.headNumber += 10;
+    sound.solidNumber += 10;
+    await expect.poll(async () => (await chain.head()).number, { timeout: 2_000 }).toBe(HEIGHT + 40);
+    expect((await chain.finalized()).number).toBe(HEIGHT + 21);
   });
 
   it('are refused when they serve another chain, another token or other decimals', async () => {

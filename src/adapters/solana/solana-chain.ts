@@ -20,7 +20,11 @@ export interface SolanaChainOptions {
   readonly pool: RpcPool;
   /** True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never. */
   readonly confirmWithSecond?: (units: bigint) => boolean;
+  /** How often the slots of all providers are compared, to know which of them stands still; default 10,000. */
+  readonly lagProbeMs?: number;
 }
+
+const LAG_PROBE_MS = 10_000;
 
 /** Solana by the accounts that receive, over JSON-RPC. */
 export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory & PayerTransactions {
@@ -33,6 +37,8 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   readonly #payerTransactions: SolanaPayerTransactions;
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #admitted = new Set<string>();
+  readonly #lagProbeMs: number;
+  #probedAtMs = -Infinity;
   #headSeen = 0;
   #finalizedSeen = -1;
 
@@ -40,6 +46,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.settings = options.settings;
     this.#pool = options.pool;
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
+    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -64,6 +71,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async balances(accounts: readonly TokenAccount[]): Promise<BalanceLook> {
+    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareSlots();
     const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
     const parts = Array.from({ length: calls }, (_, index) => accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL));
     const looks = await Promise.all(parts.map((part) => this.#onProvider((provider) => readBalances(provider, part))));
@@ -150,6 +158,17 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       await this.#admit(provider);
       return task(provider);
     });
+  }
+
+  /** A node that stands still answers everything, so only the others' slots show it; the pool then prefers those. Never rejects. */
+  async #compareSlots(): Promise<void> {
+    if (this.#pool.size < 2) return;
+    this.#probedAtMs = performance.now();
+    const probe = async (provider: RpcProvider): Promise<void> => {
+      await this.#admit(provider);
+      provider.reportHead(await slotOf(provider, 'confirmed'));
+    };
+    await this.#pool.survey(probe).catch(() => undefined);
   }
 
   /** At or below the finalized slot only the finalized answer counts. */

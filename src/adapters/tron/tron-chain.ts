@@ -20,11 +20,14 @@ export interface TronChainOptions {
   readonly confirmWithSecond?: (units: bigint) => boolean;
   /** Blocks read at the same time within one scan; default 4, below TronGrid's 15 requests a second. */
   readonly concurrency?: number;
+  /** How often the heads of all providers are compared, to know which of them stands still; default 10,000. */
+  readonly lagProbeMs?: number;
 }
 
 /** A main-network block has up to 2 MiB of receipts, so one scan stays within some tens of MiB even if all are kept. */
 const MAX_BLOCKS_A_SCAN = 50;
 const DEFAULT_CONCURRENCY = 4;
+const LAG_PROBE_MS = 10_000;
 
 /** TRON over the HTTP API of java-tron: receipts of whole blocks; final is what `/walletsolidity` serves. */
 export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
@@ -38,6 +41,8 @@ class TronChain implements Chain, AddressHistory {
   readonly #concurrency: number;
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #admitted = new Set<string>();
+  readonly #lagProbeMs: number;
+  #probedAtMs = -Infinity;
   #headSeen = 0;
   #solidSeen = -1;
 
@@ -46,6 +51,7 @@ class TronChain implements Chain, AddressHistory {
     this.#pool = options.pool;
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -66,6 +72,7 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async head(): Promise<Block> {
+    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareHeads();
     const { value } = await this.#onProvider((provider) => newestBlock(provider, 'wallet'));
     this.#headSeen = Math.max(this.#headSeen, value.number);
     return value;
@@ -131,6 +138,17 @@ class TronChain implements Chain, AddressHistory {
       return task(provider);
     };
     return this.#pool.run(admitFirst, { preferOtherThan });
+  }
+
+  /** A node that stands still answers everything, so only the others' heads show it; the pool then prefers those. Never rejects. */
+  async #compareHeads(): Promise<void> {
+    if (this.#pool.size < 2) return;
+    this.#probedAtMs = performance.now();
+    const probe = async (provider: RpcProvider): Promise<Block> => {
+      await this.#admit(provider);
+      return newestBlock(provider, 'wallet');
+    };
+    await this.#pool.survey(probe).catch(() => undefined);
   }
 
   /** Below the solidified height only the solidified answer counts. */
