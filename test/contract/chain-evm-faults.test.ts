@@ -197,6 +197,17 @@ describe('several providers', () => {
     await expect(chainOver([first.url]).scan(30, 41, isOurs)).rejects.toThrow(/block 41 is not there/);
   });
 
+  test('that lag do not make a transfer gone that they have not seen yet', async () => {
+    await fortyPayments();
+    const txHash = await anvil.pay(token, ours, 1_000_000n);
+    const chain = chainOver([first.url]);
+    await chain.head();
+    first.play(laggingBy(20));
+    await expect(chain.transferAt(txHash, 0)).rejects.toThrow(/blocks behind/);
+    first.heal();
+    expect((await chain.transferAt(txHash, 0))?.tokenUnits).toBe(1_000_000n);
+  });
+
   test('that never answer cost one timeout', async () => {
     first.play(hanging());
     const chain = chainOver([first.url, second.url], { pool: { timeoutMs: 200 } });

@@ -152,7 +152,11 @@ class EvmChain implements Chain, AddressHistory {
   async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
     await this.#admit(provider);
     const receipt = await readReceipt(provider, txHash);
-    if (receipt === null || receipt.status !== '0x1') return null;
+    if (receipt === null) {
+      await this.#assertKeepsUp(provider);
+      return null;
+    }
+    if (receipt.status !== '0x1') return null;
     const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === logIndex);
     if (!log || !isOurTransfer(log, this.#tokens, () => true)) return null;
     const { block } = await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'));
@@ -160,6 +164,13 @@ class EvmChain implements Chain, AddressHistory {
       throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
     }
     return toTransfer(log, this.#tokens, block);
+  }
+
+  /** "No such transaction" counts only from a provider that has come as far as the head that was seen last. */
+  async #assertKeepsUp(provider: RpcProvider): Promise<void> {
+    const seen = this.#highestSeen;
+    const head = await readHead(provider);
+    if (head.number < seen) throw new ProviderFault('behind', `is ${seen - head.number} blocks behind`);
   }
 
   /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
