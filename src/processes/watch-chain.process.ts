@@ -258,11 +258,15 @@ export class ChainWatcher {
     return (await this.#deps.chain.blockAt(previous.number))?.hash === previous.hash;
   }
 
-  /** Reads the blocks that became final since, oldest first, and moves the durable cursor over them. */
+  /**
+   * Reads the blocks that became final since, oldest first, and moves the durable cursor over them. Never above the tick's head: what was
+   * mined since may pay an address that is not known here yet.
+   */
   async #readFinal(): Promise<void> {
-    while (this.#covered!.number < (this.#finalized?.number ?? -1) && !this.#stopping.signal.aborted) {
+    const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number);
+    while (this.#covered!.number < end && !this.#stopping.signal.aborted) {
       const from = this.#covered!.number + 1;
-      const limit = Math.min(this.#finalized!.number, this.#deposits.oldestUndecided - 1);
+      const limit = Math.min(end, this.#deposits.oldestUndecided - 1);
       if (limit < from) return;
       const isSecond = from <= this.#scanned!.number;
       const result = await this.#scan(from, Math.min(limit, from + this.#options.maxScanBlocks - 1), isSecond ? this.#recentProviders : []);

@@ -232,6 +232,24 @@ describe('a watcher', () => {
     expect(order.slice(0, 3)).toEqual(['head', 'complete', 'scan']);
   });
 
+  test('reads no final block that is newer than the addresses it knows', async () => {
+    const chain = new StraightChain(1_000, 1, 300);
+    // Final in the moment it is mined; the next block comes while the addresses are waited for.
+    chain.finalized = async () => blockOf(chain.headNumber);
+    const readTo: number[] = [];
+    let knownTo = 0;
+    const scan = chain.scan.bind(chain);
+    chain.scan = async (from, to) => (readTo.push(to - knownTo), scan(from, to));
+    const addressesComplete = async (): Promise<void> => {
+      knownTo = chain.headNumber;
+      chain.headNumber += 1;
+    };
+    watch(chain, coveredAt(900), { addressesComplete }, { secondReadingMs: 0 });
+    await watcher.start();
+    expect(Math.max(...readTo)).toBeLessThanOrEqual(0);
+    expect(readTo.length).toBeGreaterThan(0);
+  });
+
   test('does not take a node that still synchronises for a reorganisation', async () => {
     const reorgs: unknown[] = [];
     const troubles: unknown[] = [];
