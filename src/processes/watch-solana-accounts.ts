@@ -56,7 +56,7 @@ export class AccountHistories {
   /** Reads what is above the cursor. `finalizedSlot`: up to here the cursor may move. */
   async read(account: TokenAccount, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>, finalizedSlot: number): Promise<AccountReading> {
     const state = this.#stateOf(account.account);
-    const entries = [...(await this.#chain.history(account.account, { ...options, ...(state.cursor && { until: state.cursor.txHash }) }))].reverse();
+    const entries = [...(await this.#chain.history(account.account, aboveCursor(state, options)))].reverse();
     const unread = entries.filter((entry) => !entry.failed && state.recent.get(entry.txHash)?.slot !== entry.slot);
     const effects = new Map<string, AccountEffect | null>();
     for (let at = 0; at < unread.length; at += CONCURRENCY) {
@@ -77,6 +77,11 @@ export class AccountHistories {
   #stateOf(account: string): AccountState {
     return this.#states.get(account) ?? { cursor: null, baseUnits: 0n, recent: new Map() };
   }
+}
+
+/** A provider that has not come to the cursor does not know it, and would list again what lies below. */
+function aboveCursor({ cursor }: AccountState, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>): HistoryOptions {
+  return cursor === null ? options : { ...options, until: cursor.txHash, minSlot: Math.max(options.minSlot ?? 0, cursor.slot) };
 }
 
 /** The state after a reading. A transaction that is no longer listed has left the chain and counts no more. */

@@ -18,6 +18,7 @@ interface Reached {
 }
 
 const LONGEST_PAUSE_MS = 15_000;
+const STOP_GRACE_MS = 5_000;
 /** Accounts whose histories are read at the same time. */
 const CONCURRENCY = 8;
 /** Owners of one sweep step at most, and final checks of one poll at most. */
@@ -95,9 +96,10 @@ export class SolanaWatcher implements NetworkWatcher {
     this.#running = this.#loop();
   }
 
+  /** Waits for the running poll, but not for providers that do not answer. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running;
+    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
   }
 
   /** Chain time up to which every transfer to an open session is known. Null before anything was read. */

@@ -3,6 +3,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
+import type { HistoryOptions } from '../../src/ports/account-chain.ts';
+import { ChainUnavailable } from '../../src/ports/chain.ts';
+import { AccountHistories } from '../../src/processes/watch-solana-accounts.ts';
 import { SolanaWatcher } from '../../src/processes/watch-solana.process.ts';
 import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
 import type { UnexplainedBalance, WatchSolanaOptions } from '../../src/processes/watch-solana-types.ts';
@@ -333,6 +336,38 @@ describe('the Solana watcher', () => {
     await watcher.start();
     await until('recorded', () => told.length >= 1);
     expect(await watcher.recheck('a')).toEqual({ transfers: 1 });
+  });
+
+  it('counts nothing twice when a provider lists again what lies below the cursor, which it does not know yet', async () => {
+    const chain = new ScriptedAccountChain();
+    const account = chain.tokenAccountsOf('a')[0]!;
+    const histories = new AccountHistories(chain);
+    chain.pay('a', 1_000_000n);
+    const behind = chain.slot;
+    chain.pay('a', 2_000_000n);
+    chain.finalize();
+    (await histories.read(account, { commitment: 'confirmed' }, chain.finalizedSlot)).accept();
+    const list = chain.history.bind(chain);
+    chain.history = async (name, { commitment, minSlot }: HistoryOptions) => {
+      if (minSlot !== undefined && minSlot > behind) throw new ChainUnavailable('not there yet');
+      return (await list(name, { commitment })).filter(({ slot }) => slot <= behind);
+    };
+    const later = histories.read(account, { commitment: 'finalized' }, chain.finalizedSlot).then((reading) => reading.accept());
+    await expect(later).rejects.toThrow(ChainUnavailable);
+    expect(histories.explainedUnits(account.account)).toBe(3_000_000n);
+  });
+
+  it('stops while a provider does not answer', { timeout: 10_000 }, async () => {
+    const { chain, watcher, polls } = watching();
+    await watcher.start();
+    await polls(1);
+    let isAsked = false;
+    chain.balances = () => ((isAsked = true), new Promise<never>(() => undefined));
+    await expect.poll(() => isAsked).toBe(true);
+    const startedMs = performance.now();
+    await watcher.stop();
+    expect(performance.now() - startedMs).toBeLessThan(7_000);
+    running.splice(0);
   });
 
   it('tells listeners how far it vouches for', async () => {
