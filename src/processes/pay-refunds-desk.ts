@@ -279,19 +279,8 @@ export class TreasuryDesk {
     const reservedAtSec = this.#books.nowSec();
     crashPoint('before-reserve');
     const data: Reservation = {
-      mode,
-      network,
-      sessionId,
-      refundId,
-      legId,
-      attempt,
-      coin,
-      amount,
-      fromAddress: this.treasury,
-      toAddress,
-      draft,
-      replaces,
-      reservedAtSec,
+      ...{ mode, network, sessionId, refundId, legId, attempt, coin, amount },
+      ...{ fromAddress: this.treasury, toAddress, draft, replaces, reservedAtSec },
     };
     const reserved = await this.#books.tellTreasury({ type: 'ReservePayoutSequence', data });
     if (!reserved) return false;
@@ -318,14 +307,8 @@ export class TreasuryDesk {
     }
     const { txHash, signedBytes } = signature;
     const payout = {
-      refundId: refundId as RefundId,
-      legId,
-      attempt,
-      txHash,
-      signedBytes,
-      fromAddress,
-      validity: validityOf(draft),
-      signedAtSec: this.#books.nowSec(),
+      ...{ refundId: refundId as RefundId, legId, attempt, txHash, signedBytes, fromAddress },
+      ...{ validity: validityOf(draft), signedAtSec: this.#books.nowSec() },
     };
     crashPoint('after-sign');
     // Another process may have seen an earlier transaction of the leg land: then this one, of the same nonce, is never sent.
