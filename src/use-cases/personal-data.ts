@@ -13,6 +13,8 @@ export interface PersonalSeal {
 export class PersonalData {
   readonly #keys: PersonalKeys;
   readonly #seal: PersonalSeal;
+  /** Salts that were made for later texts last, by session: they may not be stored yet. */
+  readonly #fresh = new Map<SessionId, Made>();
 
   constructor(keys: PersonalKeys, seal: PersonalSeal) {
     this.#keys = keys;
@@ -33,11 +35,15 @@ export class PersonalData {
     return text === null ? null : (JSON.parse(text) as SessionPersonalData);
   }
 
-  /** Seals a later text of the same session, such as a refund's reason; null when its salt was erased or never made. */
-  async sealText(id: SessionId, plain: string): Promise<{ sealed: string; rider?: Rider }> {
+  /**
+   * Seals a later text of the same session, such as a refund's reason. `earlier`: what was sealed for the session before. Null when that
+   * can no longer be opened because its salt was erased: the session was forgotten, and another salt would pass for the one it had.
+   */
+  async sealText(id: SessionId, plain: string, earlier: readonly (string | null)[]): Promise<{ sealed: string; rider?: Rider } | null> {
     const known = await this.#keys.get(id);
     if (known) return { sealed: this.#seal.seal(known, id, plain) };
-    const { salt, rider } = await this.#keys.create(id);
+    if (earlier.some((sealed) => sealed !== null)) return null;
+    const { salt, rider } = await this.#made(id);
     const sealed = this.#seal.seal(salt, id, plain);
     return rider === undefined ? { sealed } : { sealed, rider };
   }
@@ -50,6 +56,25 @@ export class PersonalData {
 
   /** Makes the session's personal data unreadable for ever. */
   async erase(id: SessionId): Promise<void> {
+    this.#fresh.delete(id);
     await this.#keys.erase(id);
   }
+
+  /** Texts that are sealed at the same time share one salt: of two, the later one stored would take the place of the other. */
+  #made(id: SessionId): Made | Promise<Made> {
+    const fresh = this.#fresh.get(id);
+    if (fresh) return fresh;
+    return this.#keys.create(id).then((made) => {
+      const first = this.#fresh.get(id);
+      if (first) return first;
+      if (this.#fresh.size >= MAX_FRESH) this.#fresh.delete(this.#fresh.keys().next().value!);
+      this.#fresh.set(id, made);
+      return made;
+    });
+  }
 }
+
+type Made = Awaited<ReturnType<PersonalKeys['create']>>;
+
+/** Far more than the requests that are under way at once. */
+const MAX_FRESH = 10_000;

@@ -46,7 +46,7 @@ export async function requestRefund(
   const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
   const senders = judged ? {} : await unknownSenders(deps.senders, state, money.value.coin);
   if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
-  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason);
+  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedIn(state));
   const command = {
     type: 'RequestRefund' as const,
     refundId,
@@ -68,6 +68,10 @@ export async function requestRefund(
   };
   const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
   return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
+}
+
+function sealedIn({ context: { created, refunds } }: SessionState): (string | null)[] {
+  return [created!.personal, ...Object.values(refunds).map(({ requested }) => requested.reason)];
 }
 
 const RETRY_AFTER_SEC = 10;
