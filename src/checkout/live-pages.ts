@@ -54,6 +54,8 @@ export class LivePages {
     update: () => Promise<LiveUpdate | null>,
     subscribe: (listener: () => void) => () => void,
   ): void {
+    // Whoever left while the session was looked up will not be heard leaving again: its page would stay for ever.
+    if (response.destroyed) return;
     response.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
     response.set('X-Content-Type-Options', 'nosniff').flushHeaders();
     response.write('retry: 2000\n\n');
