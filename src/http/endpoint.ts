@@ -136,8 +136,12 @@ class NothingDone extends Error {
   override readonly name = 'NothingDone';
 }
 
-/** Doing it again would do no harm. */
-const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boolean => method === 'GET' || idempotencyKey !== undefined;
+/**
+ * Doing it again would do no harm. The key is a header that no signature covers, so it counts only where the operations honour it: who
+ * replays a change of settings may not excuse it with a key of his own.
+ */
+const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boolean =>
+  method === 'GET' || (method === 'POST' && idempotencyKey !== undefined);
 
 /** A read that the store could not serve is safe to repeat; of a write that was begun nothing is known. */
 function answerToCrash(method: string | undefined, error: unknown): Answer {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import type { Nonces } from '../../src/ports/nonces.ts';
+import { FAKE_DESKS } from '../support/fake-desks.ts';
 import { newKey, signedHeaders, startTestServer, type CallOptions, type TestServer } from '../support/http-api.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
@@ -189,6 +192,33 @@ describe('a nonce', () => {
   it('is burnt by a request that authenticates and is then refused', async () => {
     expect((await post('{', { nonce: 'spent' })).status).toBe(400);
     expect((await get({ nonce: 'spent' })).status).toBe(401);
+  });
+});
+
+describe('after used nonces were lost', () => {
+  const forgetful: Nonces = {
+    burn: (_keyId, _nonce, _nowSec, _durable, mayRepeat) =>
+      mayRepeat ? Promise.resolve({ accepted: true, mayBeReplay: true }) : Promise.reject(new StoreUnavailable('used nonces were lost')),
+    settle: async () => undefined,
+    close: async () => undefined,
+  };
+
+  it('an idempotency key, which no signature covers, lets commands that honour it pass and no change of settings', async () => {
+    let changes = 0;
+    const setPolicy: typeof FAKE_DESKS.settings.setPolicy = (...given) => {
+      changes += 1;
+      return FAKE_DESKS.settings.setPolicy(...given);
+    };
+    const settings = { ...FAKE_DESKS.settings, setPolicy };
+    const lossy = await startTestServer({ ...FAKE_DESKS, settings, nonces: forgetful });
+    try {
+      const headers = { 'Idempotency-Key': 'of-whoever-sends-it-again' };
+      expect((await lossy.call('POST', CREATE, order(), { headers })).status).toBe(200);
+      expect((await lossy.call('PATCH', '/v1/merchant', { tolerance: '1.00' }, { headers })).status).toBe(503);
+      expect(changes).toBe(0);
+    } finally {
+      await lossy.close();
+    }
   });
 });
 
