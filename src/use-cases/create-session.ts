@@ -51,7 +51,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   if (!admission.ok) return admission;
   const id = await currentOrOlderId(deps, caller, input.orderId);
   const domain = domainOf(merchant, input);
-  if (!domain.ok) return domain;
+  if (!domain.ok) return existingOr(deps, id, requestHash, domain);
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
   const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
@@ -62,7 +62,12 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const taken = takeAddresses(deps, merchant.mode, offers);
   const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
   if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
-  const sealed = await deps.personal.sealNew(id, personalOf(input));
+  const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
+  // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
+  const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
+    giveBack();
+    throw error;
+  });
   const data = sessionData(deps, {
     caller,
     input,
@@ -85,7 +90,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
   const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
-  if (!result.ok || result.events.length === 0) for (const address of taken.values()) deps.addresses.giveBack(caller.mode, address);
+  if (!result.ok || result.events.length === 0) giveBack();
   return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
 }
 
@@ -97,7 +102,7 @@ async function currentOrOlderId(deps: CreateSessionDeps, caller: Caller, orderId
   return deps.ids.current(caller.mode, caller.merchantId, orderId);
 }
 
-/** A safe retry needs no rate and no address: the session is there already. */
+/** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
 async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
   const state = await deps.sessions.read(sessionStream(id));
   return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
