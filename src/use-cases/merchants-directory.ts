@@ -39,6 +39,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #entries = new Map<string, Entry>();
   readonly #keys = new Map<string, AuthenticatedKey>();
   readonly #listeners = new Set<(merchantId: MerchantId) => void>();
+  /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
+  readonly #folded = new Map<string, MerchantEvent[]>();
   #subscription: Subscription | null = null;
   #firstFault: Error | null = null;
 
@@ -108,7 +110,18 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   #take(events: readonly RecordedEvent[]): void {
-    const changed = new Map<string, MerchantEvent[]>();
+    try {
+      this.#fold(events);
+    } finally {
+      // A batch that fails comes again without what was folded of it: a key revoked in its good part must not stay in use.
+      for (const [merchantId, facts] of this.#folded) {
+        this.#refresh(merchantId, facts);
+        this.#folded.delete(merchantId);
+      }
+    }
+  }
+
+  #fold(events: readonly RecordedEvent[]): void {
     for (const recorded of events) {
       const merchantId = recorded.stream.slice(STREAM_PREFIX.length);
       const known = this.#entries.get(merchantId);
@@ -117,9 +130,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       const event = decodeEvent(recorded).event as MerchantEvent;
       const state = merchantTable.replay([event], known?.state);
       this.#entries.set(merchantId, { state, revision: recorded.revision, settings: known?.settings ?? null, endpoint: known?.endpoint ?? null });
-      changed.set(merchantId, [...(changed.get(merchantId) ?? []), event]);
+      this.#folded.set(merchantId, [...(this.#folded.get(merchantId) ?? []), event]);
     }
-    for (const [merchantId, facts] of changed) this.#refresh(merchantId, facts);
   }
 
   #refresh(merchantId: string, events: readonly MerchantEvent[]): void {

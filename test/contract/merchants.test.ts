@@ -8,6 +8,8 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-sto
 import type { SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
 import { vetWebhookUrl } from '../../src/adapters/webhook-http/webhook-url.ts';
 import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
+import type { SubscribeOptions, Subscription } from '../../src/ports/event-store.ts';
+import { storeWith } from '../../src/ports/store-with.ts';
 import { NotificationIds } from '../../src/runtime/notification-ids.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/sealing.ts';
 import { MerchantDirectory } from '../../src/use-cases/merchants-directory.ts';
@@ -230,6 +232,28 @@ describe('several nodes', () => {
     valueOf(await other.merchants.revokeKey(merchant.id, merchant.key_id));
     await one.directory.catchUp();
     expect(one.directory.find(sha256(merchant.api_key))).toBeNull();
+  });
+
+  it('believe no revoked key, although an event after it in the same batch cannot be read', async () => {
+    const one = await started();
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const known = await store.readStream(`merchant-${merchant.id}`);
+    valueOf(await one.merchants.revokeKey(merchant.id, merchant.key_id));
+    const [revoked] = await store.readStream(`merchant-${merchant.id}`, { from: known.length });
+    let take: SubscribeOptions['onEvents'] = () => undefined;
+    const subscribe = (options: SubscribeOptions): Subscription => {
+      take = options.onEvents;
+      void options.onCaughtUp?.();
+      return { position: null, lag: 0, reached: async () => undefined, close: async () => undefined };
+    };
+    const directory = new MerchantDirectory({ store: storeWith(store, { subscribe }), sealer: createSealer(parseMasterKeys(KEY_A)) });
+    await directory.start();
+    await take(known);
+    expect(directory.find(sha256(merchant.api_key))).not.toBeNull();
+    const fromANewerNode = { ...known[0]!, stream: 'merchant-mer_other', version: 99 };
+    await expect(async () => take([revoked!, fromANewerNode])).rejects.toThrow();
+    expect(directory.find(sha256(merchant.api_key))).toBeNull();
+    await directory.close();
   });
 
   it('that change one merchant at the same moment both succeed', async () => {
