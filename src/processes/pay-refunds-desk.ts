@@ -4,48 +4,18 @@ import type { RefundId } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
 import { treasuryStream } from '../domain/streams.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
-import type { Clock } from '../ports/clock.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
-import type { Log } from '../ports/log.ts';
-import {
-  mayStillLand,
-  validityOf,
-  type PayoutChain,
-  type PayoutFate,
-  type PayoutRefusal,
-  type PayoutSigner,
-  type Promised,
-} from '../ports/payouts.ts';
-import type { Random } from '../ports/random.ts';
+import { mayStillLand, validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type Promised } from '../ports/payouts.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
-import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
-import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { movesInFlight } from '../../state-machines/treasury-moves.ts';
 import type { SessionContext } from '../../state-machines/checkout-session.state.ts';
 import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
 import { DeskNotes, WAIT_REASONS, type Waiting } from './pay-refunds-notes.ts';
+import type { DeskDeps } from './pay-refunds-deps.ts';
 import { promisedOf } from './promised.ts';
-import type { LegRef, PayoutWork } from './pay-refunds-work.ts';
-
-export interface DeskDeps {
-  readonly chain: PayoutChain;
-  /** The signer's account on this network. */
-  readonly treasury: string;
-  readonly signer: Pick<PayoutSigner, 'checkPayout' | 'signPayout' | 'releasePayout'>;
-  readonly sessions: SessionHandler;
-  readonly treasuries: TreasuryHandler;
-  readonly work: PayoutWork;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  /** True for every address that was ever given out to receive. */
-  readonly isOurs: (address: string) => boolean;
-  readonly valuation: (currency: string, coin: Coin) => Valuation | null;
-  /** Between two looks at the same payout. */
-  readonly pollMs: number;
-}
+import type { LegRef } from './pay-refunds-work.ts';
 
 /** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
 const MAX_IN_FLIGHT = 16;

@@ -4,7 +4,8 @@ import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { PayoutChain, PayoutSigner, Promised, TreasuryAddresses } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { isTransient, TreasuryDesk, type DeskDeps } from './pay-refunds-desk.ts';
+import type { DeskDeps } from './pay-refunds-deps.ts';
+import { isTransient, TreasuryDesk } from './pay-refunds-desk.ts';
 import type { Waiting } from './pay-refunds-notes.ts';
 import { PayoutWork } from './pay-refunds-work.ts';
 
