@@ -169,6 +169,8 @@ export class SolanaWatcher implements NetworkWatcher {
     if (!this.#begun) await this.#begin();
     const coverageDue = this.#coverage.isDue;
     if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
+    // What no session took is offered again with every poll: its history is explained, so no later look comes back to it.
+    await this.#deposits.observe([]);
     await this.#lookAtOpen();
     await this.#sweep();
     await this.#checkEnded();
