@@ -20,7 +20,7 @@ interface Tracked {
   /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
   rewound: boolean;
   absences: number;
-  /** Not looked at before (`performance.now()`): its providers disagreed. */
+  /** Not looked at before (`performance.now()`): its providers disagreed, or its session refused it. */
   notBeforeMs: number;
 }
 
@@ -153,10 +153,11 @@ export class TrackedDeposits {
       try {
         await this.#examine(deposit, view);
       } catch (error) {
-        // One transfer that the providers dispute must not hold up the others.
-        if (!(error instanceof ChainUnavailable)) throw error;
+        // One transfer that the providers dispute, or that its session does not take, must not hold up the others.
+        if (error instanceof StoreUnavailable) throw error;
         deposit.notBeforeMs = performance.now() + DISPUTE_PAUSE_MS;
-        this.#deps.observer?.onAnomaly?.({ kind: 'disputed', depositKey: deposit.facts.depositKey, error });
+        const kind = error instanceof ChainUnavailable ? 'disputed' : 'parked';
+        this.#deps.observer?.onAnomaly?.({ kind, depositKey: deposit.facts.depositKey, error });
       }
     });
   }

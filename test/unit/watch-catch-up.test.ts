@@ -250,6 +250,31 @@ describe('a watcher', () => {
     expect(readTo.length).toBeGreaterThan(0);
   });
 
+  test('confirms the other payments, and goes on undelayed, while the sessions of many do not take theirs', async () => {
+    const chain = new StraightChain(1_000, 1, 300);
+    const confirmed: number[] = [];
+    const anomalies = new Set<string>();
+    const troubles: unknown[] = [];
+    const deposits = {
+      record: async () => undefined,
+      revert: async () => expect.unreachable(),
+      confirm: async (_id: unknown, { blockNumber }: { blockNumber: number }) => {
+        if (blockNumber <= 840) throw new Error('the session does not take it now');
+        confirmed.push(blockNumber);
+      },
+    };
+    const observer: WatchChainDeps['observer'] = {
+      onAnomaly: ({ kind }) => anomalies.add(kind),
+      onTrouble: ({ error }) => troubles.push(error),
+    };
+    const { ranges } = watch(chain, coveredAt(800), { deposits, observer });
+    await watcher.start();
+    expect(confirmed).toContain(1_000 - FINALITY);
+    expect(troubles).toEqual([]);
+    expect([...anomalies]).toEqual(['parked']);
+    expect(ranges).toEqual([]);
+  });
+
   test('does not take a node that still synchronises for a reorganisation', async () => {
     const reorgs: unknown[] = [];
     const troubles: unknown[] = [];
