@@ -275,6 +275,26 @@ describe('a watcher', () => {
     expect(ranges).toEqual([]);
   });
 
+  test('that is stopped while it catches up ends where it is, and its evidence has no gap', async () => {
+    const chain = new StraightChain(1_000_000, 1_000_000, 300);
+    const ranges: RangeScanned['data'][] = [];
+    const record = async (range: RangeScanned['data']): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      ranges.push(range);
+    };
+    const coverage = { lastCovered: async () => coveredAt(1_000), coveredBelow: async () => null, record };
+    watch(chain, null, { coverage }, { coverageIntervalMs: 1 });
+    const started = watcher.start();
+    await expect.poll(() => ranges.length).toBeGreaterThan(1);
+    await watcher.stop();
+    const scans = chain.scans.length;
+    await started;
+    expect(chain.scans.length).toBe(scans);
+    expect(scans).toBeLessThan(3_000);
+    for (const [index, { fromBlock }] of ranges.entries()) if (index > 0) expect(fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
+    expect(ranges.at(-1)!.toBlock).toBe(chain.scans.at(-1)![1]);
+  });
+
   test('does not take a node that still synchronises for a reorganisation', async () => {
     const reorgs: unknown[] = [];
     const troubles: unknown[] = [];

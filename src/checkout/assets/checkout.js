@@ -13,6 +13,7 @@
   const nowMs = () => serverNowMs + performance.now() - heardAtMs;
 
   const SOON_SEC = 300;
+  const RENEW_AGAIN_MS = 2000;
   const ASK_AFTER_DEADLINE_MS = 1500;
   let askedAfterDeadline = false;
   const countdown = () => {
@@ -73,10 +74,16 @@
   };
 
   // More than the words changed: the page is fetched anew, and all but the status, which screen readers follow, replaced.
+  let renewals = 0;
   const renew = async (wanted) => {
+    const renewal = (renewals += 1);
     const answer = await fetch(page, { cache: 'no-store' }).catch(() => null);
-    if (!answer?.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const text = answer?.ok ? await answer.text().catch(() => null) : null;
+    // A later change asked anew: what it got must not give way to this older page, and the address on it.
+    if (renewal !== renewals) return;
+    // The stream tells nothing twice, so without another try the page would keep an address that takes no money any more.
+    if (text === null) return void setTimeout(poll, RENEW_AGAIN_MS);
+    const fresh = new DOMParser().parseFromString(text, 'text/html');
     const chosen = document.querySelector('input[name=network]:checked')?.value;
     const others = [...fresh.querySelector('.state').children].filter((child) => child.id !== 'status');
     for (const child of [...status.parentElement.children]) if (child !== status) child.remove();
