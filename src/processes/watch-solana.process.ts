@@ -54,7 +54,7 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #sweptAtMs = { recent: performance.now(), old: performance.now() };
   /** When balances were first seen to differ from what is explained: a history must have come that far. */
   readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
-  /** Owners of ended sessions whose balance no history explained yet: looked at with every poll. */
+  /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
   readonly #unexplained = new Map<string, WatchedOwner>();
   #verified = false;
   #begun = false;
@@ -285,11 +285,12 @@ export class SolanaWatcher implements NetworkWatcher {
     ];
     const due = [...new Map(next.map((watched) => [watched.owner, watched])).values()];
     if (due.length === 0) return;
+    // Their turn is over: one that fails now comes up again with the next poll, not with the next turn.
+    for (const watched of due) this.#unexplained.set(watched.owner, watched);
     const isExplained = (await this.#look(due)) !== null;
-    for (const watched of due) {
-      if (isExplained) this.#unexplained.delete(watched.owner);
-      else this.#unexplained.set(watched.owner, watched);
-      this.#release(watched.owner);
+    for (const { owner } of due) {
+      if (isExplained) this.#unexplained.delete(owner);
+      this.#release(owner);
     }
   }
 

@@ -247,6 +247,22 @@ describe('the Solana watcher', () => {
     expect(told.sort()).toEqual(['record cs_ended 1.00', 'record cs_long-ago 2.00']);
   });
 
+  it('looks at an ended session again at once when its turn failed', async () => {
+    const { chain, watcher, told, open, until } = watching({ recentIntervalMs: 500 });
+    open('a', { endedAtSec: NOW_SEC });
+    chain.pay('a', 5_000_000n);
+    const balances = chain.balances.bind(chain);
+    let failedAtMs = 0;
+    chain.balances = async (accounts) => {
+      if (accounts.length === 0 || failedAtMs > 0) return balances(accounts);
+      failedAtMs = performance.now();
+      throw new ChainUnavailable('nobody answers');
+    };
+    await watcher.start();
+    await until('recorded', () => told.length > 0);
+    expect(performance.now() - failedAtMs).toBeLessThan(400);
+  });
+
   it('reads the finalized history of each session once after its deadline', async () => {
     const { chain, watcher, open, until, polls, setNow } = watching();
     open('a', { expiresAtSec: NOW_SEC + 20 });
