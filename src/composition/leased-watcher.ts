@@ -84,12 +84,20 @@ export class LeasedWatcher implements NetworkWatcher {
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
     const { board, settings } = this.#deps;
     const watcher = await create();
+    // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must not wait for that.
+    const ending = setInterval(() => {
+      if (grant.isHeld()) return;
+      clearInterval(ending);
+      watcher.stop().catch(() => undefined);
+    }, PUBLISH_MS).unref();
     try {
       await watcher.start();
     } catch (error) {
       if (error instanceof WrongChain) this.#wrongChain = error;
       await watcher.stop();
       throw error;
+    } finally {
+      clearInterval(ending);
     }
     this.#current = watcher;
     const publish = (): void => {

@@ -91,7 +91,9 @@ export class SolanaWatcher implements NetworkWatcher {
    * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
    */
   async start(): Promise<void> {
-    const wrong = await this.#attempt();
+    const first = this.#attempt();
+    this.#running = first.then(() => undefined);
+    const wrong = await first;
     if (wrong) throw wrong;
     this.#running = this.#loop();
   }
