@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
@@ -66,9 +66,13 @@ export class AuditDesk {
     const isLastOfItsDay = before !== undefined && Math.floor(before.atMs / DAY_MS) !== Math.floor(anchor.atMs / DAY_MS);
     const kept = [...earlier, ...(isLastOfItsDay ? [before] : []), anchor];
     const file = openSync(`${this.#file}.new`, 'w', 0o600);
-    writeSync(file, JSON.stringify(kept));
-    fsyncSync(file);
-    closeSync(file);
+    try {
+      // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
+      writeFileSync(file, JSON.stringify(kept));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
     renameSync(`${this.#file}.new`, this.#file);
     this.#kept = kept;
   }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 
@@ -73,12 +73,16 @@ export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.new`;
   const file = openSync(temporary, 'wx', 0o600);
   try {
-    writeSync(file, text);
+    // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
+    writeFileSync(file, text);
     fsyncSync(file);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }
-  renameSync(temporary, path);
 }
 
 /** Throws `KeystoreRefused` when the file cannot be read. */
