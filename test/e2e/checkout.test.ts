@@ -189,6 +189,20 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('cancelled', session.url);
   });
 
+  it('takes its address away also when the page could not be fetched for a while after the shop cancelled', async () => {
+    const session = await world.create(shop, order);
+    const { page } = await world.open(session.url);
+    let fetched = 0;
+    await page.route(
+      ({ pathname }) => pathname === new URL(session.url).pathname,
+      (route) => ((fetched += 1) <= 3 ? route.fulfill({ status: 502 }) : route.continue()),
+    );
+    await world.cancel(shop, session.id);
+    await page.waitForSelector('html[data-state="cancelled"]', { timeout: 15_000 });
+    expect(await page.locator('.address').count()).toBe(0);
+    await page.context().close();
+  });
+
   it('says what becomes of money that is on its way while the shop cancels', async () => {
     const session = await world.create(slowShop, order);
     const { page } = await world.open(session.url);
