@@ -5,7 +5,7 @@ import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { KeyDirectory, MerchantApi } from '../use-cases/merchant-api.ts';
 import { NOT_FOUND, createResponder, type Responder } from './answer.ts';
 import { createAuthenticator } from './authentication.ts';
-import { createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
+import { answerToCrash, createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { expressPath, type Route } from './operation.ts';
 import { createRefundPresenter } from './presenters/refund.presenter.ts';
@@ -131,7 +131,6 @@ function failed(tools: EndpointTools, unmatched: RequestHandler): ErrorRequestHa
     const undecodable = error instanceof URIError;
     if (undecodable && API_PREFIXES.some((prefix) => request.path.startsWith(`${prefix}/`))) return unmatched(request, response, next);
     if (!undecodable) tools.logger.error({ err: error }, 'request failed outside the API');
-    const refusal = { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } as const;
-    tools.responder.sendAndClose(request, response, tools.nextRequestId(), undecodable ? NOT_FOUND : { ok: false, refusal });
+    tools.responder.sendAndClose(request, response, tools.nextRequestId(), undecodable ? NOT_FOUND : answerToCrash(request.method, error));
   };
 }

@@ -144,7 +144,7 @@ const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boo
   method === 'GET' || (method === 'POST' && idempotencyKey !== undefined);
 
 /** A read that the store could not serve is safe to repeat; of a write that was begun nothing is known. */
-function answerToCrash(method: string | undefined, error: unknown): Answer {
+export function answerToCrash(method: string | undefined, error: unknown): Answer {
   return error instanceof NothingDone || (error instanceof StoreUnavailable && method === 'GET') ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { startTestServer, type TestAnswer, type TestServer } from '../support/http-api.ts';
 import { KNOWN_DOMAIN } from '../support/fake-merchant-api.ts';
 
@@ -366,6 +367,19 @@ describe('routing', () => {
 });
 
 describe('a failure of the service', () => {
+  it('outside the API is a 503 while the store is away, so that whoever reads a page asks again', async () => {
+    const away = await startTestServer({
+      mounts: [(app) => app.get('/pay/:id', () => Promise.reject(new StoreUnavailable('secret detail')))],
+    });
+    try {
+      const response = await fetch(`${away.base}/pay/cs_1`);
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(await response.text()).not.toContain('secret detail');
+    } finally {
+      await away.close();
+    }
+  });
+
   it('is a 500 that says nothing of its cause, and is logged under the same request id', async () => {
     service.api.failNext = new Error('secret detail');
     const { status, text, json } = await create();
