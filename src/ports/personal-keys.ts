@@ -5,8 +5,11 @@ import type { Rider } from './event-store.ts';
  * salt, so neither the log nor this store alone reveals anything, and erasing the salt erases the personal data.
  */
 export interface PersonalKeys {
-  /** A new salt; durable when the rider is committed, or already durable when there is none. */
-  create(subject: string): Promise<{ salt: Uint8Array; rider?: Rider }>;
+  /**
+   * A new salt; durable when the rider is committed, or already durable when there is none. `renewed`: it is durable, and the subject
+   * had another one that was erased.
+   */
+  create(subject: string): Promise<{ salt: Uint8Array; rider?: Rider; renewed?: boolean }>;
   /** Null when it was erased or never made. */
   get(subject: string): Promise<Uint8Array | null>;
   erase(subject: string): Promise<void>;

@@ -21,12 +21,15 @@ export class PersonalData {
     this.#seal = seal;
   }
 
-  /** Seals what the merchant said; null when it said nothing. The rider goes with the event that holds the text. */
-  async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; rider?: Rider } | null> {
+  /**
+   * Seals what the merchant said; null when it said nothing. The rider goes with the event that holds the text. `renewed`: the session
+   * had been forgotten, and must be again unless this text is stored.
+   */
+  async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; rider?: Rider; renewed?: boolean } | null> {
     if (Object.values(data).every((value) => value === undefined)) return null;
-    const { salt, rider } = await this.#keys.create(id);
+    const { salt, rider, renewed } = await this.#keys.create(id);
     const sealed = this.#seal.seal(salt, id, JSON.stringify(data));
-    return rider === undefined ? { sealed } : { sealed, rider };
+    return { sealed, ...(rider !== undefined && { rider }), ...(renewed === true && { renewed }) };
   }
 
   /** Null when there is none or its salt was erased. */

@@ -42,6 +42,7 @@ test('an erased subject can have a new salt, which is another one', async () => 
   await keys.erase('session-a');
   const again = await keys.create('session-a');
   expect(again.salt).not.toEqual(salt);
+  expect(again.renewed).toBe(true);
   expect(await keys.get('session-a')).toEqual(again.salt);
   await keys.close();
 });

@@ -28,12 +28,13 @@ const ethereum: NetworkSettings = {
 };
 
 /** One merchant with one network; `free` are the indexes of the addresses that wait to be given out. */
-function world(create: () => Promise<{ salt: Uint8Array }> = async () => ({ salt: new Uint8Array(32) })) {
+function world(create: () => Promise<{ salt: Uint8Array; renewed?: boolean }> = async () => ({ salt: new Uint8Array(32) })) {
   const store = new MemoryEventStore();
   const clock = new ManualClock();
   const domains: MerchantDomain[] = [];
   const free = [1, 2];
-  const keys = { create, get: async () => new Uint8Array(32), erase: async () => undefined };
+  const erased: string[] = [];
+  const keys = { create, get: async () => new Uint8Array(32), erase: async (subject: string) => void erased.push(subject) };
   const deps: CreateSessionDeps = {
     sessions: createSessionHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true }),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
@@ -55,7 +56,7 @@ function world(create: () => Promise<{ salt: Uint8Array }> = async () => ({ salt
     conversionDecimals: 2,
     dustLimit: '0.01',
   };
-  return { deps, domains, free };
+  return { deps, domains, free, erased };
 }
 
 it('keeps its addresses when the key of its personal data could not be made: nobody was shown them', async () => {
@@ -77,4 +78,13 @@ it('answers a retry with the session also when the domain it named was removed m
     ok: false,
     refusal: { code: 'invalid_request', param: 'merchant_domain_id' },
   });
+});
+
+it('leaves a forgotten session forgotten when its create is sent again', async () => {
+  let created = 0;
+  const { deps, erased } = world(async () => ({ salt: new Uint8Array(32), ...((created += 1) > 1 && { renewed: true }) }));
+  const first = await createSession(deps, caller, order);
+  expect(erased).toEqual([]);
+  expect(await createSession(deps, caller, order)).toMatchObject({ ok: true, repeated: true });
+  expect(erased).toEqual([first.ok && first.value.context.created!.sessionId]);
 });

@@ -48,16 +48,17 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   }
 
   /** Durable when it answers. Two that make one for the same subject get the same. */
-  async create(subject: string): Promise<{ salt: Uint8Array }> {
+  async create(subject: string): Promise<{ salt: Uint8Array; renewed?: boolean }> {
     const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
-    if (await this.#write(subject, salt)) return { salt };
+    const written = await this.#write(subject, salt);
+    if (written !== null) return written > 0n ? { salt, renewed: true } : { salt };
     const known = await this.get(subject);
     if (!known) throw new StoreUnavailable('a personal key was erased while another was made');
     return { salt: known };
   }
 
   async adopt(subject: string, salt: Uint8Array): Promise<void> {
-    if (await this.#write(subject, new Uint8Array(salt))) return;
+    if ((await this.#write(subject, new Uint8Array(salt))) !== null) return;
     const known = await this.get(subject);
     if (!known || !Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
   }
@@ -84,20 +85,20 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
     return this.#connection.close();
   }
 
-  /** False when the subject has a salt already. */
-  async #write(subject: string, salt: Uint8Array): Promise<boolean> {
+  /** The salt's revision, above zero behind erased ones; null when the subject has a salt already. */
+  async #write(subject: string, salt: Uint8Array): Promise<bigint | null> {
     const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
     try {
-      await this.#connection.run('writing a personal key', (client) =>
+      const { nextExpectedRevision } = await this.#connection.run('writing a personal key', (client) =>
         client.appendToStream(this.#stream(subject), event, {
           expectedRevision: NO_STREAM,
           requiresLeader: true,
           deadline: this.#connection.attemptMs,
         }),
       );
-      return true;
+      return nextExpectedRevision;
     } catch (error) {
-      if (error instanceof WrongExpectedVersionError) return false;
+      if (error instanceof WrongExpectedVersionError) return null;
       throw error;
     }
   }
