@@ -15,6 +15,11 @@ export interface AdminStream {
 
 export type AdminStreams = Readonly<Record<string, (args: AdminArguments) => Promise<AdminStream>>>;
 
+/** The one of that name; undefined when there is none, also for names that every object has, such as `constructor`. */
+export function named<Found>(all: Readonly<Record<string, Found>>, name: string): Found | undefined {
+  return Object.hasOwn(all, name) ? all[name] : undefined;
+}
+
 /** A command that cannot be carried out; the message is for the operator. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './admin-commands.ts';
+import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './admin-commands.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
@@ -44,9 +44,9 @@ type Answer = { readonly status: number; readonly body: JsonValue } | { readonly
 async function answer(request: IncomingMessage, commands: AdminCommands, streams: AdminStreams): Promise<Answer> {
   try {
     const name = decodeURIComponent((request.url ?? '/').slice(1));
-    const stream = streams[name];
+    const stream = named(streams, name);
     if (stream) return { stream: await stream(await readArguments(request)) };
-    const command = commands[name];
+    const command = named(commands, name);
     if (!command) return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
     return { status: 200, body: await command(await readArguments(request)) };
   } catch (error) {

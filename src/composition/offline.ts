@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
-import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../cli/admin-commands.ts';
+import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../cli/admin-commands.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../ops/logger.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -19,7 +19,7 @@ import { compareCommands } from './projection-compare.ts';
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
   const offline = await openOffline(config, log);
   try {
-    const run = offline.commands[command];
+    const run = named(offline.commands, command);
     if (!run) throw new CommandRefused('this command needs the running service: start it first');
     return await run(args);
   } finally {
@@ -31,7 +31,7 @@ export async function runOffline(config: Config, log: Logger, command: string, a
 export async function streamOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<AdminStream> {
   const offline = await openOffline(config, log);
   try {
-    const run = offline.streams[command];
+    const run = named(offline.streams, command);
     if (!run) throw new CommandRefused('this command needs the running service: start it first');
     const stream = await run(args);
     return { ...stream, chunks: closingAfter(stream.chunks, offline.close) };
