@@ -118,6 +118,8 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
     labelNames: ['mode', 'network', 'reason'],
     registers,
     collect() {
+      // Another process may pay by now: what was true here is no alarm any more.
+      this.reset();
       for (const { mode, network, waiting } of status()) {
         for (const reason of WAIT_REASONS) this.set({ mode, network, reason }, waiting.filter((payout) => payout.reason === reason).length);
       }
@@ -129,6 +131,7 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
     labelNames: ['mode', 'network'],
     registers,
     collect() {
+      this.reset();
       for (const { mode, network, alarm } of status()) this.set({ mode, network }, alarm === null ? 0 : 1);
     },
   });

@@ -113,6 +113,23 @@ describe('metrics', () => {
     expect(value(text, 'quittance_projection_drift_rows{projection="session-view@1"}')).toBe(2);
   });
 
+  it('say nothing of payouts any more once another process pays', async () => {
+    const { registry } = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
+    let status = [{ ...ethereum, alarm: 'an outflow nobody ordered' as string | null, waiting: [{ reason: 'payouts_stopped' as const }] }];
+    reportPayouts(registry, () => status);
+    const series = [
+      'quittance_treasury_alarm{mode="live",network="ethereum"}',
+      'quittance_refund_payouts_waiting{mode="live",network="ethereum",reason="payouts_stopped"}',
+    ];
+    const seen = async () => {
+      const text = await registry.metrics();
+      return series.map((one) => value(text, one));
+    };
+    expect(await seen()).toEqual([1, 1]);
+    status = [];
+    expect(await seen()).toEqual([null, null]);
+  });
+
   it('measure from the decision, which the id of a notification holds, to the accepted webhook', async () => {
     const metrics = allMetrics();
     const attempt = {
