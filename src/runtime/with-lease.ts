@@ -83,7 +83,9 @@ class LeaseHolder implements RunningLease {
     const retryMs = this.#options.retryMs ?? RETRY_MS;
     while (!this.#closing.signal.aborted) {
       const term = await this.#acquire();
-      if (term) await this.#serve(term, first);
+      // Closed while it asked: the next process need not wait for work that would end at once.
+      if (term && this.#closing.signal.aborted) await term.release();
+      else if (term) await this.#serve(term, first);
       first.resolve();
       // Not in step with the others, so that the same process does not always win.
       await sleep(retryMs * (0.5 + Math.random()), undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);

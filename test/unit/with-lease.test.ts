@@ -127,3 +127,22 @@ test('a process that closes while it waits for the lease never begins', async ()
   await new Promise((wait) => setTimeout(wait, 100));
   expect(second.grants).toEqual([]);
 });
+
+test('a process that closes while it asks for the lease begins nothing, and lets the next one in', async () => {
+  const leases = createSingleProcessLeases();
+  const asked = Promise.withResolvers<void>();
+  const slow: Leases = {
+    ...leases,
+    acquire: async (name, ttlMs) => {
+      await asked.promise;
+      return leases.acquire(name, ttlMs);
+    },
+  };
+  const one = worker(slow);
+  const closed = one.lease.close();
+  asked.resolve();
+  await closed;
+  await one.lease.first;
+  expect(one.grants).toEqual([]);
+  expect(await leases.acquire('job', 1_000)).not.toBeNull();
+});
