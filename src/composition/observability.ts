@@ -109,6 +109,7 @@ export function startObservability(parts: ObservedParts): Observability {
     merchants,
     sinceMs: parts.startedAtMs,
     onError: (error) => log.warn({ err: error }, 'the money figures missed an event'),
+    onStartError: (error) => log.warn({ err: error }, 'the money figures could not be started, which is tried again'),
   });
   for (const network of watched) {
     metrics.chains.add(network);
@@ -143,7 +144,7 @@ export function startObservability(parts: ObservedParts): Observability {
     readOnly: parts.readOnly,
   });
   onLogLine(log, (line) => board.logged(line));
-  const started = follower.start().catch((error: unknown) => log.warn({ err: error }, 'the money figures could not be started'));
+  const started = follower.start();
   return {
     board,
     close: async () => {

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { SessionCreated, SessionEvent } from '../domain/events/session-events.ts';
@@ -48,9 +48,14 @@ export interface MoneyFollowerDeps {
   /** Events from this moment on are counted; older ones only say what is under way. */
   readonly sinceMs: number;
   readonly onError: (error: unknown) => void;
+  /** What is under way could not be read at the start; it is read again. */
+  readonly onStartError: (error: unknown) => void;
+  /** Between two tries to start. Default 1,000. */
+  readonly retryMs?: number;
 }
 
 const PAGE = 1_000;
+const RETRY_MS = 1_000;
 const MAX_ENDED = 50_000;
 /** How many deliveries of one merchant that waited at the start are looked at. */
 const MAX_PENDING = 20_000;
@@ -65,22 +70,36 @@ export class MoneyFollower implements MoneyUnderWay {
   /** Modes of sessions that ended: money may still come, and go. */
   readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
   #subscription: Subscription | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
   lastPayment: LastPayment | null = null;
 
   constructor(deps: MoneyFollowerDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves once what was under way at the start is known; events are followed from then on. */
+  /** Resolves once what was under way at the start is known; events are followed from then on. Tries until it is, or until the close. */
   async start(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted && !this.#subscription) {
+      try {
+        await this.#follow();
+      } catch (error) {
+        this.#deps.onStartError(error);
+        await sleep(this.#deps.retryMs ?? RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
     const { store, readModel } = this.#deps;
     const after = await seedFrom(readModel, sessionView, async () => {
+      // What an earlier try found may have ended since.
+      for (const found of [this.#sessions, this.#refunds, this.#deliveries]) found.clear();
       await this.#restoreSessions();
       await this.#restoreRefunds();
       for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
     });
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted) return;
     this.#subscription = store.subscribe({
       name: 'money-figures',
       after,
@@ -95,7 +114,7 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     await this.#subscription?.close();
   }
 
