@@ -1,12 +1,10 @@
 import type { AdminArguments, AdminStream } from './cli/admin-commands.ts';
 import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
 import { createProgram, type CliHost } from './cli/program.ts';
+import { runUntilSignal } from './cli/run-until-signal.ts';
 import { InvalidConfig, readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
-
-/** How long an orderly end may take before the process ends anyway; what is written is safe at any moment. */
-const SHUTDOWN_MS = 10_000;
 
 /** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -116,17 +114,4 @@ async function adminStream(command: string, args: AdminArguments): Promise<Admin
     const { streamOffline } = await import('./composition/offline.ts');
     return streamOffline(config, createLogger('warn'), command, args);
   }
-}
-
-/** Starts, waits for SIGTERM or SIGINT, and ends in order. */
-async function runUntilSignal(start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
-  const signalled = new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve());
-    process.once('SIGINT', () => resolve());
-  });
-  const running = await start();
-  await signalled;
-  setTimeout(() => process.exit(1), SHUTDOWN_MS).unref();
-  await running.close();
-  process.exit(0);
 }
