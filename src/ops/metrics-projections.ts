@@ -66,6 +66,8 @@ export class ProjectionMetrics {
         labelNames: ['projection'],
         registers: [registry],
         collect() {
+          // Another process may run them by now: a lag that was true here would stay for ever.
+          this.reset();
           for (const status of runner.status()) this.set({ projection: status.projection }, of(status));
         },
       });

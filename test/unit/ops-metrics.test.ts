@@ -113,6 +113,16 @@ describe('metrics', () => {
     expect(value(text, 'quittance_projection_drift_rows{projection="session-view@1"}')).toBe(2);
   });
 
+  it('say nothing of the lag of projections any more once another process runs them', async () => {
+    const metrics = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
+    let status = [{ projection: 'session-view@1', position: null, hasCaughtUp: false, lagEvents: 300, lagSec: 40 }];
+    metrics.projections.add(metrics.registry, { status: () => status });
+    const lag = async () => value(await metrics.registry.metrics(), 'quittance_projection_lag_seconds{projection="session-view@1"}');
+    expect(await lag()).toBe(40);
+    status = [];
+    expect(await lag()).toBeNull();
+  });
+
   it('say nothing of payouts any more once another process pays', async () => {
     const { registry } = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
     let status = [{ ...ethereum, alarm: 'an outflow nobody ordered' as string | null, waiting: [{ reason: 'payouts_stopped' as const }] }];
