@@ -147,7 +147,13 @@ export class SharedProjections implements ServiceProjections {
   async #run(store: EventStore, grant: LeaseGrant): Promise<LeasedWork> {
     const { projectedModel: readModel, clock } = this.#deps;
     const runner = new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock, maxBatch: MAX_BATCH, hooks: this.#hooks });
-    await runner.start();
+    try {
+      await runner.start();
+    } catch (error) {
+      // What is under way already would go on to write the rows beside the next one.
+      await runner.stop();
+      throw error;
+    }
     this.#runner = runner;
     const stopChecking = this.#watchForLoss(runner, grant);
     return {
