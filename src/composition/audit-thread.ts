@@ -74,6 +74,8 @@ export class AuditThread implements AuditTree {
 
   #end(): void {
     this.#isGone = true;
+    // Nobody looks any more: what was sound is not known to be so, and payouts wait.
+    if (this.#state.integrity === 'sound') this.#state = { ...this.#state, integrity: 'checking' };
     for (const { reject } of this.#waiting.values()) reject(new AuditTreeBehind('the thread of the audit has ended'));
     this.#waiting.clear();
   }
