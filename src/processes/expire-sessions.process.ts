@@ -77,7 +77,7 @@ export class ExpireSessions {
       return (scanned[network] ?? -Infinity) > session.expiresAtSec || (waitedEnough && isStuck);
     });
     // Whatever is decided, ask again later: the session leaves the list by its own event.
-    this.#deps.due.postpone(session.sessionId, nowMs + RETRY_MS);
+    this.#deps.due.postpone(session.sessionId, nowMs, nowMs + RETRY_MS);
     if (nowSec <= session.expiresAtSec || !mayEnd) return;
     try {
       await this.#deps.expire(session.sessionId, nowSec, scanned);

@@ -12,7 +12,8 @@ export interface DueSession {
 }
 
 interface Entry extends DueSession {
-  /** Not looked at before this time. */
+  /** Not looked at between these times: the clock may have been set back to before the first. */
+  postponedAtMs: number;
   notBeforeMs: number;
 }
 
@@ -30,7 +31,7 @@ export class DueSessions {
 
   add(session: DueSession): void {
     if (this.#entries.has(session.sessionId)) return;
-    this.#entries.set(session.sessionId, { ...session, notBeforeMs: 0 });
+    this.#entries.set(session.sessionId, { ...session, postponedAtMs: 0, notBeforeMs: 0 });
     const second = this.#bySecond.get(session.expiresAtSec);
     if (second) {
       second.add(session.sessionId);
@@ -48,9 +49,11 @@ export class DueSessions {
     this.#bySecond.get(entry.expiresAtSec)?.delete(id);
   }
 
-  postpone(id: SessionId, untilMs: number): void {
+  postpone(id: SessionId, nowMs: number, untilMs: number): void {
     const entry = this.#entries.get(id);
-    if (entry) entry.notBeforeMs = untilMs;
+    if (!entry) return;
+    entry.postponedAtMs = nowMs;
+    entry.notBeforeMs = untilMs;
   }
 
   /** At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay until their own event ends them. */
@@ -61,7 +64,7 @@ export class DueSessions {
       if (second >= nowSec) break;
       for (const id of this.#bySecond.get(second) ?? []) {
         const entry = this.#entries.get(id)!;
-        if (entry.notBeforeMs <= nowMs) due.push(entry);
+        if (entry.notBeforeMs <= nowMs || nowMs < entry.postponedAtMs) due.push(entry);
         if (due.length === limit) return due;
       }
     }

@@ -89,4 +89,15 @@ describe('a session past its deadline', () => {
     }
     expect(expired).toEqual([]);
   });
+
+  it('is ended in time when the clock was set back after it was ahead', async () => {
+    const { expired, scanned, pass, setClock } = expiring();
+    Object.assign(scanned, { tron: DEADLINE - 5, bsc: DEADLINE - 5 });
+    setClock(DEADLINE + 86_400);
+    await pass(1);
+    setClock(DEADLINE + 5);
+    Object.assign(scanned, { tron: DEADLINE + 2, bsc: DEADLINE + 2 });
+    await pass(1);
+    expect(expired).toEqual(['cs_a']);
+  });
 });
