@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { ReadModelMoved, type Change, type ReadModel } from '../ports/read-model.ts';
 import type { KeptTile, StoreAudit } from '../runtime/store-audit.ts';
 
@@ -52,10 +53,13 @@ export class AuditBoard {
   /** Says what is new, or all of it where the board was lost or another process wrote to it. */
   async publish(notice: AuditNotice, audit: Pick<StoreAudit, 'tiles' | 'tilesFrom'> | null): Promise<void> {
     const tiles = audit?.tilesFrom(0) ?? [];
-    const mark = JSON.stringify([notice.verifierKey, notice.fault, tiles.length, tiles.at(-1)?.node ?? null]);
+    // A position has no spaces; what is said of a fault has.
+    const mark = hash('sha256', JSON.stringify([notice.verifierKey, notice.fault, tiles.length, tiles.at(-1)?.node ?? null]), 'hex');
     const stored = await this.#written.checkpoint(NAME);
     if (stored === mark) return;
     const isOurs = stored !== null && stored === this.#mark;
+    // What is not as it was left takes no change until it is begun anew.
+    if (!isOurs) await this.#written.begin(NAME);
     const changes: Change[] = tiles.slice(isOurs ? this.#tiles : 0).map((tile, offset) => ({
       op: 'put',
       table: TILES_TABLE,
@@ -64,7 +68,7 @@ export class AuditBoard {
     }));
     try {
       for (let from = 0; from + BATCH < changes.length; from += BATCH)
-        await this.#written.apply(NAME, changes.slice(from, from + BATCH), `${mark} ${from}`);
+        await this.#written.apply(NAME, changes.slice(from, from + BATCH), `${mark}/${from}`);
       const rest = changes.length === 0 ? [] : changes.slice(Math.floor((changes.length - 1) / BATCH) * BATCH);
       await this.#written.apply(NAME, [...rest, { op: 'put', table: NOTICE_TABLE, key: NOTICE_KEY, row: { ...notice } }], mark);
       this.#mark = mark;
@@ -72,6 +76,7 @@ export class AuditBoard {
     } catch (error) {
       // Somebody else wrote meanwhile: the next time says everything.
       if (!(error instanceof ReadModelMoved)) throw error;
+      this.#mark = null;
     }
   }
 }
