@@ -45,6 +45,21 @@ describe('the read model in Redis', () => {
     expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual(['2', { n: 2 }]);
   });
 
+  test('gives whole pages while rows are deleted, so that a short one is the last', async () => {
+    const keys = ['a', 'b', 'c', 'd'];
+    await model.apply(
+      'records',
+      keys.map((key) => ({ op: 'put', table: 'rows@1', key, row: { key } })),
+      '1',
+    );
+    // Both go over one connection: the row is gone when it is read, and was there when its key was.
+    const scanning = model.scan('rows@1', { limit: 2 });
+    const deleting = model.apply('records', [{ op: 'delete', table: 'rows@1', key: 'a' }], '2');
+    expect((await scanning).map(({ key }) => key)).toEqual(['b', 'c']);
+    await deleting;
+    expect((await model.scan('rows@1', { afterKey: 'b', limit: 5 })).map(({ key }) => key)).toEqual(['c', 'd']);
+  });
+
   test('lets only one of two writers of a projection go on', async () => {
     const other = await openRedisReadModel({ url: own.url });
     try {

@@ -63,13 +63,20 @@ class RedisReadModel implements ReadModel {
     return (await this.#ofServed(table, (generation) => this.#redis.hmget(this.#keys.table(table, generation), ...keys))).map(rowOf);
   }
 
+  /** A short page is the last one: rows that are deleted between the reading of their keys and theirs are made up for. */
   async scan(table: string, { afterKey, limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
-    const from = afterKey === undefined ? '-' : `(${afterKey}`;
-    const page = await this.#ofServed(table, (generation) =>
-      this.#redis.zrange(this.#keys.ordered(table, generation), from, '+', 'BYLEX', 'LIMIT', 0, limit),
-    );
-    const rows = await this.getMany(table, page);
-    return page.flatMap((key, index) => (rows[index] ? [{ key, row: rows[index] }] : []));
+    const found: { key: string; row: Row }[] = [];
+    for (let from = afterKey === undefined ? '-' : `(${afterKey}`; found.length < limit;) {
+      const missing = limit - found.length;
+      const page = await this.#ofServed(table, (generation) =>
+        this.#redis.zrange(this.#keys.ordered(table, generation), from, '+', 'BYLEX', 'LIMIT', 0, missing),
+      );
+      const rows = await this.getMany(table, page);
+      found.push(...page.flatMap((key, index) => (rows[index] ? [{ key, row: rows[index] }] : [])));
+      if (page.length < missing) break;
+      from = `(${page.at(-1)!}`;
+    }
+    return found;
   }
 
   async page(
