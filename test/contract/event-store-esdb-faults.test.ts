@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient, jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EsdbConnection } from '../../src/adapters/esdb/esdb-connection.ts';
 import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
 import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
@@ -245,6 +245,31 @@ describe('a subscription to EventStoreDB (double)', () => {
     await grow(store, 's-1', 2);
     await until('the events came over another connection', () => seen.length === 2);
     expect(double.subscribeCalls).toBeGreaterThan(1);
+  });
+
+  test('that misses an event behind hundreds of others that it does not want is begun anew', async () => {
+    const store = await open();
+    const { seen, subscription } = collect(store, { streamPrefixes: ['s-'] });
+    await until('it has caught up', () => subscription.lag === 0);
+    double.subscriptions[0]!.stall({ isTold: false });
+    await store.append(appendOf('x-1', FIRST, 1_200));
+    await grow(store, 's-1', 1);
+    await until('the event came over another connection', () => seen.length === 1);
+  });
+
+  test('that was dropped often looks into the log no more often than one that never was', async () => {
+    const store = await open({ subscriptionTimes: { longestPauseMs: 20, silenceMs: 100 } });
+    await grow(store, 's-1', 1);
+    const { subscription } = collect(store);
+    for (let drops = 1; drops <= 10; drops += 1) {
+      await until('it is subscribed', () => double.subscribeCalls === drops && subscription.lag === 0);
+      double.dropSubscriptions();
+    }
+    await until('it has caught up', () => double.subscribeCalls === 11 && subscription.lag === 0);
+    const calls = vi.spyOn(double.faults, 'take');
+    await new Promise((resolve) => setTimeout(resolve, 550));
+    expect(calls.mock.calls.length).toBeGreaterThan(0);
+    expect(calls.mock.calls.length).toBeLessThan(10);
   });
 
   test('that is never confirmed is asked for again once the log has something to hand over', async () => {

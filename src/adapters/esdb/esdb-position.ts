@@ -24,3 +24,9 @@ export function parsePosition(text: Position): LogPosition {
 
 export const isAfter = (position: LogPosition, other: LogPosition): boolean =>
   position.commit === other.commit ? position.prepare > other.prepare : position.commit > other.commit;
+
+/** Null stands before every place. */
+export function later(one: LogPosition | null, other: LogPosition | null): LogPosition | null {
+  if (!one || !other) return one ?? other;
+  return isAfter(one, other) ? one : other;
+}

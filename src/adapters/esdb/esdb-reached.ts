@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { sleep } from './esdb-faults.ts';
-import { isAfter, type LogPosition } from './esdb-position.ts';
+import { isAfter, later, type LogPosition } from './esdb-position.ts';
 import type { EsdbReader } from './esdb-reader.ts';
 
 const PAGE = 256;
@@ -90,9 +90,4 @@ export class ReachedWaiters {
     this.#waiters.delete(waiter);
     waiter.resolve();
   }
-}
-
-function later(one: LogPosition | null, other: LogPosition | null): LogPosition | null {
-  if (!one || !other) return one ?? other;
-  return isAfter(one, other) ? one : other;
 }

@@ -3,7 +3,7 @@ import { type Position, type RecordedEvent, StoreUnavailable, type SubscribeOpti
 import { closeClient, type EsdbConnection } from './esdb-connection.ts';
 import { fromClientEvent } from './esdb-event-format.ts';
 import { NoAnswer, pauseMs, sleep } from './esdb-faults.ts';
-import { isAfter, type LogPosition, parsePosition } from './esdb-position.ts';
+import { isAfter, later, type LogPosition, parsePosition } from './esdb-position.ts';
 import type { EsdbReader } from './esdb-reader.ts';
 import { ReachedWaiters } from './esdb-reached.ts';
 import type { StreamNames } from './esdb-stream-names.ts';
@@ -163,15 +163,29 @@ export class EsdbSubscription implements Subscription {
     });
   }
 
-  /** A stream can stay open and silent while events go by; the log tells. */
+  /** A stream can stay open and silent while events go by; the log tells. Ends with the stream. */
   async #watchForSilence(stream: AllStreamSubscription): Promise<never> {
+    let nothingTo: LogPosition | null = null;
     for (;;) {
       await Promise.race([sleep(this.#times.silenceMs), this.#closing]);
-      if (this.#closed) throw new StoreUnavailable('the subscription is closed');
+      if (this.#closed || this.#stream !== stream) throw new StoreUnavailable('the subscription is closed');
       if (stream.isPaused() || performance.now() - this.#lastSignMs < this.#times.silenceMs) continue;
-      const taken = this.#taken;
-      const { events } = await this.#parts.reader.page(taken, DEFAULT_BATCH, this.#options.streamPrefixes);
-      if (events.length > 0 && this.#taken === taken) throw new NoAnswer('the log has events that the subscription did not hand over');
+      nothingTo = await this.#readForMissed(stream, nothingTo);
+    }
+  }
+
+  /**
+   * Reads the log to its end, since any number of events of others may lie before one that is missed; what was found empty is not read again.
+   * Answers up to where there is nothing.
+   */
+  async #readForMissed(stream: AllStreamSubscription, nothingTo: LogPosition | null): Promise<LogPosition | null> {
+    const taken = this.#taken;
+    for (let from = later(taken, nothingTo); ;) {
+      const page = await this.#parts.reader.page(from, DEFAULT_BATCH, this.#options.streamPrefixes);
+      if (this.#taken !== taken || this.#stream !== stream) return from;
+      if (page.events.length > 0) throw new NoAnswer('the log has events that the subscription did not hand over');
+      from = page.last;
+      if (page.complete) return from;
     }
   }
 
