@@ -138,6 +138,15 @@ describe('a read from EventStoreDB (double)', () => {
     expect(await readWholeLog(store)).toHaveLength(1);
   });
 
+  test('finds the next event of a few streams behind hundreds of others in a few calls', async () => {
+    const store = await open();
+    await store.append(appendOf('x-1', FIRST, 600));
+    const [first] = await grow(store, 's-1', 2);
+    const calls = vi.spyOn(double.faults, 'take');
+    expect(idsOf(await store.readAll({ after: null, limit: 1, streamPrefixes: ['s-'] }))).toEqual(idsOf(first!.events));
+    expect(calls.mock.calls.length).toBeLessThan(5);
+  });
+
   test('that comes slowly, but comes, is waited for', async () => {
     const store = await open({ attemptMs: 200, totalMs: 3_000 });
     await grow(store, 's-1', 8);

@@ -67,11 +67,14 @@ export class EsdbReader {
   async all({ after, limit, streamPrefixes }: ReadAllOptions): Promise<RecordedEvent[]> {
     const found: RecordedEvent[] = [];
     let from = after === null ? null : parsePosition(after);
+    let count = Math.min(PAGE, limit);
     while (found.length < limit) {
-      const page = await this.page(from, Math.min(PAGE, limit - found.length), streamPrefixes);
-      found.push(...page.events.map((event) => fromClientEvent(event, this.#names)));
+      const page = await this.page(from, count, streamPrefixes);
+      found.push(...page.events.slice(0, limit - found.length).map((event) => fromClientEvent(event, this.#names)));
       if (page.complete) break;
       from = page.last;
+      // Events of others lie between: asked for by as few as are still wanted, each of them would be a call.
+      count = PAGE;
     }
     return found;
   }
