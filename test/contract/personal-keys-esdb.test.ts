@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
 import { openEsdbPersonalKeys } from '../../src/adapters/esdb/esdb-personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { TARGET } from '../support/esdb-double/esdb-target.ts';
-import { appendOf, FIRST } from './event-store-samples.ts';
+import { appendOf, FIRST, until } from './event-store-samples.ts';
 import { personalKeysContract } from './personal-keys.contract.ts';
 
 const double = process.env['EVENTSTORE_URL'] ? null : await EsdbDouble.start();
@@ -78,4 +79,39 @@ test('a salt made elsewhere is taken over once, and never put in place of anothe
   await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow('the personal data of session-a has another key there');
   expect(Buffer.from((await keys.get('session-a'))!).equals(salt)).toBe(true);
   await keys.close();
+});
+
+describe('a personal key on EventStoreDB (double)', () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function openFresh() {
+    const fresh = await EsdbDouble.start();
+    closing.push(() => fresh.stop());
+    const keys = openEsdbPersonalKeys({ connectionString: fresh.connectionString, random: nodeRandom, attemptMs: 250, totalMs: 4_000 });
+    closing.push(() => keys.close());
+    return { fresh, keys };
+  }
+
+  test('that is made behind an erased one is known as such also when the first answer was lost', async () => {
+    const { fresh, keys } = await openFresh();
+    await keys.create('session-a');
+    await keys.erase('session-a');
+    fresh.faults.plan('append', { kind: 'silent-after-commit' });
+    const again = await keys.create('session-a');
+    expect(again.renewed).toBe(true);
+    expect(await keys.get('session-a')).toEqual(again.salt);
+  });
+
+  test('is not taken for erased because its reading was cut off by closing', async () => {
+    const { fresh, keys } = await openFresh();
+    await keys.create('session-a');
+    fresh.faults.plan('read', { kind: 'silent' });
+    const asked = keys.get('session-a').catch((error: unknown) => error);
+    await until('it was asked', () => fresh.faults.left === 0);
+    await keys.close();
+    expect(await asked).toBeInstanceOf(StoreUnavailable);
+  });
 });
