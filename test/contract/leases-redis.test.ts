@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
@@ -27,6 +28,22 @@ describe('leases in Redis', () => {
     } finally {
       await leases.close();
       await own.stop();
+    }
+  });
+
+  test('of a holder that died are granted again in their time although the clock of the server was set back', async () => {
+    const prefix = 'set-back';
+    const [mine, theirs] = [await openRedisLeases({ url: server.url, prefix }), await openRedisLeases({ url: server.url, prefix })];
+    const control = new Redis(server.url);
+    try {
+      await mine.acquire('one', 200);
+      // Redis keeps the moment when a key ends: an hour back, that is an hour more.
+      await control.pexpire(`{${prefix}:lease:one}:holder`, 3_600_000);
+      expect(await theirs.acquire('one', 200)).toBeNull();
+      await expect.poll(() => theirs.acquire('one', 200), { timeout: 5_000 }).not.toBeNull();
+    } finally {
+      control.disconnect();
+      await Promise.all([mine.close(), theirs.close()]);
     }
   });
 

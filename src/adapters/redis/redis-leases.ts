@@ -6,9 +6,14 @@ import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisCo
 /**
  * KEYS: holder, last token. ARGV: grant id, milliseconds. Answers the token, or 0 while it is held.
  * The token is at least the server's time in milliseconds, so that it grows even when the last one was lost.
+ * A lease that has longer to live than one that was just granted is of a server whose clock was set back: nobody waits for it any longer than for
+ * that one, and a holder that is alive renews it.
  */
 const ACQUIRE = `
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+  return 0
+end
 local time = redis.call('TIME')
 local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local token = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, nowMs)
