@@ -103,7 +103,8 @@ export class SignAuditCheckpoints {
   async #isDue(): Promise<boolean> {
     const { tree, clock, everyEvents, everyMs } = this.#deps;
     const { othersSince } = await tree.head(this.last?.size ?? 0);
-    const isOld = clock.nowMs() - (this.#last?.atMs ?? 0) >= everyMs;
+    // One that is as far ahead is of a clock that was wrong: waiting until this one catches up would leave everything since unsigned.
+    const isOld = Math.abs(clock.nowMs() - (this.#last?.atMs ?? 0)) >= everyMs;
     return othersSince >= everyEvents || (othersSince > 0 && isOld);
   }
 

@@ -114,8 +114,10 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
 
 const KEY = AuditDesk.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity().verifierKey;
 
+type SequencerTimes = Partial<Pick<ConstructorParameters<typeof SignAuditCheckpoints>[0], 'clock' | 'everyEvents' | 'everyMs'>>;
+
 /** A sequencer with a signer of its own. */
-async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () => true) {
+async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () => true, times: SequencerTimes = {}) {
   const desk = AuditDesk.open(join(folder, name), new AuditKey(SEED));
   const refusals: string[] = [];
   const signing = new SignAuditCheckpoints({
@@ -129,6 +131,7 @@ async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () =
     log: silentLog,
     everyEvents: 1,
     everyMs: 1,
+    ...times,
     witness: null,
     onRefused: (message) => refusals.push(message),
   });
@@ -190,6 +193,23 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     expect(python('--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt')).stdout.toString()).toMatch(/^ok: \d+ events/);
     expect(python('--proof', file('proof.json')).stdout.toString()).toMatch(/^ok: \d+ events/);
     expect(python('--export', file('changed.jsonl'), '--checkpoint', file('checkpoint.txt')).status).toBe(1);
+  });
+
+  test('is signed on although the clock was far ahead when it was signed last', async () => {
+    const one = await node();
+    await sound(one.tree);
+    let nowMs = systemClock.nowMs() + 86_400_000;
+    const times = { clock: { ...systemClock, nowMs: () => nowMs }, everyEvents: 1_000, everyMs: 60_000 };
+    const { signing } = await sequencer(one, 'signer', () => true, times);
+    await grow(one.store, 0);
+    await signing.signNow();
+    nowMs -= 86_400_000;
+    await grow(one.store, 1);
+    await signing.look();
+    expect(await checkedCheckpoints(one.store)).toHaveLength(2);
+    await grow(one.store, 2);
+    await signing.look();
+    expect(await checkedCheckpoints(one.store)).toHaveLength(2);
   });
 
   test('is the same in every process, also in one that begins with tiles of another', async () => {
