@@ -45,10 +45,22 @@ const commonOptions = ({ username, password, tls }: RedisTarget, commandMs: numb
   autoResendUnfulfilledCommands: false,
 });
 
+/** A server that answered nothing in the time of so many commands is looked for anew. */
+const SILENT_COMMANDS = 5;
+
 const retryPause = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
 
 function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, commandMs: number): Redis {
-  const options = { ...commonOptions(target, commandMs), db: target.db, maxRetriesPerRequest: 2, retryStrategy: retryPause };
+  const options: RedisOptions = {
+    ...commonOptions(target, commandMs),
+    db: target.db,
+    maxRetriesPerRequest: 2,
+    retryStrategy: retryPause,
+    // A master that became a replica: the next connection is to the new one, also where a name or an address was moved to it.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
+    // One whose machine is gone closes nothing: the system would keep the connection for a quarter of an hour.
+    socketTimeout: SILENT_COMMANDS * commandMs,
+  };
   if (target.kind === 'single') return new Redis({ ...options, ...target.hosts[0] });
   return new Redis({
     ...options,
@@ -59,8 +71,6 @@ function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, command
     enableTLSForSentinelMode: target.tls,
     ...(target.tls && { sentinelTLS: {} }),
     ...(target.sentinelPassword !== undefined && { sentinelPassword: target.sentinelPassword }),
-    // A master that became a replica: the next connection is to the new one.
-    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
 }
 
