@@ -1,5 +1,5 @@
 import { payableTo, unappliedOf, type Posting } from '../src/domain/ledger.ts';
-import { amountOf, formatAmount, type Coin } from '../src/domain/money.ts';
+import { amountOf, formatAmount, type Coin, least, most } from '../src/domain/money.ts';
 import { NETWORKS, type Network } from '../src/domain/networks.ts';
 import { timeOf, type Booking } from './ledger-entry.ts';
 import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './ledger-session-books.ts';
@@ -79,5 +79,3 @@ function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin):
 }
 
 const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(order!.applied[network] ?? '0');
-export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
-export const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);

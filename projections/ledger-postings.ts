@@ -10,11 +10,11 @@ import {
   type BookedCoin,
   type Posting,
 } from '../src/domain/ledger.ts';
-import { amountOf, formatAmount } from '../src/domain/money.ts';
+import { amountOf, formatAmount, least, most } from '../src/domain/money.ts';
 import { NATIVE_COIN, type Network } from '../src/domain/networks.ts';
 import type { Booking } from './ledger-entry.ts';
 import { fiatValueOf } from './ledger-fiat-value.ts';
-import { least, most, ownUnapplied, payOrder, withOrderMoney } from './ledger-order-money.ts';
+import { ownUnapplied, payOrder, withOrderMoney } from './ledger-order-money.ts';
 import { withServiceFee } from './ledger-service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './ledger-transfer-postings.ts';
 import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './ledger-session-books.ts';

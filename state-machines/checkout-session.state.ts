@@ -13,7 +13,7 @@ import type {
   SessionPaid,
   TransferCredited,
 } from '../src/domain/events/session-events.ts';
-import { amountOf, type Coin } from '../src/domain/money.ts';
+import { amountOf, type Coin, least } from '../src/domain/money.ts';
 import type { Sender } from '../src/domain/senders.ts';
 
 /** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
@@ -158,8 +158,7 @@ export function refundable(context: SessionContext, coin: Coin): bigint {
 
 /** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
 export function held(context: SessionContext): bigint {
-  const [came, left] = [received(context), context.created ? refundable(context, context.created.dueCoin) : 0n];
-  return came < left ? came : left;
+  return context.created ? least(received(context), refundable(context, context.created.dueCoin)) : 0n;
 }
 
 /** A paid session whose money was reverted after it had been final. */

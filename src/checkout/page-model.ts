@@ -1,4 +1,4 @@
-import { formatAmount, amountOf } from '../domain/money.ts';
+import { formatAmount, amountOf, least } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { DepositView, SessionView } from '../use-cases/views.ts';
 
@@ -49,14 +49,12 @@ export type ConfirmationsOf = (network: Network, blockNumber: number) => number;
 
 export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsOf, nowSec: number): PageStatus {
   const deposits = session.deposits.filter((deposit) => deposit.kind !== 'dust');
-  const afterCancel = session.status === 'cancelled' ? deposits.filter(({ coin }) => coin === session.dueCoin) : null;
   return {
     state: stateOf(session, nowSec),
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
     coin: session.dueCoin,
-    received: afterCancel ? sumOf(afterCancel, 'final') : session.status === 'open' ? formatAmount(held(session)) : session.received,
-    pending: afterCancel ? sumOf(afterCancel, 'detected') : session.pending,
+    ...arrived(session, deposits),
     toSend: nowSec > session.expiresAtSec ? null : toSend(session),
     excess: session.excess,
     notes: notes(session, deposits),
@@ -68,6 +66,13 @@ export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsO
     })),
     moving: deposits.some((deposit) => deposit.status === 'detected'),
   };
+}
+
+function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
+  const { status, dueCoin, pending } = session;
+  if (status !== 'cancelled') return { received: status === 'open' ? formatAmount(held(session)) : session.received, pending };
+  const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
+  return { received: sumOf(ofCoin, 'final'), pending: sumOf(ofCoin, 'detected') };
 }
 
 function stateOf(session: SessionView, nowSec: number): PageState {
@@ -93,10 +98,7 @@ function toSend(session: SessionView): string | null {
 }
 
 /** What went back to the payer, or is on its way there, is to be sent again. */
-function held({ received, refundable }: SessionView): bigint {
-  const [came, left] = [amountOf(received), amountOf(refundable)];
-  return came < left ? came : left;
-}
+const held = ({ received, refundable }: SessionView): bigint => least(amountOf(received), amountOf(refundable));
 
 const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): string =>
   formatAmount(deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n));

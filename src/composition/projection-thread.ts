@@ -4,7 +4,7 @@ import { type EventStore, type Position, type Subscription, StoreUnavailable } f
 import type { ReadModel } from '../ports/read-model.ts';
 import type { ParkedEvent } from '../runtime/projection-batch.ts';
 import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
-import { RebuildRunning, type ProjectionStatus, type RunningProjections } from '../runtime/projection-runner.ts';
+import { CATCH_UP_TIMEOUT_MS, RebuildRunning, type ProjectionStatus, type RunningProjections } from '../runtime/projection-runner.ts';
 import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
 import { PROJECTIONS } from './projections.ts';
 
@@ -32,7 +32,6 @@ const ADVANCE_EVERY_MS = 100;
 const YOUNG_MB = 96;
 /** The thread reports every second while all is well. */
 const SILENCE_MS = 5_000;
-const REACH_TIMEOUT_MS = 2_000;
 /** The thread keeps the time of whoever waits; when it is held up for longer, nobody waits for it. */
 const LATE_MS = 1_000;
 const ENDED = "the projections' thread has ended";
@@ -82,7 +81,7 @@ export class ProjectionThread implements RunningProjections {
   }
 
   /** Rejects with `StoreUnavailable` when the thread has ended. */
-  async caughtUpTo(position: Position, timeoutMs = REACH_TIMEOUT_MS): Promise<boolean> {
+  async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
     if (position === this.#reached) return true;
     const hasReached = await this.#reach(position, timeoutMs);
     if (hasReached) this.#reached = position;

@@ -13,10 +13,14 @@ import { orderOf, type MoveDesk } from '../processes/move-money-desk.ts';
 import { isOutwardMoveId, newMoveId } from '../use-cases/move-ids.ts';
 import { isApproved, mayApproveOwn } from '../../state-machines/treasury-moves.ts';
 import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger-rows.ts';
+import { Mailboxes } from '../runtime/mailboxes.ts';
 import type { Core } from './core.ts';
 import { givenAddress } from './given-address.ts';
 import type { PayoutParts } from './payouts.ts';
 import type { Treasury } from './treasury.ts';
+
+/** Those that settle at once; nothing of them is kept afterwards. */
+const MERCHANTS_IN_TURN = 2;
 
 interface CommandParts {
   /** Throws `CommandRefused` where another process pays. */
@@ -119,13 +123,8 @@ async function balancesOf({ chain, treasury }: MoveDesk): Promise<JsonValue> {
 
 function outwardCommands(parts: CommandParts): AdminCommands {
   const { treasury, payouts, ofRefunds } = parts;
-  let settling: Promise<unknown> = Promise.resolve();
-  /** One after the other: of two at once, each would find the money that both take. */
-  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const done = settling.then(work);
-    settling = done.catch(() => undefined);
-    return done;
-  };
+  /** By merchant, one after the other: of two at once, each would find the money that both take. */
+  const settlements = new Mailboxes<null>(MERCHANTS_IN_TURN);
   const deskOf = async (id: string): Promise<MoveDesk> => {
     for (const desk of treasury().moves.desks) if ((await desk.context()).moves[id]) return desk;
     return refused('no such withdrawal or settlement, or it is done');
@@ -144,7 +143,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const { network } = desk.chain;
       const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
       // A settlement that is just done must not be paid again for rows that do not know it yet.
-      return inTurn(async () => {
+      return settlements.run(merchantId, async () => {
         const { coin, amount } = moneyOf(desk, args);
         const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId, desk, coin));
         if (amountOf(amount) > left) refused(`the books owe the merchant ${formatAmount(left)} ${coin} on ${network}`);

@@ -113,3 +113,6 @@ function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
   const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);
   return steps * POWERS[SCALE - decimals]!;
 }
+
+export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+export const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);

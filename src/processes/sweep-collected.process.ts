@@ -138,7 +138,10 @@ async function sweepingOf(desk: MoveDesk): Promise<ReadonlySet<string>> {
 }
 
 const underWay = (candidate: SweepCandidate, desk: MoveDesk): PlannedSweep => ({
-  ...{ ...candidate, toAddress: desk.treasury, moveId: null, note: `${candidate.address} has a move of this kind under way` },
+  ...candidate,
+  toAddress: desk.treasury,
+  moveId: null,
+  note: `${candidate.address} has a move of this kind under way`,
 });
 
 function requestOf(candidate: SweepCandidate, treasury: string, moveId: string, requestedBy: string, requestedAtSec: number): MoveRequested {

@@ -42,7 +42,8 @@ export type RunningProjections = Pick<ProjectionRunner, 'ready' | 'caughtUpTo' |
 
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
-const CATCH_UP_TIMEOUT_MS = 2_000;
+/** How long `caughtUpTo` waits unless told otherwise. */
+export const CATCH_UP_TIMEOUT_MS = 2_000;
 const RESTART_PAUSE_MS = 1_000;
 
 /**

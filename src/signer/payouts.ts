@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
-import { amountOf } from '../domain/money.ts';
+import { amountOf, least } from '../domain/money.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
@@ -205,7 +205,7 @@ export class Payouts {
       if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey))
         return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
       const left = found!.units - (taken.get(found!.depositKey) ?? 0n);
-      const share = left < rest ? left : rest;
+      const share = least(left, rest);
       if (share <= 0n) continue;
       rest -= share;
       takenFrom.push({ depositKey: found!.depositKey, units: share.toString() });

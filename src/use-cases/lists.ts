@@ -119,8 +119,7 @@ export class Lists {
     if (session === undefined) {
       return this.#answer('transactions', query, this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters));
     }
-    const ofSession =
-      session && (await this.#ofSession<TransactionRow>(transactionsIn(session), (row) => isWithin(row.createdSec, filters), filters));
+    const ofSession = session && (await this.#ofSession<TransactionRow>(transactionsIn(session), (row) => row.createdSec, filters));
     const isMore = (status ?? type ?? network ?? coin) !== undefined;
     return this.#answerOfSession(
       'transactions',
@@ -137,7 +136,7 @@ export class Lists {
     const session = await this.#sessionNamed(query);
     if (session === undefined)
       return this.#answer('refunds', query, this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters));
-    const ofSession = session && (await this.#ofSession<RefundRow>(refundsIn(session), (row) => isWithin(row.listedSec, filters), filters));
+    const ofSession = session && (await this.#ofSession<RefundRow>(refundsIn(session), (row) => row.listedSec, filters));
     const isMore = (status ?? network ?? coin) !== undefined;
     const isOn = (row: RefundRow): boolean => network === undefined || row.payouts.some((payout) => payout.network === network);
     return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
@@ -161,11 +160,11 @@ export class Lists {
   /** The session's records within the range. */
   async #ofSession<ListedRow extends Row>(
     { count, first, list, table }: OwnRecords,
-    isMeant: (row: ListedRow) => boolean,
+    listedSecOf: (row: ListedRow) => number,
     range: CreatedRange,
   ): Promise<Source<ListedRow>> {
     const row = first === null ? null : ((await this.#readModel.get(table, first)) as ListedRow | null);
-    const oldest = row && isMeant(row) ? { order: FIRST_ORDER, row } : null;
+    const oldest = row && isWithin(listedSecOf(row), range) ? { order: FIRST_ORDER, row } : null;
     if (count <= 1) return inMemory(oldest ? [oldest] : []);
     const others = this.#list<ListedRow>(list, table, range);
     return oldest ? withOldest(others, oldest) : others;

@@ -3,6 +3,7 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedEvmAddresses } from './evm-address-history.ts';
@@ -28,8 +29,6 @@ export interface EvmChainOptions {
   readonly maxBlocks?: number;
 }
 
-const LAG_PROBE_MS = 10_000;
-
 /** Ethereum, BSC and their like over JSON-RPC. */
 export function createEvmChain(options: EvmChainOptions): Chain & AddressHistory {
   return new EvmChain(options);
@@ -41,9 +40,8 @@ class EvmChain implements Chain, AddressHistory {
   readonly #tokens: TokensByAddress;
   readonly #scanner: LogScanner;
   readonly #confirmWithSecond: (units: bigint) => boolean;
-  readonly #lagProbeMs: number;
+  readonly #heads: HeadComparison;
   readonly #admitted = new Set<string>();
-  #probedAtMs = -Infinity;
   #highestSeen = 0;
 
   constructor(options: EvmChainOptions) {
@@ -51,7 +49,7 @@ class EvmChain implements Chain, AddressHistory {
     this.#pool = options.pool;
     this.#tokens = tokensByAddress(options.settings.tokens);
     this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
-    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -73,13 +71,13 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async head(): Promise<Block> {
-    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareHeads();
+    this.#heads.nowAndThen();
     const head = (await this.#onProvider((provider) => readHead(provider))).value;
     const isBack = head.number < this.#highestSeen;
     this.#highestSeen = head.number;
     if (!isBack || this.#pool.size < 2) return head;
     // A head that moves back is one provider's trouble more often than the network's.
-    await this.#compareHeads();
+    await this.#heads.now();
     return (await this.#onProvider((provider) => readHead(provider))).value;
   }
 
@@ -137,15 +135,9 @@ class EvmChain implements Chain, AddressHistory {
     return this.#pool.run(admitFirst, { preferOtherThan });
   }
 
-  /** The pool prefers providers that keep up with the others. Never rejects. */
-  async #compareHeads(): Promise<void> {
-    if (this.#pool.size < 2) return;
-    this.#probedAtMs = performance.now();
-    const probe = async (provider: RpcProvider): Promise<Block> => {
-      await this.#admit(provider);
-      return readHead(provider);
-    };
-    await this.#pool.survey(probe).catch(() => undefined);
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    await readHead(provider);
   }
 
   /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */

@@ -5,6 +5,7 @@ import type { AddressHistory } from '../../ports/address-safety.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
+import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/spl-token.ts';
@@ -24,8 +25,6 @@ export interface SolanaChainOptions {
   readonly lagProbeMs?: number;
 }
 
-const LAG_PROBE_MS = 10_000;
-
 /** Solana by the accounts that receive, over JSON-RPC. */
 export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory & PayerTransactions {
   return new SolanaChain(options);
@@ -37,8 +36,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   readonly #payerTransactions: SolanaPayerTransactions;
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #admitted = new Set<string>();
-  readonly #lagProbeMs: number;
-  #probedAtMs = -Infinity;
+  readonly #heads: HeadComparison;
   #headSeen = 0;
   #finalizedSeen = -1;
 
@@ -46,7 +44,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.settings = options.settings;
     this.#pool = options.pool;
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
-    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -71,7 +69,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async balances(accounts: readonly TokenAccount[]): Promise<BalanceLook> {
-    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareSlots();
+    this.#heads.nowAndThen();
     const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
     const parts = Array.from({ length: calls }, (_, index) => accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL));
     const looks = await Promise.all(parts.map((part) => this.#onProvider((provider) => readBalances(provider, part))));
@@ -160,15 +158,9 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     });
   }
 
-  /** A node that stands still answers everything, so only the others' slots show it; the pool then prefers those. Never rejects. */
-  async #compareSlots(): Promise<void> {
-    if (this.#pool.size < 2) return;
-    this.#probedAtMs = performance.now();
-    const probe = async (provider: RpcProvider): Promise<void> => {
-      await this.#admit(provider);
-      provider.reportHead(await slotOf(provider, 'confirmed'));
-    };
-    await this.#pool.survey(probe).catch(() => undefined);
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    provider.reportHead(await slotOf(provider, 'confirmed'));
   }
 
   /** At or below the finalized slot only the finalized answer counts. */

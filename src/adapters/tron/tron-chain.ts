@@ -3,6 +3,7 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedTronAddresses } from './tron-address-history.ts';
@@ -27,7 +28,6 @@ export interface TronChainOptions {
 /** A main-network block has up to 2 MiB of receipts, so one scan stays within some tens of MiB even if all are kept. */
 const MAX_BLOCKS_A_SCAN = 50;
 const DEFAULT_CONCURRENCY = 4;
-const LAG_PROBE_MS = 10_000;
 
 /** TRON over the HTTP API of java-tron: receipts of whole blocks; final is what `/walletsolidity` serves. */
 export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
@@ -41,8 +41,7 @@ class TronChain implements Chain, AddressHistory {
   readonly #concurrency: number;
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #admitted = new Set<string>();
-  readonly #lagProbeMs: number;
-  #probedAtMs = -Infinity;
+  readonly #heads: HeadComparison;
   #headSeen = 0;
   #solidSeen = -1;
 
@@ -51,7 +50,7 @@ class TronChain implements Chain, AddressHistory {
     this.#pool = options.pool;
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-    this.#lagProbeMs = options.lagProbeMs ?? LAG_PROBE_MS;
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
   }
 
@@ -72,7 +71,7 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async head(): Promise<Block> {
-    if (performance.now() - this.#probedAtMs >= this.#lagProbeMs) void this.#compareHeads();
+    this.#heads.nowAndThen();
     const { value } = await this.#onProvider((provider) => newestBlock(provider, 'wallet'));
     this.#headSeen = Math.max(this.#headSeen, value.number);
     return value;
@@ -140,15 +139,9 @@ class TronChain implements Chain, AddressHistory {
     return this.#pool.run(admitFirst, { preferOtherThan });
   }
 
-  /** A node that stands still answers everything, so only the others' heads show it; the pool then prefers those. Never rejects. */
-  async #compareHeads(): Promise<void> {
-    if (this.#pool.size < 2) return;
-    this.#probedAtMs = performance.now();
-    const probe = async (provider: RpcProvider): Promise<Block> => {
-      await this.#admit(provider);
-      return newestBlock(provider, 'wallet');
-    };
-    await this.#pool.survey(probe).catch(() => undefined);
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    await newestBlock(provider, 'wallet');
   }
 
   /** Below the solidified height only the solidified answer counts. */
