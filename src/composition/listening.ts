@@ -2,14 +2,19 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
+import type { HttpLogger } from '../http/endpoint.ts';
 import { createHttpServer } from '../http/server.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
 /** Serves the app on `HOST` and `PORT`. Links need the address, so the app is made once the port, free or given, is held. */
-export async function listen(config: Config, app: (publicUrl: string) => Express): Promise<{ server: Server; publicUrl: string }> {
+export async function listen(
+  config: Config,
+  logger: Pick<HttpLogger, 'debug'>,
+  app: (publicUrl: string) => Express,
+): Promise<{ server: Server; publicUrl: string }> {
   let serve: Express | null = null;
-  const server = createHttpServer((request, response) => void serve!(request, response));
+  const server = createHttpServer((request, response) => void serve!(request, response), logger);
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
     server.listen(config.PORT, config.HOST, done);

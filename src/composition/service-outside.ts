@@ -54,7 +54,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
   const apiParts = { audit, ledger, rateLimiter: await rateLimiterOf(parts) };
-  const web = roles.api ? await listen(config, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
+  const web = roles.api ? await listen(config, log, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
     config,
     metrics,

@@ -17,6 +17,9 @@ const ZEROS = '0'.repeat(SCALE);
 /** Amounts at or above this many whole units are refused (design, "normal form of amounts"). */
 export const MAX_WHOLE_UNITS = 10n ** 12n;
 
+/** The same in 10^-18 units. */
+export const MAX_UNITS = MAX_WHOLE_UNITS * POWERS[SCALE]!;
+
 /** An amount of one coin, in 10^-18 units. Amounts of different coins never add. */
 export interface Money {
   readonly coin: Coin;

@@ -65,11 +65,12 @@ export function createHttpApp(options: HttpAppOptions): Express {
   const responder = createResponder({ secure: options.publicUrl.startsWith('https://') });
   const tools = endpointTools(options, responder);
   const routes = allRoutes(options);
+  const unmatched = createEndpoint(tools, createUnmatched(routes));
   for (const route of routes) {
     const { method, path } = route.operation;
     app[method](expressPath(path), createEndpoint(tools, route));
+    if (isTakenForAnId(path, routes)) app.all(path, unmatched);
   }
-  const unmatched = createEndpoint(tools, createUnmatched(routes));
   app.use(API_PREFIXES, unmatched);
 
   mountDocs(
@@ -102,6 +103,14 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];
+}
+
+/** Another route would read the last part of the path as an id, with whatever method that one takes. */
+function isTakenForAnId(path: string, routes: readonly Route[]): boolean {
+  if (path.includes('{')) return false;
+  const parent = path.slice(0, path.lastIndexOf('/'));
+  const onPath = routes.filter(({ operation }) => operation.path === path);
+  return onPath.length === 1 && routes.some(({ operation }) => operation.path.replace(/\{\w+\}$/, '') === `${parent}/`);
 }
 
 function endpointTools(options: HttpAppOptions, responder: Responder): EndpointTools {

@@ -10,7 +10,8 @@ export function createUnmatched(routes: readonly Route[]): (request: Request) =>
 
   return (request) => {
     const path = request.originalUrl.split('?', 1)[0]!;
-    const methods = paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);
+    // A path of its own, such as that of creating, is no id of the resource beside it.
+    const methods = methodsOf.get(path) ?? paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);
     if (methods.length === 0 || methods.includes(request.method)) return NOT_FOUND;
     return { ok: false, refusal: { code: 'method_not_allowed', message: `This path takes ${methods.join(', ')}.` }, allow: methods };
   };

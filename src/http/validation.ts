@@ -12,7 +12,7 @@ export const refusedField = (param: string, rule: string): { readonly ok: false;
 
 /** Validates against a schema; the refusal names the first field at fault with its path, as `line_items[0].quantity`. */
 export function validate<Schema extends ZodType>(schema: Schema, value: unknown, root: 'body' | 'query'): Validated<z.output<Schema>> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, refusal: refusalOf(result.error.issues[0]!, root) };
 }

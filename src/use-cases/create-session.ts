@@ -1,7 +1,7 @@
 import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../domain/events/session-events.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
-import { amountOf, convertRoundingUp, formatAmount, isCoin, type Coin } from '../domain/money.ts';
+import { amountOf, convertRoundingUp, formatAmount, isCoin, MAX_UNITS, type Coin } from '../domain/money.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../ports/addresses.ts';
@@ -58,6 +58,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   if (coin !== input.currency && !rateLock)
     return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
   const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
+  if (rateLock && due >= MAX_UNITS) return existingOr(deps, id, requestHash, tooLarge(input, coin));
   const offers = offered(deps, merchant, coin);
   const taken = takeAddresses(deps, merchant.mode, offers);
   const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
@@ -111,6 +112,11 @@ async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: s
   const state = await deps.sessions.read(sessionStream(id));
   return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
 }
+
+const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
+});
 
 const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({
   ok: false,

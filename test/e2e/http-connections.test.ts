@@ -9,10 +9,11 @@ const LIMIT = 256 * 1024;
 const REQUEST_TIMEOUT_MS = 600;
 let service: TestServer;
 let orders = 0;
+const logged: object[] = [];
 
 beforeAll(async () => {
   const limits = { ...DEFAULT_LIMITS, headersTimeoutMs: 500, requestTimeoutMs: REQUEST_TIMEOUT_MS, checkIntervalMs: 50 };
-  service = await startTestServer({}, (app) => createHttpServer(app, limits));
+  service = await startTestServer({}, (app) => createHttpServer(app, { debug: (fields) => void logged.push(fields) }, limits));
 });
 afterAll(() => service.close());
 
@@ -126,6 +127,10 @@ describe('what is not HTTP, or not in time', () => {
       body.slice(0, 5),
     ]);
     expect([answer.status, codeOf(answer), answer.closed]).toEqual([408, 'request_timeout', true]);
+    const requestId = JSON.parse(answer.body).error.request_id as string;
+    expect(requestId).toMatch(/^req_[a-z0-9]{16,}$/);
+    expect(answer.head).toContain(`X-Request-Id: ${requestId}`);
+    expect(logged).toContainEqual(expect.objectContaining({ requestId, code: 'request_timeout' }));
   });
 
   it('a body of one byte now and then is a 408', async () => {

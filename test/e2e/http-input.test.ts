@@ -342,6 +342,23 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+it.each([
+  ['amount', 5],
+  ['amount', null],
+  ['order_id', false],
+  ['line_items', 'mug'],
+  ['metadata', []],
+])('%s of the wrong type is told its rule, not that it is missing', async (field, value) => {
+  const { status, json } = await create({ [field]: value });
+  expect([status, json.error.param]).toEqual([400, field]);
+  expect(json.error.message).toMatch(new RegExp(`^${field} must `));
+});
+
+it('a field that is missing is told so', async () => {
+  const { json } = await service.call('POST', CREATE, { currency: 'USD', order_id: 'o' });
+  expect(json.error.message).toMatch(/^amount is required and must /);
+});
+
 describe('routing', () => {
   it('answers 404 JSON for an unknown path, inside the API and outside', async () => {
     for (const path of [
@@ -363,6 +380,9 @@ describe('routing', () => {
     const { status, json, headers } = await service.call('DELETE', '/v1/refunds');
     expect([status, json.error.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST, GET']);
     expect((await service.call('PUT', CREATE, '{}')).status).toBe(405);
+    // Reading a session takes any last part of the path for an id.
+    const create = await service.call('GET', CREATE);
+    expect([create.status, create.json.error.code, create.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);
   });
 });
 

@@ -131,7 +131,7 @@ export interface TestServer {
 /** The HTTP API over the in-memory command side, on a free port of the loopback. */
 export async function startTestServer(
   overrides: Partial<HttpAppOptions> = {},
-  serverFor: (app: Express) => Server = createHttpServer,
+  serverFor: (app: Express) => Server = (app) => createHttpServer(app, { debug: () => {} }),
 ): Promise<TestServer> {
   const api = new FakeMerchantApi();
   const keys = new FakeKeys();

@@ -88,3 +88,14 @@ it('leaves a forgotten session forgotten when its create is sent again', async (
   expect(await createSession(deps, caller, order)).toMatchObject({ ok: true, repeated: true });
   expect(erased).toEqual([first.ok && first.value.context.created!.sessionId]);
 });
+
+it('an amount that converts past the largest one is a bad request on `amount`, and takes no address', async () => {
+  const { deps, free } = world();
+  const lock = { rate: '1.0002', lockedAtSec: 0, rule: 'test', quotes: [] };
+  const rates = { ...deps.rates, lock: async () => lock };
+  const create = (amount: string) => createSession({ ...deps, rates }, caller, { ...order, currency: 'USD', targetCurrency: 'USDT', amount });
+  const refused = await create('999999999999.99');
+  expect(refused).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'amount' } });
+  expect(free.toSorted()).toEqual([1, 2]);
+  expect(await create('999800000000.00')).toMatchObject({ ok: true });
+});
