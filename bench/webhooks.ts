@@ -107,7 +107,7 @@ async function writeSessions(store: EventStore, ids: NotificationIds, count: num
       stream,
       revision: 1,
       atMs,
-      event: { type: 'SessionCancelled', data: { cancelledAtSec: 2, inFlight: false } },
+      event: { type: 'SessionCancelled', data: { cancelledAtSec: 2, coin: 'USDT', received: '0.00', inFlight: false } },
       metadata: { correlationId: 'bench', actor: 'bench', prev: created.hash, notificationId: ids.next() },
     });
     await store.append({ stream, expected: 'no-stream', events: [created, cancelled] });

@@ -1,12 +1,12 @@
 import type { PaymentOption, SessionCreated, SessionEvent } from '../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../src/domain/ids.ts';
-import { amountOf, formatAmount, type Coin } from '../src/domain/money.ts';
+import { amountOf, COINS, formatAmount, least, most, type Coin } from '../src/domain/money.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
 
-export const SESSIONS_TABLE = 'session-view@3';
+export const SESSIONS_TABLE = 'session-view@4';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
@@ -37,8 +37,12 @@ export type SessionRow = {
   readonly options: string;
   /** Networks on which money arrived that was not lost again, with the number of transfers. */
   readonly arrivedOn: { readonly [network: string]: number };
-  /** Final on-time money of the due coin. */
+  /** Final on-time money of the due coin, wherever it went since. */
+  readonly arrived: string;
+  /** Of it, what the merchant holds. */
   readonly received: string;
+  /** Of it, what had gone back when the session was paid. */
+  readonly returnedUnpaid: string;
   /** On-time money seen but not final. */
   readonly pending: string;
   readonly pendingCount: number;
@@ -52,6 +56,9 @@ export type SessionRow = {
   readonly final: string;
   /** Money of the due coin that refunds have paid out or hold reserved. */
   readonly committed: string;
+  /** The same two of the other coin, which never pays the session. */
+  readonly otherFinal: string;
+  readonly otherCommitted: string;
   readonly tolerance: string;
   /** Records of the session so far: places in its own lists. */
   readonly transactions: number;
@@ -93,7 +100,9 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     personal: data.personal,
     options: data.paymentOptions.map(packed).join(BETWEEN_OPTIONS),
     arrivedOn: {},
+    arrived: ZERO,
     received: ZERO,
+    returnedUnpaid: ZERO,
     pending: ZERO,
     pendingCount: 0,
     excess: ZERO,
@@ -104,6 +113,8 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     reversed: false,
     final: ZERO,
     committed: ZERO,
+    otherFinal: ZERO,
+    otherCommitted: ZERO,
     tolerance: data.policy.tolerance,
     transactions: 0,
     refunds: 0,
@@ -111,6 +122,12 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     firstRefund: null,
     ...place,
   };
+}
+
+/** What a refund of each coin may take, in the order of `COINS`. */
+export function refundableOf(row: SessionRow): { coin: Coin; amount: string }[] {
+  const other = formatAmount(most(amountOf(row.otherFinal) - amountOf(row.otherCommitted), 0n));
+  return COINS.map((coin) => ({ coin, amount: coin === row.dueCoin ? row.refundable : other }));
 }
 
 const BETWEEN_OPTIONS = '|';
@@ -171,6 +188,7 @@ export function foldSession(session: SessionDraft, event: SessionEvent): void {
       session.status = 'paid';
       session.paidAtSec = event.data.paidAtSec;
       session.afterExpiry = event.data.afterExpiry;
+      session.returnedUnpaid = formatAmount(amountOf(session.arrived) - amountOf(event.data.received));
       break;
     case 'SessionExpired':
       session.status = 'expired';
@@ -197,9 +215,10 @@ export function countTransaction(session: SessionDraft, moved: Moved<Transaction
 
 function countDeposit(session: SessionDraft, { before, after }: Moved<TransactionRow>): void {
   const [was, is] = [standing(before, session), standing(after, session)];
-  session.received = plus(session.received, is.received - was.received);
+  session.arrived = plus(session.arrived, is.arrivedInTime - was.arrivedInTime);
   session.pending = plus(session.pending, is.pending - was.pending);
   session.final = plus(session.final, is.final - was.final);
+  session.otherFinal = plus(session.otherFinal, is.otherFinal - was.otherFinal);
   session.pendingCount += is.pendingCount - was.pendingCount;
   if (is.arrived !== was.arrived) session.arrivedOn = withArrivals(session.arrivedOn, after.network, is.arrived - was.arrived);
 }
@@ -216,8 +235,9 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
   const isPending = onTime && deposit.status === 'detected';
   return {
     arrived: isFinal || deposit?.status === 'detected' ? 1 : 0,
-    received: onTime && isFinal ? units : 0n,
+    arrivedInTime: onTime && isFinal ? units : 0n,
     final: isFinal && deposit.coin === session.dueCoin ? units : 0n,
+    otherFinal: isFinal && deposit.coin !== session.dueCoin ? units : 0n,
     pending: isPending ? units : 0n,
     pendingCount: isPending ? 1 : 0,
   };
@@ -226,26 +246,33 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
 /** Counts what a refund's legs hold or have paid out, before and after the event. */
 export function countRefund(session: SessionDraft, { before, after }: Moved<RefundRow>): void {
   const sum = (refund: RefundRow | null, counts: (status: string) => boolean): bigint =>
-    refund?.coin !== session.dueCoin ? 0n : refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n);
+    refund ? refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n) : 0n;
   const paidOut = (status: string): boolean => status === 'COMPLETED';
   const notReleased = (status: string): boolean => status !== 'FAILED';
   if (!before) {
     session.firstRefund ??= after.refundId;
     session.refunds += 1;
   }
+  const committed = sum(after, notReleased) - sum(before, notReleased);
+  if (after.coin !== session.dueCoin) {
+    session.otherCommitted = plus(session.otherCommitted, committed);
+    return;
+  }
   session.refunded = plus(session.refunded, sum(after, paidOut) - sum(before, paidOut));
-  session.committed = plus(session.committed, sum(after, notReleased) - sum(before, notReleased));
+  session.committed = plus(session.committed, committed);
 }
 
 /** What follows from the sums and the turn; the same rules as the session's machine. */
 export function settle(session: SessionDraft): SessionRow {
-  const [received, due] = [amountOf(session.received), amountOf(session.dueAmount)];
-  const left = amountOf(session.final) - amountOf(session.committed);
+  const [arrived, due] = [amountOf(session.arrived), amountOf(session.dueAmount)];
+  const refundable = most(amountOf(session.final) - amountOf(session.committed), 0n);
+  const received = least(arrived, refundable);
   const isPaid = session.status === 'paid';
   if (session.status === 'open' || session.status === 'processing') session.status = session.pendingCount > 0 ? 'processing' : 'open';
-  session.excess = formatAmount(isPaid && received > due ? received - due : 0n);
-  session.refundable = formatAmount(left > 0n ? left : 0n);
-  session.reversed = isPaid && received < due - amountOf(session.tolerance);
+  session.received = formatAmount(received);
+  session.excess = formatAmount(isPaid ? most(received - due, 0n) : 0n);
+  session.refundable = formatAmount(refundable);
+  session.reversed = isPaid && arrived - amountOf(session.returnedUnpaid) < due - amountOf(session.tolerance);
   return session;
 }
 

@@ -31,7 +31,7 @@ import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
  */
 export const sessionView: Projection = {
   name: 'session-view',
-  version: 3,
+  version: 4,
   streamPrefixes: ['session-'],
   tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],

@@ -1,6 +1,6 @@
 import type { SessionPaid, Valuation } from '../src/domain/events/session-events.ts';
-import { formatAmount } from '../src/domain/money.ts';
-import { held, isSufficient, received, type SessionContext } from './checkout-session.state.ts';
+import { formatAmount, most } from '../src/domain/money.ts';
+import { held, isSufficient, type SessionContext } from './checkout-session.state.ts';
 
 export interface PaymentFacts {
   readonly paidAtSec: number;
@@ -10,8 +10,8 @@ export interface PaymentFacts {
 /** The payment by the final money of a session that nothing has paid yet; none when the merchant does not hold enough, or the session was cancelled. */
 export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
   const { created, paid, cancelled, expired, failed, due } = context;
-  const total = received(context);
-  if (!created || paid !== null || cancelled !== null || total === 0n || !isSufficient(context, held(context))) return [];
+  const total = held(context);
+  if (!created || paid !== null || cancelled !== null || total === 0n || !isSufficient(context, total)) return [];
   return [
     {
       type: 'SessionPaid',
@@ -19,7 +19,7 @@ export function paymentOf(context: SessionContext, { paidAtSec, valuation }: Pay
         coin: created.dueCoin,
         due: formatAmount(due),
         received: formatAmount(total),
-        excess: formatAmount(total > due ? total - due : 0n),
+        excess: formatAmount(most(total - due, 0n)),
         paidAtSec,
         afterExpiry: expired !== null || failed !== null,
         valuation,

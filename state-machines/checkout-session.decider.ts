@@ -9,7 +9,7 @@ import type {
   Valuation,
 } from '../src/domain/events/session-events.ts';
 import type { RefundId } from '../src/domain/ids.ts';
-import { formatAmount, type Coin } from '../src/domain/money.ts';
+import { COINS, formatAmount, type Coin } from '../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../src/domain/senders.ts';
 import { paymentOf } from './checkout-session-payment.ts';
@@ -18,12 +18,13 @@ import { decideTransferOfSession, type TransferCommandOfSession } from './checko
 import { allocateRefund } from './refund-allocation.ts';
 import type { SessionValue } from './checkout-session.machine.ts';
 import {
+  arrived,
   finalOf,
   foldConfirmed,
   hasPending,
+  held,
   isSufficient,
   kindOf,
-  received,
   refundable,
   refundedOrReserved,
   type SessionContext,
@@ -132,7 +133,10 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
   if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
   if ((value !== 'open' && value !== 'processing') || nowSec >= context.expiresAtSec)
     return refuse('session_expired', 'the session is already expired');
-  return accept({ type: 'SessionCancelled', data: { cancelledAtSec: nowSec, inFlight: value === 'processing' } });
+  return accept({
+    type: 'SessionCancelled',
+    data: { cancelledAtSec: nowSec, coin: context.created!.dueCoin, received: formatAmount(held(context)), inFlight: value === 'processing' },
+  });
 }
 
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
@@ -160,9 +164,9 @@ function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { cont
 function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: SessionState): Decision<SessionEvent> {
   if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
   const coin = context.created.dueCoin;
-  const money = formatAmount(received(context));
+  const money = formatAmount(held(context));
   // Enough that is still there was not lost: it went back to who paid it.
-  const isLost = context.sufficientSeen && !isSufficient(context, received(context));
+  const isLost = context.sufficientSeen && !isSufficient(context, arrived(context));
   if (isLost) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
   return accept({ type: 'SessionExpired', data: { expiredAtSec: nowSec, coin, received: money, scannedToSec } });
 }
@@ -171,7 +175,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   const { coin, refundId } = command;
   if (context.refunds[refundId]) return accept();
   const final = finalOf(context, coin);
-  if (final === 0n) return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
+  if (final === 0n) return nothingOf(coin, context);
   const left = refundable(context, coin);
   const units = command.units ?? left;
   if (units <= 0n || units > left) return refuse('refund_exceeds_paid', `at most ${formatAmount(left)} ${coin} can be refunded`, 'amount.value');
@@ -195,6 +199,14 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
       acknowledgedSender: command.acknowledgedSender,
     },
   });
+}
+
+/** Whoever asks for the wrong coin is told which one there is. */
+function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> {
+  const others = COINS.filter((other) => refundable(context, other) > 0n);
+  if (others.length === 0) return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
+  const there = others.map((other) => `${formatAmount(refundable(context, other))} ${other}`).join(' and ');
+  return refuse('session_not_paid', `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`, 'amount.currency');
 }
 
 /** Why the money may not arrive where it came from, in words; null when nothing speaks against any payee. */

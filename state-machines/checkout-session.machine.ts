@@ -17,10 +17,11 @@ import {
 } from './checkout-session-transfers.ts';
 import {
   foldConfirmed,
+  arrived,
   hasPending,
+  held,
   initialContext,
   isSufficient,
-  received,
   refundable,
   suffices,
   withDeposit,
@@ -202,7 +203,7 @@ export const checkoutSessionMachine = setup({
     isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
     mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
     isSufficient: ({ context, event }: Seen) =>
-      isSufficient(context, received(context)) && amountOf(as<'SessionPaid'>(event).received) === received(context) && received(context) > 0n,
+      isSufficient(context, held(context)) && amountOf(as<'SessionPaid'>(event).received) === held(context) && held(context) > 0n,
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
@@ -226,7 +227,7 @@ export const checkoutSessionMachine = setup({
     foldPutBack: assign(foldOf<'DepositPutBack'>(foldPutBack)),
     foldCredited: assign(foldOf<'TransferCredited'>(foldCredited)),
     foldCreditReversed: assign(foldOf<'TransferCreditReversed'>(foldCreditReversed)),
-    foldPaid: assign(foldOf<'SessionPaid'>((_, paid) => ({ paid }))),
+    foldPaid: assign(foldOf<'SessionPaid'>((context, paid) => ({ paid, returnedUnpaid: arrived(context) - amountOf(paid.received) }))),
     foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
     foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
     foldCancelled: assign(

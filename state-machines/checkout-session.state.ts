@@ -13,7 +13,7 @@ import type {
   SessionPaid,
   TransferCredited,
 } from '../src/domain/events/session-events.ts';
-import { amountOf, type Coin, least } from '../src/domain/money.ts';
+import { amountOf, type Coin, least, most } from '../src/domain/money.ts';
 import type { Sender } from '../src/domain/senders.ts';
 
 /** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
@@ -31,6 +31,8 @@ export interface SessionContext {
   /** True once on-time money that would have sufficed was seen, final or not. */
   readonly sufficientSeen: boolean;
   readonly paid: SessionPaid['data'] | null;
+  /** Of the on-time money, what had gone back when the session was paid. */
+  readonly returnedUnpaid: bigint;
   readonly expired: SessionExpired['data'] | null;
   readonly failed: SessionFailed['data'] | null;
   readonly cancelled: SessionCancelled['data'] | null;
@@ -82,6 +84,7 @@ export const initialContext: SessionContext = {
   operations: {},
   sufficientSeen: false,
   paid: null,
+  returnedUnpaid: 0n,
   expired: null,
   failed: null,
   cancelled: null,
@@ -96,8 +99,8 @@ const sum = (amounts: Iterable<bigint>): bigint => {
 /** What was set aside is no money of the session. */
 export const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits).filter(({ aside }) => aside === undefined);
 
-/** Final on-time money of the due coin: what can make the session paid. */
-export function received(context: SessionContext): bigint {
+/** Final on-time money of the due coin, wherever it went since. */
+export function arrived(context: SessionContext): bigint {
   return sum(
     depositsOf(context)
       .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final')
@@ -158,26 +161,39 @@ export function refundable(context: SessionContext, coin: Coin): bigint {
 
 /** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
 export function held(context: SessionContext): bigint {
-  return context.created ? least(received(context), refundable(context, context.created.dueCoin)) : 0n;
+  return context.created ? least(arrived(context), refundable(context, context.created.dueCoin)) : 0n;
 }
 
-/** A paid session whose money was reverted after it had been final. */
+/** What the merchant holds beyond what was due. */
+export const excess = (context: SessionContext): bigint => (context.paid === null ? 0n : most(held(context) - context.due, 0n));
+
+/** A paid session whose money was reverted after it had been final; what had gone back before it was paid never covered it. */
 export function isReversed(context: SessionContext): boolean {
-  return context.paid !== null && !isSufficient(context, received(context));
+  return context.paid !== null && !isSufficient(context, arrived(context) - context.returnedUnpaid);
 }
+
+/**
+ * Below this a transfer is dust. What completes an open session never is, however little it takes: the payer was asked for it.
+ */
+function dustLimit(context: SessionContext, limit: bigint): bigint {
+  const missing = context.due - context.tolerance - held(context) - pending(context);
+  return context.paid === null && missing > 0n ? least(limit, missing) : limit;
+}
+
+const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
 
 /** How a transfer counts, judged by the block time the chain gives it. */
 export function kindOf(context: SessionContext, deposit: { coin: Coin; network: string; amount: string; blockTimeSec: number }): DepositKind {
   const created = context.created;
   if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
   if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
-  if (amountOf(deposit.amount) < amountOf(created.policy.dustLimit)) return 'dust';
-  return context.cancelled !== null || deposit.blockTimeSec > context.expiresAtSec ? 'late' : 'on_time';
+  if (amountOf(deposit.amount) < dustLimit(context, amountOf(created.policy.dustLimit))) return 'dust';
+  return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
 }
 
 /** Whether on-time money, final or still on its way, would pay the session. */
 export const suffices = (context: SessionContext): boolean =>
-  isSufficient(context, received(context) + pending(context)) && (received(context) > 0n || hasPending(context));
+  isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
 
 /** Changes one known deposit and remembers whether enough was ever seen. */
 export function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
@@ -192,7 +208,7 @@ export function foldConfirmed(context: SessionContext, data: DepositConfirmed['d
   return withDeposit(context, data.depositKey, (deposit) => {
     const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
     // A reorg may have moved the transfer past the deadline since it was seen.
-    const kind = deposit.kind === 'on_time' && context.cancelled === null ? kindOf(context, facts) : deposit.kind;
+    const kind = deposit.kind === 'on_time' && context.cancelled === null && isPastDeadline(context, facts) ? 'late' : deposit.kind;
     return { ...deposit, facts, kind, status: 'final', ...(data.sender && { sender: data.sender }) };
   });
 }

@@ -62,6 +62,6 @@ const app = createHttpApp({
   observer: { requestEnded: () => {}, authenticationFailed: () => {} },
   logger: { error: (fields) => void process.stderr.write(`${JSON.stringify(fields)}\n`), debug: () => {} },
 });
-const server = createHttpServer(app);
+const server = createHttpServer(app, { debug: () => {} });
 announce(server);
 server.listen(0, '127.0.0.1');

@@ -1,4 +1,5 @@
-import { formatAmount, amountOf, least } from '../domain/money.ts';
+import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
+import { formatAmount, amountOf, least, roundedUp } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { DepositView, SessionView } from '../use-cases/views.ts';
 
@@ -69,10 +70,12 @@ export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsO
 }
 
 function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
-  const { status, dueCoin, pending } = session;
-  if (status !== 'cancelled') return { received: status === 'open' ? formatAmount(held(session)) : session.received, pending };
+  const { status, dueCoin, pending, received, refundable, paidWith } = session;
+  // A refund is told beside it; who paid is still told what paid the order.
+  if (status === 'paid') return { received: amountOf(session.excess) > 0n ? received : paidWith!, pending };
+  if (status !== 'cancelled') return { received, pending };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
-  return { received: sumOf(ofCoin, 'final'), pending: sumOf(ofCoin, 'detected') };
+  return { received: formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable))), pending: formatAmount(sumOf(ofCoin, 'detected')) };
 }
 
 function stateOf(session: SessionView, nowSec: number): PageState {
@@ -83,7 +86,7 @@ function stateOf(session: SessionView, nowSec: number): PageState {
       return 'seen';
     case 'open':
       if (nowSec > session.expiresAtSec) return 'closing';
-      return held(session) > 0n ? 'underpaid' : 'awaiting';
+      return amountOf(session.received) > 0n ? 'underpaid' : 'awaiting';
     default:
       return session.status;
   }
@@ -91,17 +94,16 @@ function stateOf(session: SessionView, nowSec: number): PageState {
 
 function toSend(session: SessionView): string | null {
   if (session.status !== 'open' && session.status !== 'processing') return null;
-  const left = amountOf(session.dueAmount) - held(session) - amountOf(session.pending);
+  // What went back to the payer, or is on its way there, is to be sent again.
+  const left = amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
   // Once what is on its way is enough, asking for the rest would be asking for a gift.
   const moneyCame = left < amountOf(session.dueAmount);
-  return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(left) : null;
+  // Transfers on other networks may have had decimals that the payer's network lacks.
+  return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(roundedUp(left, COIN_MAX_DECIMALS)) : null;
 }
 
-/** What went back to the payer, or is on its way there, is to be sent again. */
-const held = ({ received, refundable }: SessionView): bigint => least(amountOf(received), amountOf(refundable));
-
-const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): string =>
-  formatAmount(deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n));
+const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
+  deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n);
 
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];

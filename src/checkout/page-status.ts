@@ -63,7 +63,7 @@ function noteSentence(speech: Speech, note: PageNote, dueCoin: string): Sentence
   return speech.sentence(`${note.kind}_note`, { amount, coin: dueCoin, network: NETWORK_NAMES[note.network] });
 }
 
-function refundSentences({ status, speech }: PageInput): Sentence[] {
+export function refundSentences({ status, speech }: Pick<PageInput, 'status' | 'speech'>): Sentence[] {
   return status.refunds.map((refund) => speech.sentence(`refund_${refund.status}`, { amount: strong(`${refund.amount} ${refund.coin}`) }));
 }
 

@@ -2,6 +2,8 @@ import type { DepositView } from '../use-cases/views.ts';
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
+import { refundSentences } from './page-status.ts';
+import { sentenceHtml } from './speech.ts';
 import { headHtml, languageSwitch, shopName, testBand } from './page.ts';
 
 /** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
@@ -53,7 +55,7 @@ function facts({ session, status, speech, explorerUrl }: PageInput, paidAtSec: n
         <dd><bdi>${session.sessionId}</bdi></dd>
       </div>
     </dl>
-    ${itemsTable({ session, speech })}
+    ${refundSentences({ status, speech }).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)} ${itemsTable({ session, speech })}
     <h2>${speech.text('receipt_transfers')}</h2>
     ${counted.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
 }

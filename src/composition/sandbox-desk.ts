@@ -1,5 +1,6 @@
 import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
-import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
+import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
+import { amountOf, formatAmount, roundedUp, type Coin } from '../domain/money.ts';
 import type { SandboxDesk, SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import { SandboxPaymentFailed, type SandboxPayment } from '../sandbox/sandbox-chain.ts';
@@ -90,7 +91,7 @@ export class TestWallet {
 
 function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] {
   const due = amountOf(session.dueAmount);
-  const missing = due - amountOf(session.received) - amountOf(session.pending);
+  const missing = roundedUp(due - amountOf(session.received) - amountOf(session.pending), COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
   const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({
     payment: { coin, amount: request.amount ?? formatAmount(units), ...more },

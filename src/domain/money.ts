@@ -111,6 +111,12 @@ export function convertRoundingDown(units: bigint, rate: string, decimals: numbe
   return roundTo(units * amountOf(rate), decimals, false);
 }
 
+/** The least amount of so many decimals that is not less. */
+export const roundedUp = (units: bigint, decimals: number): bigint => {
+  const step = POWERS[SCALE - decimals]!;
+  return ((units + step - 1n) / step) * step;
+};
+
 function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
   const step = POWERS[2 * SCALE - decimals]!;
   const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);

@@ -16,7 +16,7 @@ const SAMPLE_EVENTS: readonly NotifyingEvent[] = [
   { type: 'SessionPaid', data: { coin: 'USDT', due: '10.01', received: '10.01', excess: '0.00', paidAtSec: 0, afterExpiry: false, valuation: null } },
   { type: 'SessionFailed', data: { failedAtSec: 0, coin: 'USDT', received: '0.00', reason: 'payment_lost' } },
   { type: 'SessionExpired', data: { expiredAtSec: 0, coin: 'USDT', received: '0.00', scannedToSec: {} } },
-  { type: 'SessionCancelled', data: { cancelledAtSec: 0, inFlight: false } },
+  { type: 'SessionCancelled', data: { cancelledAtSec: 0, coin: 'USDT', received: '0.00', inFlight: false } },
   { type: 'RefundCompleted', data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', completedAtSec: 0, valuation: null } },
   {
     type: 'RefundFailed',
@@ -37,8 +37,6 @@ export function sampleNotification(
     ...owner,
     sessionId: SAMPLE_SESSION_ID,
     orderId: 'sample-order',
-    dueCoin: 'USDT',
-    dueAmount: '10.01',
     rate: '1.0002',
   };
   return notificationOf(id, atMs, event, facts);

@@ -22,7 +22,7 @@ export const isNotificationType = (text: string): text is NotificationType => (N
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 
 /** What a notification says about its session beside the event itself. */
-export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId' | 'dueCoin' | 'dueAmount'> & {
+export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId'> & {
   /** The locked rate; null without conversion. */
   readonly rate: string | null;
 };
@@ -91,7 +91,7 @@ function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | R
     case 'SessionExpired':
       return payment(facts, 'expired', event.data.received, event.data.coin);
     case 'SessionCancelled':
-      return payment(facts, 'canceled', facts.dueAmount, facts.dueCoin);
+      return payment(facts, 'canceled', event.data.received, event.data.coin);
     case 'RefundCompleted':
       return refund(facts, 'completed', event.data);
     case 'RefundFailed':

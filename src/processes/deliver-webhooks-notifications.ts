@@ -71,8 +71,8 @@ export class NotificationReader {
 function factsOf(beginning: RecordedEvent): SessionFacts | null {
   const event = decodeOrNull(beginning)?.event;
   if (event?.type !== 'SessionCreated') return null;
-  const { sessionId, merchantId, mode, orderId, dueCoin, dueAmount, rateLock } = event.data;
-  return { sessionId, merchantId, mode, orderId, dueCoin, dueAmount, rate: rateLock?.rate ?? null };
+  const { sessionId, merchantId, mode, orderId, rateLock } = event.data;
+  return { sessionId, merchantId, mode, orderId, rate: rateLock?.rate ?? null };
 }
 
 /** Null for an event that this build cannot read. */

@@ -1,5 +1,5 @@
 import type { RefundRow } from '../../projections/refund-row.ts';
-import { paymentOptionsOf, type SessionRow } from '../../projections/session-row.ts';
+import { paymentOptionsOf, refundableOf, type SessionRow } from '../../projections/session-row.ts';
 import type { TransactionRow } from '../../projections/transaction-row.ts';
 import type { RateLock, SessionPersonalData } from '../domain/events/session-events.ts';
 import type { Coin } from '../domain/money.ts';
@@ -12,7 +12,7 @@ export type ListedDeposit = Pick<
 >;
 
 /** A session as lists show it, made from rows alone. The evidence of the rate and the refunds are told by the session itself. */
-export type ListedSession = Omit<SessionView, 'rateLock' | 'tolerance' | 'deposits' | 'refunds'> & {
+export type ListedSession = Omit<SessionView, 'rateLock' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
   readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
   readonly deposits: readonly ListedDeposit[];
 };
@@ -42,6 +42,7 @@ export function listedSession(row: SessionRow, personal: SessionPersonalData | n
     excess: row.excess,
     refunded: row.refunded,
     refundable: row.refundable,
+    refundableByCoin: refundableOf(row),
     reversed: row.reversed,
     afterExpiry: row.afterExpiry,
     paidAtSec: row.paidAtSec,

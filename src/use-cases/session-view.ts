@@ -1,10 +1,11 @@
 import type { SessionPersonalData } from '../domain/events/session-events.ts';
-import { formatAmount } from '../domain/money.ts';
+import { COINS, formatAmount } from '../domain/money.ts';
 import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
 import {
+  excess,
+  held,
   isReversed,
   pending,
-  received,
   refundable,
   refunded,
   type RefundState,
@@ -40,25 +41,22 @@ export function sessionView(
     paymentOptions: created.paymentOptions,
     domainId: created.domainId,
     personal,
-    received: formatAmount(received(context)),
+    received: formatAmount(held(context)),
     pending: formatAmount(pending(context)),
-    excess: formatAmount(excessOf(context)),
+    excess: formatAmount(excess(context)),
     refunded: formatAmount(refunded(context, created.dueCoin)),
     refundable: formatAmount(refundable(context, created.dueCoin)),
+    refundableByCoin: COINS.map((coin) => ({ coin, amount: formatAmount(refundable(context, coin)) })),
     reversed: isReversed(context),
     afterExpiry: context.paid?.afterExpiry ?? false,
     paidAtSec: context.paid?.paidAtSec ?? null,
+    paidWith: context.paid?.received ?? null,
     deposits: depositViews(context),
     refunds: Object.values(context.refunds).map((refund) => refundView(context, refund, reasons.get(refund.requested.refundId) ?? null)),
   };
 }
 
 const NO_REASONS: ReadonlyMap<string, string> = new Map();
-
-function excessOf(context: SessionContext): bigint {
-  const excess = received(context) - context.due;
-  return context.paid !== null && excess > 0n ? excess : 0n;
-}
 
 function depositViews(context: SessionContext): DepositView[] {
   // What an operator set aside is no money of the session, wherever it is in the chain.

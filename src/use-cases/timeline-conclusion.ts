@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
 import { formatAmount } from '../domain/money.ts';
-import { held, isReversed, pending, received, type SessionContext } from '../../state-machines/checkout-session.state.ts';
+import { arrived, held, isReversed, pending, type SessionContext } from '../../state-machines/checkout-session.state.ts';
 import { sessionTable } from './session-handler.ts';
 import type { CoveredRange } from './timeline.ts';
 
@@ -10,10 +10,12 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
   const { value, context } = sessionTable.replay(events as SessionEvent[]);
   const created = context.created!;
   const coin = created.dueCoin;
-  const has = `${formatAmount(received(context))} of ${created.dueAmount} ${coin}`;
+  const has = `${formatAmount(arrived(context))} of ${created.dueAmount} ${coin}`;
   switch (value) {
     case 'paid':
-      return isReversed(context) ? `Paid, but reversed since: only ${has} is final on the chain now.` : `Paid: ${has} is final.`;
+      return isReversed(context)
+        ? `Paid, but reversed since: only ${has} is final on the chain now.`
+        : `Paid: ${has} is final.${wentBack(context, coin)}`;
     case 'cancelled':
       return `Not paid: the merchant cancelled it. Money that arrives can be refunded and never makes it paid.`;
     case 'processing':
@@ -38,8 +40,8 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
 }
 
 function wentBack(context: SessionContext, coin: string): string {
-  const back = received(context) - held(context);
-  return back > 0n ? ` Of it, ${formatAmount(back)} ${coin} went back, or will, and pays nothing.` : '';
+  const back = arrived(context) - held(context);
+  return back > 0n ? ` Of it, ${formatAmount(back)} ${coin} went back, or will.` : '';
 }
 
 function nothing(coverage: readonly CoveredRange[]): string {

@@ -75,17 +75,22 @@ export interface SessionView {
   readonly domainId: string | null;
   /** Null when there is none or its key was erased. */
   readonly personal: SessionPersonalData | null;
-  /** Final on-time money of the settlement coin. */
+  /** Final on-time money of the settlement coin that the merchant holds: neither refunded nor reserved for a refund. */
   readonly received: string;
   /** Seen on time but not final yet. */
   readonly pending: string;
+  /** Of what was received, what is beyond what was due; zero until the session is paid. */
   readonly excess: string;
   readonly refunded: string;
   /** Final money of the settlement coin that is neither reverted, refunded nor reserved for a refund. */
   readonly refundable: string;
+  /** The same of every coin, in the order of `COINS`. */
+  readonly refundableByCoin: readonly { readonly coin: Coin; readonly amount: string }[];
   readonly reversed: boolean;
   readonly afterExpiry: boolean;
   readonly paidAtSec: number | null;
+  /** What was received when it was paid. */
+  readonly paidWith: string | null;
   readonly deposits: readonly DepositView[];
   readonly refunds: readonly RefundView[];
 }

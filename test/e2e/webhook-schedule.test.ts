@@ -653,14 +653,17 @@ describe('an event that cannot be read', () => {
     const { world, sender, timers, pass } = await setting();
     const session = sessionId(1);
     const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: session, merchantId: merchantId(1) }) };
-    await world.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    await world.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } });
     await pass(SECOND);
     sender.sent.length = 0;
     // As an older build would have left it: set aside, the checkpoint beyond it, nothing scheduled.
     const [recorded] = await world.store.readStream(`session-${session}`, { from: 1 });
     const other = await WebhookWorld.open({ timers, sender, directory: world.directory });
     cleanups.push(() => other.dispose());
-    const [id] = await other.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    const [id] = await other.tell(session, created, {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false },
+    });
     const head = (await other.store.head())!;
     const row = { stream: recorded!.stream, revision: 1, type: 'SessionCancelled' };
     await other.readModel.apply('deliver-webhooks', [{ op: 'put', table: 'webhook-parked', key: head, row }], head);
@@ -672,7 +675,7 @@ describe('an event that cannot be read', () => {
 
   it('is set aside with an alarm, and others are told', async () => {
     const { world, sender, pass } = await setting();
-    const orphan: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } };
+    const orphan: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } };
     await world.tell(sessionId(1), orphan);
     const id = await world.cancelled(2);
     await pass(SECOND);

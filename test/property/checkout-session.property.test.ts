@@ -7,7 +7,7 @@ import { formatAmount } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/use-cases/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session.machine.ts';
-import { finalOf, received, refundable, refundedOrReserved } from '../../state-machines/checkout-session.state.ts';
+import { arrived, finalOf, refundable, refundedOrReserved } from '../../state-machines/checkout-session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -187,7 +187,7 @@ describe('the checkout session, over random histories', () => {
         run(commands, (before, after, events) => {
           const pays = events.some((event) => event.type === 'SessionPaid');
           expect(pays).toBe(before.value !== 'paid' && after.value === 'paid');
-          if (pays) expect(received(after.context)).toBeGreaterThanOrEqual(after.context.due);
+          if (pays) expect(arrived(after.context)).toBeGreaterThanOrEqual(after.context.due);
         });
       }),
       { numRuns: runsOf(300) },

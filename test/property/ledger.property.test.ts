@@ -23,7 +23,7 @@ import { MemoryBooks } from '../support/books.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { received } from '../../state-machines/checkout-session.state.ts';
+import { arrived } from '../../state-machines/checkout-session.state.ts';
 import type { EntryRow } from '../../projections/ledger-rows.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { appendLedger, ledgerOf, ownerOf, serviceFeeOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
@@ -111,7 +111,7 @@ function expectedFees(entries: readonly LedgerEntry[]): Map<number, bigint> {
     const state = sessionTable.next(states.get(session) ?? sessionTable.initial, event)!;
     states.set(session, state);
     const { paid, due, tolerance } = state.context;
-    const money = received(state.context);
+    const money = arrived(state.context);
     if (paid === null || money < due - tolerance) fees.delete(session);
     else if (!fees.has(session)) fees.set(session, feeOn(money < due ? money : due, serviceFeeOf(session)));
   }
@@ -176,7 +176,7 @@ describe('the books', () => {
             .filter(({ sessionId, kind }) => sessionId === sessionIdOf(index) && !FEE_KINDS.has(kind))
             .flatMap((entry) => entry.lines);
           const owed = lines.reduce((sum, line) => (line.account === payableTo(merchantId) ? sum - signedAmountOf(line.amount) : sum), 0n);
-          const money = received(context);
+          const money = arrived(context);
           expect([index, owed]).toEqual([index, money < context.due ? money : context.due]);
         }
       }),

@@ -110,6 +110,7 @@ export class FakeMerchantApi implements MerchantApi {
       ...view,
       status: 'paid',
       paidAtSec: this.#nowSec(),
+      paidWith: view.dueAmount,
       received: view.dueAmount,
       refundable: view.dueAmount,
       deposits: [
@@ -206,9 +207,14 @@ export function sessionView(
     excess: '0.00',
     refunded: '0.00',
     refundable: '0.00',
+    refundableByCoin: [
+      { coin: 'USDT', amount: '0.00' },
+      { coin: 'USDC', amount: '0.00' },
+    ],
     reversed: false,
     afterExpiry: false,
     paidAtSec: null,
+    paidWith: null,
     deposits: [],
     refunds: [],
   };

@@ -168,7 +168,10 @@ export class WebhookWorld {
       type: 'SessionCreated',
       data: createdFacts({ sessionId: id, merchantId: merchantId(merchant), orderId: `order-${session}` }),
     };
-    const [notification] = await this.tell(id, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: false } });
+    const [notification] = await this.tell(id, created, {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false },
+    });
     return notification!;
   }
 

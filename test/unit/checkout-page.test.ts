@@ -49,9 +49,11 @@ const OPEN: SessionView = {
   excess: '0.00',
   refunded: '0.00',
   refundable: '0.00',
+  refundableByCoin: [],
   reversed: false,
   afterExpiry: false,
   paidAtSec: null,
+  paidWith: null,
   deposits: [],
   refunds: [],
 };
@@ -86,18 +88,27 @@ const SESSIONS: Readonly<Record<string, SessionView>> = {
     status: 'paid',
     received: '10.80',
     paidAtSec: NOW_SEC,
+    paidWith: '10.80',
     deposits: [DEPOSIT],
     refunds: [refund('PENDING'), refund('COMPLETED'), refund('FAILED')],
   },
   reversed: { ...OPEN, status: 'paid', received: '0.00', reversed: true, paidAtSec: NOW_SEC, deposits: [{ ...DEPOSIT, status: 'reverted' }] },
-  overpaid: { ...OPEN, status: 'paid', received: '12.00', excess: '1.20', paidAtSec: NOW_SEC, deposits: [{ ...DEPOSIT, amount: '12.00' }] },
+  overpaid: {
+    ...OPEN,
+    status: 'paid',
+    received: '12.00',
+    excess: '1.20',
+    paidAtSec: NOW_SEC,
+    paidWith: '12.00',
+    deposits: [{ ...DEPOSIT, amount: '12.00' }],
+  },
   expired: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1 },
   'expired in part': { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   late: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late' }] },
   failed: { ...OPEN, status: 'failed', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, status: 'failed' }] },
   cancelled: { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1 },
   'cancelled on its way': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late', status: 'detected' }] },
-  'cancelled after it came': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, received: '10.80', deposits: [DEPOSIT] },
+  'cancelled after it came': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, received: '10.80', refundable: '10.80', deposits: [DEPOSIT] },
   'wrong coin': { ...OPEN, deposits: [{ ...DEPOSIT, coin: 'USDC', kind: 'wrong_coin' }] },
   'wrong network': { ...OPEN, deposits: [{ ...DEPOSIT, network: 'tron', kind: 'wrong_network' }] },
   lost: { ...OPEN, deposits: [{ ...DEPOSIT, status: 'reverted' }] },
@@ -247,8 +258,18 @@ describe('the state of the page', () => {
     expect(stateOf(SESSIONS.underpaid!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS['seen in part']!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS.seen!).toSend).toBeNull();
-    expect(stateOf({ ...SESSIONS.underpaid!, refundable: '2.00' })).toMatchObject({ state: 'underpaid', received: '2.00', toSend: '8.80' });
-    expect(stateOf({ ...SESSIONS.underpaid!, refundable: '0.00' })).toMatchObject({ state: 'awaiting', received: '0.00', toSend: '10.80' });
+    expect(stateOf({ ...SESSIONS.underpaid!, received: '2.00', refundable: '2.00' })).toMatchObject({
+      state: 'underpaid',
+      received: '2.00',
+      toSend: '8.80',
+    });
+    expect(stateOf({ ...SESSIONS.underpaid!, received: '0.00', refundable: '0.00' })).toMatchObject({
+      state: 'awaiting',
+      received: '0.00',
+      toSend: '10.80',
+    });
+    // 18 decimals arrived on one network, and the other one has 6.
+    expect(stateOf({ ...SESSIONS.underpaid!, received: '10.7999999' })).toMatchObject({ toSend: '0.000001' });
     expect(pageOf('underpaid')).toContain('data-units="5800000"');
     expect(pageOf('underpaid')).toContain('data-units="5800000000000000000"');
   });
@@ -272,6 +293,28 @@ describe('the state of the page', () => {
   it('says what becomes of money that came after a cancel', () => {
     expect(textOf(pageOf('cancelled on its way'))).toContain('10.80 USDT is on its way. Once it is final');
     expect(textOf(pageOf('cancelled after it came'))).toContain('10.80 USDT arrived. The shop can return it');
+  });
+
+  it('says what paid, also when some of it or all of it was returned since', () => {
+    const back = (amount: string) => ({ ...refund('COMPLETED'), amount });
+    const returned = { ...SESSIONS.paid!, received: '0.00', paidWith: '10.80', refunds: [back('10.80')] };
+    expect(textOf(renderPage(inputOf(returned)))).toContain('10.80 USDT received. Thank you. The shop returned 10.80 USDT');
+    // Somebody paid 6.00, got it back, and another paid what was due.
+    const before = { ...SESSIONS.paid!, received: '10.80', paidWith: '10.80', excess: '0.00', refunds: [back('6.00')] };
+    expect(textOf(renderPage(inputOf(before)))).toContain('10.80 USDT received. Thank you.');
+    const over = { ...SESSIONS.overpaid!, received: '11.30', paidWith: '12.00', excess: '0.50', refunds: [back('0.70')] };
+    expect(textOf(renderPage(inputOf(over)))).toContain('11.30 USDT received, 0.50 USDT more than due');
+    expect(textOf(renderReceipt(inputOf(returned), true))).toContain('The shop returned 10.80 USDT');
+  });
+
+  it('says after a cancel only what was not returned yet', () => {
+    const returned = {
+      ...SESSIONS['cancelled after it came']!,
+      received: '0.00',
+      refundable: '0.00',
+      refunds: [{ ...refund('COMPLETED'), amount: '10.80' }],
+    };
+    expect(textOf(renderPage(inputOf(returned)))).not.toContain('10.80 USDT arrived');
   });
 
   it('never leads anywhere but to the addresses that the merchant named', () => {

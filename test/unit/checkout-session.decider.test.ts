@@ -3,6 +3,7 @@ import type { DepositFacts, SessionEvent } from '../../src/domain/events/session
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/use-cases/session-handler.ts';
+import { sessionView } from '../../src/use-cases/session-view.ts';
 import { decideSession, type ConfirmDeposit, type RequestRefund, type SessionCommand } from '../../state-machines/checkout-session.decider.ts';
 import { kindOf, refundable } from '../../state-machines/checkout-session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../support/session-facts.ts';
@@ -181,7 +182,10 @@ describe('a transfer that an operator set aside', () => {
     expect(afterwards[1]).toMatchObject({ data: { afterExpiry: true } });
   });
   it('pays no session that was cancelled', () => {
-    const cancelled: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: EXPIRES_AT - 55, inFlight: false } };
+    const cancelled: SessionEvent = {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: EXPIRES_AT - 55, coin: 'USDT', received: '0.00', inFlight: false },
+    };
     given(...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey }), cancelled)
       .when(putBack)
       .then('DepositPutBack');
@@ -219,7 +223,10 @@ describe('the end of a session', () => {
 });
 
 describe('cancelling', () => {
-  const cancelledEvent: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: EXPIRES_AT - 500, inFlight: false } };
+  const cancelledEvent: SessionEvent = {
+    type: 'SessionCancelled',
+    data: { cancelledAtSec: EXPIRES_AT - 500, coin: 'USDT', received: '0.00', inFlight: false },
+  };
   it('ends an unpaid session before its deadline, in flight or not', () => {
     const { after } = given(created())
       .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 })
@@ -401,5 +408,137 @@ describe('refunding', () => {
   });
   it('reads no session but its own', () => {
     expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);
+  });
+});
+
+describe('the amounts that are told', () => {
+  const six = depositFacts({ amount: '6.00', txHash: '0x06', fromAddress: '0xFirst' });
+  const ten = depositFacts({ amount: '10.00', txHash: '0x10', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+  const ended = (history: SessionEvent[], command: SessionCommand) => given(...history).when(command);
+  const returning = given(created(), detected(six), confirmed(six)).when(refund('6')).then('RefundRequested').events;
+  const returned = [created(), detected(six), confirmed(six), ...returning];
+
+  it('leave out what went back before another payer paid', () => {
+    const { events, after } = given(...returned, detected(ten))
+      .when(confirm(ten))
+      .then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00' } });
+    expect(sessionView(after, null)).toMatchObject({ received: '10.00', excess: '0.00', refundable: '10.00', reversed: false });
+  });
+
+  it('call a payment reversed when its money is gone, whatever came and went back before', () => {
+    const again = depositFacts({ amount: '6.00', txHash: '0x07', fromAddress: '0xFirst', blockTimeSec: full.blockTimeSec + 3 });
+    const twice = given(...returned, detected(again), confirmed(again))
+      .when(refund('6', 're_b'))
+      .then('RefundRequested').events;
+    const paying = given(...returned, detected(again), confirmed(again), ...twice, detected(ten))
+      .when(confirm(ten))
+      .then('DepositConfirmed', 'SessionPaid').events;
+    const revert = { type: 'RevertDeposit' as const, depositKey: ten.depositKey, reason: 'reorg' as const, headNumber: 400 };
+    const { after } = given(...returned, detected(again), confirmed(again), ...twice, detected(ten), ...paying)
+      .when(revert)
+      .then('DepositReverted');
+    expect(sessionView(after, null).reversed).toBe(true);
+  });
+
+  it('shrink with every refund of a paid session, the excess first', () => {
+    const over = depositFacts({ amount: '12.00' });
+    const paying = [
+      created(),
+      detected(over),
+      confirmed(over),
+      { ...paid('12.00'), data: { ...paid('12.00').data, excess: '2.00' } } as SessionEvent,
+    ];
+    const viewAfter = (amount: string) =>
+      sessionView(
+        given(...paying)
+          .when(refund(amount))
+          .then('RefundRequested').after,
+        null,
+      );
+    expect(viewAfter('0.5')).toMatchObject({ received: '11.50', excess: '1.50' });
+    expect(viewAfter('2')).toMatchObject({ received: '10.00', excess: '0.00', reversed: false });
+    expect(viewAfter('12')).toMatchObject({ received: '0.00', excess: '0.00', reversed: false, paidWith: '12.00' });
+  });
+
+  it('are what the merchant holds, however a session ends without payment', () => {
+    const cancel = ended([created(), detected(six), confirmed(six)], { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled');
+    expect(cancel.events[0]).toMatchObject({ data: { coin: 'USDT', received: '6.00' } });
+    expect(ended([created(), detected(six), confirmed(six)], expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '6.00' } });
+    expect(ended(returned, expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '0.00' } });
+    expect(ended(returned, { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled').events[0]).toMatchObject({
+      data: { received: '0.00' },
+    });
+  });
+
+  it('are no loss when what was lost would not have been enough beside what went back', () => {
+    const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
+    const lost: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: four.depositKey, reason: 'reorg', afterFinal: false, headNumber: 400 },
+    };
+    given(...returned, detected(four), lost)
+      .when(expire)
+      .then('SessionExpired');
+  });
+});
+
+describe('what completes a payment', () => {
+  const nearly = depositFacts({ amount: '9.995', txHash: '0x99' });
+  const little = (amount: string, index = 1) => depositFacts({ amount, txHash: `0xlittle${index}`, network: 'bsc' });
+
+  it('counts, however little it is', () => {
+    const rest = little('0.005');
+    const seen = given(created(), detected(nearly), confirmed(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected');
+    expect(seen.events[0]).toMatchObject({ data: { kind: 'on_time' } });
+    given(created(), detected(nearly), confirmed(nearly), ...seen.events)
+      .when(confirm(rest))
+      .then('DepositConfirmed', 'SessionPaid');
+  });
+
+  it('counts also while the rest is not final yet, in whichever order they become so', () => {
+    const rest = little('0.005');
+    const seen = given(created(), detected(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected').events;
+    expect(seen[0]).toMatchObject({ data: { kind: 'on_time' } });
+    const first = given(created(), detected(nearly), ...seen)
+      .when(confirm(rest))
+      .then('DepositConfirmed').events;
+    given(created(), detected(nearly), ...seen, ...first)
+      .when(confirm(nearly))
+      .then('DepositConfirmed', 'SessionPaid');
+  });
+
+  it('is not what anybody sends below that, or beside enough', () => {
+    const before = [created(), detected(nearly), confirmed(nearly)];
+    const kind = (history: SessionEvent[], amount: string) => kindOf(given(...history).state.context, little(amount));
+    expect(kind(before, '0.004999')).toBe('dust');
+    expect(kind([created()], '0.005')).toBe('dust');
+    expect(kind([created(), detected(full)], '0.005')).toBe('dust');
+    expect(kind([created(), detected(full), confirmed(full), paid()], '0.005')).toBe('dust');
+  });
+});
+
+describe('a refund of money in another coin', () => {
+  const other = depositFacts({ coin: 'USDC', amount: '10.00' });
+  const history = [created(), detected(other, 'wrong_coin'), confirmed(other)];
+
+  it('is refused with the coin to name', () => {
+    const decision = decideSession(refund(null), given(...history).state);
+    expect(decision).toMatchObject({
+      ok: false,
+      refusal: { code: 'session_not_paid', message: expect.stringContaining('10.00 USDC can be refunded'), param: 'amount.currency' },
+    });
+  });
+
+  it('is listed with what is left of it', () => {
+    const view = (more: SessionEvent[] = []) => sessionView(given(...history, ...more).state, null);
+    expect(view().refundableByCoin).toEqual([
+      { coin: 'USDT', amount: '0.00' },
+      { coin: 'USDC', amount: '10.00' },
+    ]);
+    const asked = given(...history)
+      .when({ ...refund('4'), coin: 'USDC' })
+      .then('RefundRequested').events;
+    expect(view([...asked]).refundableByCoin).toContainEqual({ coin: 'USDC', amount: '6.00' });
   });
 });

@@ -9,7 +9,7 @@ import { Inbox, type FoundTransfer, type InboxOutcome } from '../../src/use-case
 import { InboxSettlement } from '../../src/use-cases/inbox-settlement.ts';
 import { createSessionHandler } from '../../src/use-cases/session-handler.ts';
 import { createTransferHandler } from '../../src/use-cases/transfer-handler.ts';
-import { finalOf, received, refundable } from '../../state-machines/checkout-session.state.ts';
+import { arrived, finalOf, refundable } from '../../state-machines/checkout-session.state.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
 import { MemoryBooks } from '../support/books.ts';
 import { FailingStore } from '../support/failing-store.ts';
@@ -147,7 +147,7 @@ describe('attaching a stray transfer', () => {
     await send(TARGET, { type: 'CancelSession', nowSec: EXPIRES_AT + 700 });
     expect(await inbox.attach(await found(), TARGET, REAL)).toMatchObject({ ok: true, notes: [expect.stringContaining('pays nothing')] });
     const target = await context(TARGET);
-    expect([target.paid, received(target), refundable(target, 'USDT')]).toEqual([null, 0n, 10n * 10n ** 18n]);
+    expect([target.paid, arrived(target), refundable(target, 'USDT')]).toEqual([null, 0n, 10n * 10n ** 18n]);
     expect(made.balance(':unapplied')).toBe('-10');
   });
 
@@ -255,10 +255,10 @@ describe('undoing', () => {
     const { made, inbox, found, context } = await world(underpaid);
     await inbox.attach(await found(), TARGET, REAL);
     expect(await inbox.undo(await found(), REAL)).toMatchObject({ ok: true, state: { value: 'open' } });
-    expect([received(await context(TARGET)), refundable(await context(SOURCE), 'USDT')]).toEqual([0n, 10n * 10n ** 18n]);
+    expect([arrived(await context(TARGET)), refundable(await context(SOURCE), 'USDT')]).toEqual([0n, 10n * 10n ** 18n]);
     expect([made.balance('unmatched'), made.balance(':unapplied')]).toEqual(['0', '-10']);
     expect(await inbox.attach(await found(), TARGET, REAL)).toMatchObject({ ok: true, state: { value: 'attached' } });
-    expect(received(await context(TARGET))).toBe(10n * 10n ** 18n);
+    expect(arrived(await context(TARGET))).toBe(10n * 10n ** 18n);
   });
 
   it('is refused while the session is paid with it, or a refund takes it, and says which', async () => {
@@ -346,7 +346,7 @@ describe('a process that is killed while it carries out a decision', () => {
     const [source, target] = [await second.context(SOURCE), await second.context(TARGET)];
     const units = 10n * 10n ** 18n;
     const expected = { attached: [0n, units], returning: [0n, 0n], absent: [units, 0n] } as const;
-    expect([value, finalOf(source, 'USDT'), received(target)]).toEqual([value, ...expected[value as keyof typeof expected]]);
+    expect([value, finalOf(source, 'USDT'), arrived(target)]).toEqual([value, ...expected[value as keyof typeof expected]]);
     expect(made.returns.requests.length).toBe(value === 'returning' ? 1 : 0);
     made.books();
   });
@@ -366,7 +366,7 @@ describe('a process that is killed while it carries out a decision', () => {
       const value = (await second.transfers.read(transferStream('test', KEY)))!.value;
       const [source, target] = [await second.context(SOURCE), await second.context(TARGET)];
       const units = 10n * 10n ** 18n;
-      expect([finalOf(source, 'USDT'), received(target)]).toEqual(value === 'attached' ? [0n, units] : [units, 0n]);
+      expect([finalOf(source, 'USDT'), arrived(target)]).toEqual(value === 'attached' ? [0n, units] : [units, 0n]);
       expect(['attached', 'open']).toContain(value);
       made.books();
     },

@@ -16,7 +16,7 @@ import { createdFacts, MERCHANT_ID, SESSION_ID } from '../support/session-facts.
 const ID = 'evt_1800000060123000000' as NotificationId;
 const AT_MS = 1_800_000_060_999;
 const facts: SessionFacts = { ...createdFacts(), rate: null };
-const converted: SessionFacts = { ...facts, rate: '1.0002', dueAmount: '10.51' };
+const converted: SessionFacts = { ...facts, rate: '1.0002' };
 const bodyOf = (event: NotifyingEvent, of = facts): string => notificationOf(ID, AT_MS, event, of).body;
 
 describe('the body of a notification', () => {
@@ -31,10 +31,10 @@ describe('the body of a notification', () => {
     );
   });
 
-  it('of a payment that was converted carries the locked rate', () => {
-    const cancelled: NotifyingEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, inFlight: true } };
+  it('of a cancelled session carries what did arrive, and the locked rate where it was converted', () => {
+    const cancelled: NotifyingEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '4', inFlight: true } };
     expect(JSON.parse(bodyOf(cancelled, converted))).toMatchObject({
-      data: { object: { amount: '10.51', exchange_rate: '1.0002', status: 'canceled', currency: 'USDT' } },
+      data: { object: { amount: '4.00', exchange_rate: '1.0002', status: 'canceled', currency: 'USDT' } },
     });
   });
 

@@ -215,6 +215,7 @@ export interface SessionPaid {
   readonly data: {
     readonly coin: Coin;
     readonly due: string;
+    /** Final on-time money that the merchant holds: neither sent back nor reserved for a refund. */
     readonly received: string;
     readonly excess: string;
     readonly paidAtSec: number;
@@ -229,7 +230,7 @@ export interface SessionExpired {
   readonly data: {
     readonly expiredAtSec: number;
     readonly coin: Coin;
-    /** Final on-time money of the session's coin: less than due. */
+    /** Final on-time money that the merchant holds: less than due. */
     readonly received: string;
     /** Chain time each network was scanned to; null where it was unreachable and the wait ran out. */
     readonly scannedToSec: Readonly<Partial<Record<Network, number | null>>>;
@@ -244,7 +245,13 @@ export interface SessionFailed {
 
 export interface SessionCancelled {
   readonly type: 'SessionCancelled';
-  readonly data: { readonly cancelledAtSec: number; readonly inFlight: boolean };
+  readonly data: {
+    readonly cancelledAtSec: number;
+    readonly coin: Coin;
+    /** Final on-time money that the merchant holds: less than due. */
+    readonly received: string;
+    readonly inFlight: boolean;
+  };
 }
 
 /** One payout of a refund: one payer on one network. */

@@ -53,6 +53,7 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
       excess: view.excess,
       refunded: view.refunded,
       refundable: view.refundable,
+      refundable_amounts: view.refundableByCoin.map(({ coin, amount }) => ({ value: amount, currency: coin })),
       reversed: view.reversed,
       after_expiry: view.afterExpiry,
       ...(view.paidAtSec === null ? undefined : { paid_at: view.paidAtSec }),

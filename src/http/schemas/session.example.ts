@@ -41,6 +41,10 @@ export const CANCELLED_SESSION_EXAMPLE = {
   excess: '0.00',
   refunded: '0.00',
   refundable: '0.00',
+  refundable_amounts: [
+    { value: '0.00', currency: 'USDT' },
+    { value: '0.00', currency: 'USDC' },
+  ],
   reversed: false,
   after_expiry: false,
   payment_options: [

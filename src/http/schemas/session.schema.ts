@@ -109,6 +109,11 @@ export const deposit = z
   })
   .meta({ id: 'Deposit' });
 
+const refundableAmount = z.object({ value: z.string(), currency: coin }).meta({
+  id: 'RefundableAmount',
+  description: 'In the form of the `amount` of a refund.',
+});
+
 const sessionCore = {
   id: z.string().meta({ examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
   amount_total: z.string(),
@@ -129,11 +134,14 @@ const sessionCore = {
   order_id: z.string(),
   status: z.enum(['open', 'processing', 'paid', 'expired', 'failed', 'cancelled']),
   settlement_currency: coin,
-  received: z.string().meta({ description: 'Final on-time money of the settlement coin.' }),
+  received: z.string().meta({ description: 'Final on-time money of the settlement coin that you hold: neither refunded nor reserved for a refund.' }),
   pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
-  excess: z.string(),
-  refunded: z.string(),
-  refundable: z.string(),
+  excess: z.string().meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
+  refunded: z.string().meta({ description: 'Units of the settlement coin that refunds have paid out.' }),
+  refundable: z.string().meta({ description: 'Units of the settlement coin that refunds can still take, late and surplus money included.' }),
+  refundable_amounts: z
+    .array(refundableAmount)
+    .meta({ description: 'What refunds can still take of each coin; money in another coin is refunded by naming it.' }),
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
   after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
   paid_at: unixSeconds.optional(),
