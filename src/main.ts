@@ -5,6 +5,7 @@ import { runUntilSignal } from './cli/run-until-signal.ts';
 import { InvalidConfig, readConfig } from './config.ts';
 import { createLogger } from './ops/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
+import { armCrashPoints } from './runtime/crash-point.ts';
 
 /** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -44,7 +45,9 @@ function host(): CliHost {
       const config = readConfig(process.env);
       checkSandboxConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
-      await runUntilSignal(() => startSandbox(config, log));
+      const crashAt = process.env['CRASH_AT'] ?? '';
+      armCrashPoints(crashAt);
+      await runUntilSignal(() => startSandbox(config, log, crashAt));
     },
     startSandboxNode: async (file) => {
       const { startSandboxNode } = await import('./composition/sandbox-node.ts');
@@ -55,7 +58,7 @@ function host(): CliHost {
     serve: async () => {
       const { checkProductionConfig, startProduction } = await import('./composition/production.ts');
       const config = readConfig(process.env);
-      checkProductionConfig(config);
+      checkProductionConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
       await runUntilSignal(() => startProduction(config, log, process.env));
     },

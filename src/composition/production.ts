@@ -26,8 +26,9 @@ import { openStorage } from './storage.ts';
 const MODES: readonly Mode[] = ['live', 'test'];
 
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
-export function checkProductionConfig(config: Config): void {
+export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
   const faults = [
+    env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
     config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
     config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
@@ -42,7 +43,7 @@ export function checkProductionConfig(config: Config): void {
 
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
 export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
-  checkProductionConfig(config);
+  checkProductionConfig(config, env);
   const wallets = takeWalletSources(env);
   const roles = rolesOf(config);
   if (!roles.signer && Object.keys(wallets).length > 0)

@@ -59,7 +59,7 @@ export function checkSandboxConfig(config: Config, env: Readonly<Record<string, 
 }
 
 /** Everything on this machine: embedded store, local chains, a demo merchant. Resolves when it accepts requests. */
-export async function startSandbox(config: Config, log: Logger): Promise<{ close(): Promise<void> }> {
+export async function startSandbox(config: Config, log: Logger, crashAt = ''): Promise<{ close(): Promise<void> }> {
   const dataDir = config.DATA_DIR;
   const sandboxFile = join(dataDir, 'sandbox.json');
   rmSync(sandboxFile, { force: true });
@@ -78,6 +78,7 @@ export async function startSandbox(config: Config, log: Logger): Promise<{ close
     wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } },
     payouts: sandboxPayoutRules(config, access),
     auditDirectory: journalDirectory(config),
+    ...(crashAt !== '' && { crashAt }),
     log,
   });
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);

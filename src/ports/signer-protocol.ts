@@ -24,6 +24,8 @@ export interface SignerBootstrap {
   readonly payouts?: PayoutRules;
   /** Where the signer remembers which checkpoints it signed: outside the data directory. Absent: it signs none. */
   readonly audit?: { readonly directory: string };
+  /** Where a test wants the signer to end (`armCrashPoints`). Refused unless every wallet is the sandbox's own. */
+  readonly crashAt?: string;
 }
 
 /** What the signer may pay. Amounts are decimal strings in units of the coin. What is not allowed here is denied. */

@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * Named places around the effects of money out where the crash tests kill the process: `CRASH_AT=name@n` ends it, as
- * SIGKILL does, at the n-th time it comes by. `CRASH_AT=file:<path>` reads the name from a file each time, so that a
- * process that already runs can be told where to end. Without the variable a call costs one comparison.
- */
-const setting = process.env['CRASH_AT'] ?? '';
+let setting = '';
 const FILE = 'file:';
 let armed = '';
 let left = 0;
 
+/**
+ * Named places around the effects of money out where the crash tests kill the process: `name@n` ends it, as SIGKILL does, at
+ * the n-th time it comes by; `file:<path>` reads the name from a file each time, so that a process that already runs can be
+ * told where to end. The sandbox alone arms them, from `CRASH_AT`; production refuses to start with it.
+ */
+export function armCrashPoints(plan: string): void {
+  setting = plan;
+}
+
+/** Without a plan a call costs one comparison. */
 export function crashPoint(name: string): void {
   if (setting === '') return;
   arm(setting.startsWith(FILE) ? readFileSync(setting.slice(FILE.length), 'utf8').trim() : setting);

@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
@@ -32,8 +32,8 @@ export interface JournaledBytes {
 export interface ChainView {
   /** The transfer to our collection address; null when it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
-  /** Why the draft is not the payout that was ordered; null when it is exactly that. */
-  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null;
+  /** Why the draft does not move exactly this amount of this coin on this chain; null when it does. */
+  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null;
   /** Signs exactly the draft. The same draft gives the same bytes. */
   sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes>;
   /** Whether a transaction may be signed after `last` without a chance that both land. */
@@ -47,7 +47,11 @@ export class ViewUnavailable extends Error {
   override readonly name = 'ViewUnavailable';
 }
 
+/** For the whole answer: one that drips must not keep the signer from everybody else. */
 const TIMEOUT_MS = 8_000;
+/** The largest honest answer is the receipt of a transaction with some thousand logs. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const providers = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: TIMEOUT_MS });
 
 /** Asks as many providers as it takes for two to agree, or the only one there is. */
 export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
@@ -71,7 +75,8 @@ export async function agreed<Value>(network: PayoutNetwork, read: (url: string) 
 
 export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
   const headers = { ...network.headers, 'content-type': 'application/json' };
-  const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body), headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body), dispatcher: providers, signal });
   if (answer.statusCode !== 200) {
     await answer.body.dump();
     throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);

@@ -1,4 +1,5 @@
 import { fromTokenUnits, amountOf, toTokenUnits } from '../domain/money.ts';
+import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
@@ -14,6 +15,7 @@ interface RawLog {
   readonly logIndex: string;
 }
 interface RawReceipt {
+  readonly transactionHash: string;
   readonly status: string;
   readonly blockNumber: string;
   readonly blockHash: string;
@@ -25,11 +27,13 @@ type EvmDraft = Extract<PayoutDraft, { kind: 'evm' }>;
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** First four bytes of Keccak-256 of `transfer(address,uint256)`. */
 export const TRANSFER_CALL = '0xa9059cbb';
+/** An amount as a log has it. */
+const WORD = /^0x[0-9a-f]{64}$/i;
 /** As deep as Ethereum's everyday rule wants a deposit; elsewhere only the chain's own finality counts. */
 const ETHEREUM_DEPTH = 12;
 /** Bounds that no honest payout needs: what a stolen request could burn at most. */
-export const MAX_GAS = 400_000n;
-export const MAX_FEE_PER_GAS = 2_000n * 10n ** 9n;
+const MAX_GAS = 400_000n;
+const MAX_FEE_PER_GAS = 2_000n * 10n ** 9n;
 
 /** Ethereum and BSC as the signer sees them. */
 export class EvmView implements ChainView {
@@ -45,10 +49,10 @@ export class EvmView implements ChainView {
       if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
       const log = receipt.logs.find((candidate) => Number(candidate.logIndex) === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === log?.address.toLowerCase());
-      if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC) return null;
+      if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data)) return null;
       if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
       return {
-        depositKey: `${this.#network.network}:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
+        depositKey: `${this.#network.network}:${receipt.transactionHash.toLowerCase()}:${Number(log.logIndex)}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(log.data), token.decimals),
         payer: addressOf(log.topics[1]!),
@@ -57,11 +61,16 @@ export class EvmView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
-    const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-    if (draft.kind !== 'evm' || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
-    if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
-    if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
+  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+    if ((draft.kind !== 'evm' && draft.kind !== 'evm-native') || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
+    if (draft.kind === 'evm-native') {
+      if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves another coin';
+      if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves another amount';
+    } else {
+      const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
+      if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
+      if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
+    }
     if (BigInt(draft.gasLimit) > MAX_GAS || BigInt(draft.maxFeePerGas) > MAX_FEE_PER_GAS) return 'the draft could burn too much gas';
     return null;
   }

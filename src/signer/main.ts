@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
+import { armCrashPoints } from '../runtime/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
 import { AuditDesk } from './audit-desk.ts';
 import { KeystoreRefused } from './keystore.ts';
@@ -28,6 +29,7 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
   payouts: payoutRulesSchema.optional(),
   audit: z.strictObject({ directory: z.string().min(1) }).optional(),
+  crashAt: z.string().min(1).optional(),
 });
 
 /** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */
@@ -51,8 +53,11 @@ function say(line: SignerStarted): void {
 
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
-  if (!bootstrap.success) throw new KeystoreRefused('the bootstrap line is malformed');
-  const { socketPath, token, payouts, audit } = bootstrap.data;
+  if (!bootstrap.success) throw new KeystoreRefused(`the bootstrap line is malformed (${bootstrap.error.issues[0]!.path.join('.')})`);
+  const { socketPath, token, payouts, audit, crashAt } = bootstrap.data;
+  if (crashAt !== undefined && Object.values(bootstrap.data.wallets).some((source) => source?.kind !== 'sandbox'))
+    throw new KeystoreRefused('crashAt is for wallets of the sandbox');
+  armCrashPoints(crashAt ?? '');
   const wallets = openWallets(bootstrap.data.wallets);
   for (const directory of new Set([payouts?.journalDirectory, audit?.directory])) if (directory !== undefined) lockJournals(directory);
   const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;

@@ -1,25 +1,10 @@
-import type { MoveDraft, NativeDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
-import { amountOf, toTokenUnits } from '../domain/money.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { SignedBytes } from './chain-view.ts';
-import { MAX_FEE_PER_GAS, MAX_GAS, TRANSFER_CALL } from './evm-view.ts';
+import { TRANSFER_CALL } from './evm-view.ts';
 import { solanaMoveBytes } from './solana-payout-bytes.ts';
-import { MAX_LIFETIME_MS } from './tron-view.ts';
 import { signedTron, tronNativeBytes, tronPayoutBytes } from './tron-payout-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
-
-const SUN_DECIMALS = 6;
-
-/** Why the draft is not the native transfer that was ordered; null when it is exactly that. */
-export function nativeFault(draft: NativeDraft, order: MoveOrder): string | null {
-  if (order.kind !== 'gas_top_up') return 'the draft moves another coin';
-  if (draft.kind === 'evm-native') {
-    if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves another amount';
-    return BigInt(draft.gasLimit) > MAX_GAS || BigInt(draft.maxFeePerGas) > MAX_FEE_PER_GAS ? 'the draft could burn too much gas' : null;
-  }
-  if (BigInt(draft.sun) !== toTokenUnits(amountOf(order.amount), SUN_DECIMALS)) return 'the draft moves another amount';
-  return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
-}
 
 /** Signs exactly the draft, as the treasury or as the collection address that a sweep empties. */
 export function signMove(draft: MoveDraft, order: MoveOrder, wallet: SigningWallet): Promise<SignedBytes> {

@@ -112,19 +112,13 @@ function outwardRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Par
     : refusal('later', 'approval', `${agreed} of ${APPROVERS_NEEDED} operators agreed to ${order.amount} ${order.coin}`);
 }
 
-/** EVM addresses are written in two cases. */
-const isSame = (network: Network, one: string, other: string): boolean =>
-  addressFamilyOf(network) === 'evm' ? one.toLowerCase() === other.toLowerCase() : one === other;
-
 const isOutward = (move: MovedEntry['move']): boolean => move === 'withdrawal' || move === 'settlement';
 
 function destinationFault(order: MoveOrder, wallet: SigningWallet, entries: readonly JournalEntry[], rules: PayoutRules): PayoutRefusal | null {
   if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the money would stay where it is');
   if (order.kind === 'withdrawal') {
     const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
-    return allowed.some((address) => isSame(order.network, address, order.toAddress))
-      ? null
-      : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
+    return allowed.includes(order.toAddress) ? null : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
   }
   if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
   const { mode, network, merchantId, toAddress: address } = order;

@@ -6,10 +6,10 @@ import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/pay
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import type { ChainView } from './chain-view.ts';
-import { nativeFault, signMove } from './move-bytes.ts';
+import { signMove } from './move-bytes.ts';
 import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
 import { placeOf, type MovedEntry } from './payout-journal.ts';
-import { approverRefusal, bytesOf, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
+import { approverRefusal, bytesOf, isIdTaken, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
 import type { SignerDesk } from './payouts.ts';
 import { depositFault, takeFrom, type Taken } from './return-rules.ts';
 
@@ -72,7 +72,7 @@ export class Moves {
   /** Gives a return's money back to its deposit once the signer itself saw on chain that nothing was paid. */
   release(order: MoveOrder): Promise<PayoutVerdict> {
     return this.#parts.inTurn(order.mode, async ({ journal }) => {
-      const entries = movedOf(journal.entries).filter((entry) => entry.legId === order.moveId);
+      const entries = movedOf(journal.entries).filter((entry) => entry.legId === order.moveId && entry.network === order.network);
       const known = journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId);
       if (entries.length === 0 || known) return { ok: true } as const;
       const view = this.#parts.views.get(`${order.mode}/${order.network}`);
@@ -96,6 +96,8 @@ export class Moves {
     const { journal, wallet } = desk;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    if (isIdTaken(journal.entries, order.moveId, 'moved', order.network))
+      return refusal('denied', 'id_taken', `${order.moveId} names something else`);
     const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === order.network);
     const repeated = ofNetwork.find((entry) => entry.legId === order.moveId && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
@@ -106,7 +108,7 @@ export class Moves {
       return repeated.kind === 'moved' && sameRequest(repeated, request)
         ? signatureOf(repeated)
         : refusal('stopped', 'second_payload', `${order.moveId} was signed with another payload`);
-    const fault = draft.kind === 'evm-native' || draft.kind === 'tron-native' ? nativeFault(draft, order) : view.faultOf(draft, order);
+    const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
     const judged = ofMove.length === 0 ? await this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
@@ -150,6 +152,8 @@ export class Moves {
   ): Promise<Judged> {
     const last = ofMove.at(-1)!;
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
+      return refusal('denied', 'released', `${order.moveId} has ended`);
     const same =
       last.attempt === attempt - 1 &&
       last.move === order.kind &&

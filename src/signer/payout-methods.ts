@@ -2,101 +2,79 @@ import { z } from 'zod';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
-import type { MerchantId } from '../domain/ids.ts';
+import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
-import { NATIVE_COIN, NETWORKS } from '../domain/networks.ts';
-import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import type { MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../ports/payouts.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
+import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
 import type { Payouts } from './payouts.ts';
 
 const mode = z.enum(['live', 'test']);
-const text = z.string().min(1).max(256);
-const whole = z.string().regex(/^(0|[1-9]\d{0,77})$/);
-const amount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
 
-const proof: z.ZodType<DepositProof> = z.strictObject({
-  ...{ depositKey: text, txHash: text, logIndex: z.int().min(0), toAddress: text },
-  derivationIndex: z.int().min(0).max(0x7fff_ffff).nullable(),
-});
+/** The key is what the place in the chain says, so that nobody can name one deposit twice. */
+const proofOn = ({ address, txHash }: NetworkFields, network: Network): z.ZodType<DepositProof> =>
+  z
+    .strictObject({ depositKey: z.string().max(256), txHash, logIndex: z.int().min(0), toAddress: address, derivationIndex: walletIndex.nullable() })
+    .refine((proof) => proof.depositKey === `${network}:${proof.txHash}:${proof.logIndex}`, { path: ['depositKey'] });
 
-const order: z.ZodType<PayoutOrder> = z.strictObject({
+const order = onNetwork<PayoutOrder>((fields, network) => ({
   mode,
-  network: z.enum(NETWORKS),
-  sessionId: text,
-  refundId: text,
-  legId: text,
+  ...{ sessionId: id, refundId: id, legId: id },
   coin: z.enum(COINS),
   amount,
-  toAddress: text,
-  deposits: z.array(proof).max(1_000),
-});
+  toAddress: fields.address,
+  deposits: z.array(proofOn(fields, network)).max(1_000),
+}));
 
+const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };
+const chainId = z.string().regex(/^[1-9]\d{0,19}$/);
+const tronBlock = {
+  refBlockBytes: z.string().regex(/^[0-9a-f]{4}$/),
+  refBlockHash: z.string().regex(/^[0-9a-f]{16}$/),
+  timestampMs: z.int().min(0),
+  expirationMs: z.int().min(0),
+};
 const tokenDrafts = [
-  z.strictObject({
-    kind: z.literal('evm'),
-    chainId: whole,
-    nonce: z.int().min(0),
-    tokenAddress: text,
-    tokenUnits: whole,
-    gasLimit: whole,
-    maxFeePerGas: whole,
-    maxPriorityFeePerGas: whole,
-  }),
-  z.strictObject({
-    kind: z.literal('tron'),
-    tokenAddress: text,
-    tokenUnits: whole,
-    refBlockBytes: z.string().regex(/^[0-9a-f]{4}$/),
-    refBlockHash: z.string().regex(/^[0-9a-f]{16}$/),
-    timestampMs: z.int().min(0),
-    expirationMs: z.int().min(0),
-    feeLimit: z.int().min(0),
-  }),
+  z.strictObject({ kind: z.literal('evm'), chainId, nonce: z.int().min(0), tokenAddress: evmFields.address, tokenUnits: units, ...evmFees }),
+  z.strictObject({ kind: z.literal('tron'), tokenAddress: tronFields.address, tokenUnits: units, ...tronBlock, feeLimit: z.int().min(0) }),
   z.strictObject({
     kind: z.literal('solana'),
-    tokenAddress: text,
-    tokenUnits: whole,
+    tokenAddress: solanaFields.address,
+    tokenUnits: units,
     decimals: z.int().min(0).max(18),
-    blockhash: text,
+    blockhash: solanaFields.address,
     lastValidBlockHeight: z.int().min(0),
-    computeUnitPrice: whole,
+    computeUnitPrice: units,
   }),
 ] as const;
 const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', tokenDrafts);
 const moveDraft: z.ZodType<MoveDraft> = z.discriminatedUnion('kind', [
   ...tokenDrafts,
-  z.strictObject({
-    ...{ kind: z.literal('evm-native'), chainId: whole, nonce: z.int().min(0), value: whole },
-    ...{ gasLimit: whole, maxFeePerGas: whole, maxPriorityFeePerGas: whole },
-  }),
-  z.strictObject({
-    kind: z.literal('tron-native'),
-    sun: z.string().regex(/^[1-9]\d{0,14}$/),
-    refBlockBytes: z.string().regex(/^[0-9a-f]{4}$/),
-    refBlockHash: z.string().regex(/^[0-9a-f]{16}$/),
-    timestampMs: z.int().min(0),
-    expirationMs: z.int().min(0),
-  }),
+  z.strictObject({ kind: z.literal('evm-native'), chainId, nonce: z.int().min(0), value: units, ...evmFees }),
+  z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
 ]);
-const moveOrder: z.ZodType<MoveOrder> = z.strictObject({
+const moveOrder = onNetwork<MoveOrder>((fields, network) => ({
   kind: z.enum(MOVE_KINDS),
-  moveId: text,
+  moveId: id,
   mode,
-  network: z.enum(NETWORKS),
-  coin: z.enum([...COINS, ...Object.values(NATIVE_COIN)]),
+  coin: z.enum([...COINS, NATIVE_COIN[network]]),
   amount,
-  fromAddress: text,
-  toAddress: text,
-  derivationIndex: z.int().min(0).max(0x7fff_ffff).nullable(),
-  merchantId: (text as unknown as z.ZodType<MerchantId>).nullable(),
-  forMoveId: text.nullable(),
-  deposit: proof.optional() as z.ZodType<DepositProof>,
-});
-const destination = z.strictObject({ mode, network: z.enum(NETWORKS), merchantId: text, address: text });
+  ...{ fromAddress: fields.address, toAddress: fields.address },
+  derivationIndex: walletIndex.nullable(),
+  ...{ merchantId: id.nullable(), forMoveId: id.nullable() },
+  deposit: proofOn(fields, network).optional(),
+}));
+const destination = onNetwork<SettlementDestination>(({ address }) => ({ mode, merchantId: id, address }));
 
 const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
-const request: z.ZodType<PayoutRequest> = z.strictObject({ order, attempt: z.int().min(1), fromAddress: text, draft, ledger: place.nullable() });
+const attempt = z.int().min(1);
+const request: z.ZodType<PayoutRequest> = z.strictObject({ order, attempt, fromAddress: words, draft, ledger: place.nullable() });
+const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[] }>(({ txHash }) => ({
+  mode,
+  txHashes: z.array(txHash).max(10_000),
+}));
 
 function deskOf({ payouts }: SignerContext): Payouts {
   if (!payouts) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
@@ -105,7 +83,7 @@ function deskOf({ payouts }: SignerContext): Payouts {
 
 const moveRequest: z.ZodType<MoveRequestToSign> = z.strictObject({
   order: moveOrder,
-  attempt: z.int().min(1),
+  attempt,
   draft: moveDraft,
   ledger: place.nullable(),
 });
@@ -117,7 +95,7 @@ export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>]
   [
     'approveMove',
     method({
-      params: z.strictObject({ order: moveOrder, approver: text, secret: text }),
+      params: z.strictObject({ order: moveOrder, approver: words, secret: words }),
       run: ({ order: of, approver, secret }, context) => deskOf(context).moves.approve(of, approver, secret),
     }),
   ],
@@ -125,14 +103,14 @@ export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>]
   [
     'unknownTransactions',
     method({
-      params: z.strictObject({ mode, network: z.enum(NETWORKS), txHashes: z.array(text).max(10_000) }),
+      params: transactions,
       run: (params, context) => deskOf(context).moves.unknown(params.mode, params.network, params.txHashes),
     }),
   ],
   [
     'approveDestination',
     method({
-      params: z.strictObject({ destination, approver: text, secret: text }),
+      params: z.strictObject({ destination, approver: words, secret: words }),
       run: ({ destination: to, approver, secret }, context) => deskOf(context).moves.approveDestination(to, approver, secret),
     }),
   ],
@@ -147,14 +125,14 @@ export const PAYOUT_METHODS: readonly (readonly [string, Method<unknown, unknown
   [
     'approvePayout',
     method({
-      params: z.strictObject({ order, approver: text, secret: text }),
+      params: z.strictObject({ order, approver: words, secret: words }),
       run: ({ order: of, approver, secret }, context) => deskOf(context).approve(of, approver, secret),
     }),
   ],
   [
     'setStopped',
     method({
-      params: z.strictObject({ mode, stopped: z.boolean(), by: text }),
+      params: z.strictObject({ mode, stopped: z.boolean(), by: words }),
       run: (params, context) => deskOf(context).setStopped(params.mode, params.stopped, params.by),
     }),
   ],

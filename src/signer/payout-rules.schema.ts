@@ -1,27 +1,24 @@
 import { z } from 'zod';
 import { COINS } from '../domain/money.ts';
 import { NETWORKS } from '../domain/networks.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
+import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import { amount, FIELDS, onNetwork } from './network-fields.ts';
 
-const amount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
 const limits = z.strictObject({ perTransaction: amount, perHour: amount, perDay: amount, approvalFrom: amount });
 const outward = z.strictObject({ perTransaction: amount, perDay: amount });
-const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
-const token = z.object({ coin: z.enum(COINS), address: z.string().min(1), decimals: z.int().min(0).max(18) });
+const destinations = z.strictObject(Object.fromEntries(NETWORKS.map((network) => [network, z.array(FIELDS[network].address).max(100).optional()])));
+const network = onNetwork<PayoutNetwork>(({ address }) => ({
+  mode: z.enum(['live', 'test']),
+  chainId: z.string().min(1).max(64),
+  tokens: z.array(z.object({ coin: z.enum(COINS), address, decimals: z.int().min(0).max(18) })),
+  urls: z.array(z.url()).min(1),
+  headers: z.record(z.string(), z.string()).optional(),
+}));
 
 /** What the main process may tell the signer about payouts at its start. */
 export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   journalDirectory: z.string().min(1),
-  networks: z.array(
-    z.strictObject({
-      mode: z.enum(['live', 'test']),
-      network: z.enum(NETWORKS),
-      chainId: z.string().min(1),
-      tokens: z.array(token),
-      urls: z.array(z.url()).min(1),
-      headers: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
+  networks: z.array(network),
   limits: z.strictObject({ USDT: limits.optional(), USDC: limits.optional() }),
   payoutsPerHour: z.int().min(0),
   treasuryLimits: z.strictObject({ USDT: outward.optional(), USDC: outward.optional() }).optional(),

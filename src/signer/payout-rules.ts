@@ -1,4 +1,5 @@
 import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
+import type { Network } from '../domain/networks.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -14,6 +15,10 @@ export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => ent
 /** Everything with bytes that may be on chain, in the order it was signed. */
 export const bytesOf = (entries: readonly JournalEntry[]): (SignedEntry | MovedEntry)[] =>
   entries.filter((entry): entry is SignedEntry | MovedEntry => entry.kind === 'signed' || entry.kind === 'moved');
+
+/** Whether an id names something of another kind or network: what is released or approved by its id must be one thing. */
+export const isIdTaken = (entries: readonly JournalEntry[], legId: string, kind: 'signed' | 'moved', network: Network): boolean =>
+  bytesOf(entries).some((entry) => entry.legId === legId && (entry.kind !== kind || entry.network !== network));
 
 /** Whether the treasury's nonce belongs to something already; `treasury` is its address on the network of the entries. */
 export const isNonceTaken = (ofNetwork: readonly (SignedEntry | MovedEntry)[], treasury: string, nonce: number): boolean =>

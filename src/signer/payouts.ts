@@ -14,6 +14,7 @@ import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntr
 import {
   approverRefusal,
   bytesOf,
+  isIdTaken,
   isNonceTaken,
   isStopped,
   limitsRefusal,
@@ -70,7 +71,7 @@ export class Payouts {
 
   release(order: PayoutOrder): Promise<PayoutVerdict> {
     return this.#inTurn(order.mode, async ({ journal }) => {
-      const entries = signedOf(journal.entries).filter((entry) => entry.legId === order.legId);
+      const entries = signedOf(journal.entries).filter((entry) => entry.legId === order.legId && entry.network === order.network);
       const known = journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId);
       if (entries.length === 0 || known) return { ok: true };
       const view = this.#views.get(`${order.mode}/${order.network}`);
@@ -106,6 +107,7 @@ export class Payouts {
     const { journal, wallet } = desk;
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    if (isIdTaken(journal.entries, order.legId, 'signed', order.network)) return refusal('denied', 'id_taken', `${order.legId} names something else`);
     const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === order.network);
     const repeated = ofNetwork.find((entry) => entry.legId === order.legId && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.

@@ -15,6 +15,7 @@ interface TokenBalance {
   readonly uiTokenAmount: { readonly amount: string };
 }
 interface RawTransaction {
+  readonly transaction: { readonly signatures: readonly string[] };
   readonly meta: {
     readonly err: unknown;
     readonly preTokenBalances?: readonly TokenBalance[];
@@ -47,7 +48,7 @@ export class SolanaView implements ChainView {
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
       if (!own || !token || own.owner !== proof.toAddress || own.units <= 0n) return null;
       return {
-        depositKey: `solana:${proof.txHash}:${proof.logIndex}`,
+        depositKey: `solana:${transaction.transaction.signatures[0]}:${own.accountIndex}`,
         coin: token.coin,
         units: fromTokenUnits(own.units, token.decimals),
         payer: payerOf(deltas, own.mint),
@@ -56,7 +57,7 @@ export class SolanaView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (draft.kind !== 'solana') return 'the draft is for another chain';
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';

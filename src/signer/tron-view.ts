@@ -1,4 +1,5 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
+import { NATIVE_COIN } from '../domain/networks.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
@@ -18,9 +19,12 @@ type View = 'wallet' | 'walletsolidity';
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** An amount as a log has it. */
+const WORD = /^[0-9a-f]{64}$/i;
+const SUN_DECIMALS = 6;
 /** Sun; four times what the dearest transfer burnt so far. */
 const MAX_FEE_LIMIT = 150_000_000;
-export const MAX_LIFETIME_MS = 24 * 3_600_000;
+const MAX_LIFETIME_MS = 24 * 3_600_000;
 /** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
 const BALANCER_LAG_MS = 60_000;
 
@@ -38,10 +42,10 @@ export class TronView implements ChainView {
       const info = solid ?? newest;
       const log = info && succeeded(info) ? info.log?.[proof.logIndex] : undefined;
       const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
-      if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC) return null;
+      if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data ?? '')) return null;
       if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
       return {
-        depositKey: `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
+        depositKey: `tron:${info!.id!.toLowerCase()}:${proof.logIndex}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
         payer: addressOf(log.topics[1]!),
@@ -50,12 +54,17 @@ export class TronView implements ChainView {
     });
   }
 
-  faultOf(draft: PayoutDraft, order: { readonly coin: string; readonly amount: string }): string | null {
-    const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-    if (draft.kind !== 'tron') return 'the draft is for another chain';
-    if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';
-    if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
-    if (draft.feeLimit > MAX_FEE_LIMIT) return 'the draft could burn too much TRX';
+  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+    if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
+    if (draft.kind === 'tron-native') {
+      if (order.coin !== NATIVE_COIN.tron) return 'the draft moves another coin';
+      if (BigInt(draft.sun) !== toTokenUnits(amountOf(order.amount), SUN_DECIMALS)) return 'the draft moves another amount';
+    } else {
+      const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
+      if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';
+      if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
+      if (draft.feeLimit > MAX_FEE_LIMIT) return 'the draft could burn too much TRX';
+    }
     return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
   }
 

@@ -5,8 +5,8 @@ import type { PlantedChange } from '../support/planted-change.ts';
 /** The signer is to carry the bug too. */
 const IN_SIGNER = {
   file: 'src/adapters/signer/signer-process.ts',
-  from: "'CRASH_AT'",
-  to: "'CRASH_AT', 'NODE_OPTIONS', 'PLANT'",
+  from: "'TMPDIR'",
+  to: "'TMPDIR', 'NODE_OPTIONS', 'PLANT'",
 };
 const NO_JOURNAL = [
   {

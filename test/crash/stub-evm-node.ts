@@ -32,16 +32,20 @@ export async function evmNodeWithDeposit({
     data: `0x${units.toString(16).padStart(64, '0')}`,
     logIndex: '0x0',
   };
-  const answers: Readonly<Record<string, unknown>> = {
-    eth_getTransactionReceipt: { status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [log] },
-    eth_getBlockByNumber: { number: '0x1', hash: BLOCK_HASH },
+  const answers: Readonly<Record<string, (asked: string) => unknown>> = {
+    // Hashes are understood in any writing, as some nodes do.
+    eth_getTransactionReceipt: (asked) => ({
+      ...{ transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`, status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [log] },
+    }),
+    eth_getBlockByNumber: () => ({ number: '0x1', hash: BLOCK_HASH }),
   };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const { id: callId, method } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string };
-      setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result: answers[method] ?? null })), delayMs);
+      const { id: callId, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string; params: string[] };
+      const result = answers[method]?.(params[0]!) ?? null;
+      setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result })), delayMs);
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

@@ -129,7 +129,7 @@ describe("the service's containers", () => {
     const config = readConfig(Object.fromEntries(filled));
     expect(config.EVENTSTORE_URL).toMatch(/^esdb:\/\//);
     expect(config.REDIS_URL).toBe('redis://redis:6379');
-    expect(() => checkProductionConfig(config)).not.toThrow();
+    expect(() => checkProductionConfig(config, {})).not.toThrow();
   });
 
   it('have the roles of the profile, each a number of its own, and keys with the signer alone', () => {

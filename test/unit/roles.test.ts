@@ -23,8 +23,9 @@ test('roles can be spread over processes only where the stores are shared', () =
 });
 
 test('production takes the servers of the distributed profile', () => {
-  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api' }))).not.toThrow();
-  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }))).toThrow('belong together');
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api' }), {})).not.toThrow();
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow('belong together');
+  expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow('CRASH_AT must not be set');
 });
 
 test('a process without the role of the signer refuses keys, and takes them out of its environment', async () => {

@@ -19,7 +19,7 @@ const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
 const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
 /** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
-const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'CRASH_AT'];
+const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 /** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
 const START_TIMEOUT_MS = 30_000;
@@ -33,6 +33,8 @@ export interface SignerProcessOptions {
   readonly payouts?: PayoutRules;
   /** Where it remembers the checkpoints it signed, outside the data directory. Absent: it signs none. */
   readonly auditDirectory?: string;
+  /** Where tests want it to end; taken by a signer of sandbox wallets alone. */
+  readonly crashAt?: string;
   readonly log: Log;
   /** Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them back. */
   readonly onLost?: (reason: string) => void;
@@ -56,9 +58,11 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
   try {
     child.stdin.on('error', () => {});
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
-    const { wallets, payouts, auditDirectory } = options;
+    const { wallets, payouts, auditDirectory, crashAt } = options;
     const audit = auditDirectory === undefined ? {} : { audit: { directory: auditDirectory } };
-    child.stdin.write(jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }), ...audit } satisfies SignerBootstrap));
+    child.stdin.write(
+      jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }), ...audit, ...(crashAt && { crashAt }) } satisfies SignerBootstrap),
+    );
     await started(child);
     const socket = await greet(socketPath, token);
     return handle(child, new SignerConnection(socket), end, log, onLost);

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { NETWORKS, type Network } from '../domain/networks.ts';
+import { base58, fromBase58 } from '../runtime/base58.ts';
+import { evmAddressOf, tronAddressOf } from './account-address.ts';
+
+/*
+ * What comes from outside, in the one form that each network has for it: what means the same is written the same, or it is
+ * refused at the door. Keys of the journal and comparisons of addresses rest on that.
+ */
+
+/** EIP-55. The form without capitals is the only other one that is understood. */
+const evmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/)
+  .transform((text) => ({ text, canonical: evmAddressOf(Buffer.from(text.slice(2), 'hex')) }))
+  .refine(({ text, canonical }) => text === canonical || text === canonical.toLowerCase(), 'the checksum is wrong')
+  .transform(({ canonical }) => canonical);
+
+const tronAddress = z
+  .string()
+  .regex(/^T[1-9A-HJ-NP-Za-km-z]{33}$/)
+  .refine((text) => {
+    const bytes = fromBase58(text)!;
+    return bytes.length === 25 && tronAddressOf(bytes.subarray(1, 21)) === text;
+  }, 'the checksum is wrong');
+
+const base58Of = (bytes: number, shortest: number, longest: number) =>
+  z
+    .string()
+    .min(shortest)
+    .max(longest)
+    .refine((text) => {
+      const decoded = fromBase58(text);
+      return decoded?.length === bytes && base58(decoded) === text;
+    }, `${bytes} bytes in base58`);
+
+export interface NetworkFields {
+  readonly address: z.ZodType<string>;
+  readonly txHash: z.ZodType<string>;
+}
+
+const evm: NetworkFields = { address: evmAddress, txHash: z.string().regex(/^0x[0-9a-f]{64}$/) };
+export const tronFields: NetworkFields = { address: tronAddress, txHash: z.string().regex(/^[0-9a-f]{64}$/) };
+export const solanaFields: NetworkFields = { address: base58Of(32, 32, 44), txHash: base58Of(64, 64, 88) };
+export const evmFields = evm;
+
+export const FIELDS: Readonly<Record<Network, NetworkFields>> = { ethereum: evm, bsc: evm, tron: tronFields, solana: solanaFields };
+
+/** What has a network, by that network's own fields. `shapeOf` must not name `network` itself. */
+export function onNetwork<Value>(shapeOf: (fields: NetworkFields, network: Network) => z.core.$ZodLooseShape): z.ZodType<Value> {
+  const variants = NETWORKS.map((network) => z.strictObject({ ...shapeOf(FIELDS[network], network), network: z.literal(network) }));
+  return z.discriminatedUnion('network', variants as unknown as [(typeof variants)[number]]) as unknown as z.ZodType<Value>;
+}
+
+/** Names of sessions, refunds, moves and merchants. */
+export const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** Below 2^256. */
+export const units = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,77})$/)
+  .refine((text) => BigInt(text) < 1n << 256n, 'above 2^256 - 1');
+/** A place in the wallet. */
+export const walletIndex = z.int().min(0).max(0x7fff_ffff);
+/** A person's name, or where an order comes from. */
+export const words = z.string().regex(/^[^\p{C}]{1,256}$/u);
+/** Decimal string in units of a coin. */
+export const amount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);

@@ -1,0 +1,194 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/signer-process.ts';
+import type { MoveDraft } from '../../src/domain/events/treasury-events.ts';
+import type { MoveOrder } from '../../src/ports/moves.ts';
+import type { PayoutOrder, PayoutRequest } from '../../src/ports/payouts.ts';
+import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { Wallet } from '../../src/signer/wallet.ts';
+import { evmNodeWithDeposit, type StubNode } from '../crash/stub-evm-node.ts';
+
+/* Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more than deposits, caps and approvals allow. */
+
+const MNEMONIC = 'test test test test test test test test test test test junk';
+const wallet = new Wallet(MNEMONIC);
+const FEES = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
+const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
+
+let directory: string;
+let node: StubNode;
+const running: SignerProcess[] = [];
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'hostile-worker-'));
+  node = await evmNodeWithDeposit({ toAddress: wallet.collectionAddress('evm', 0), units: 100_000_000n });
+});
+afterAll(async () => {
+  await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((signer) => signer.close()));
+});
+
+async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): Promise<SignerProcess> {
+  const journalDirectory = change.journalDirectory ?? mkdtempSync(join(directory, 'journal-'));
+  const tokens = [{ coin: 'USDT', address: node.token, decimals: 6 }] as const;
+  const networks = (['ethereum', 'bsc'] as const).map((network) => ({ mode: 'test' as const, network, chainId: '31337', tokens, urls }));
+  const payouts: PayoutRules = { networks, limits: { USDT: limits }, payoutsPerHour: 100, approvers: [], ...change, journalDirectory };
+  const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
+  const signer = await startSignerProcess({ directory: journalDirectory, wallets, payouts, log: silentLog });
+  running.push(signer);
+  return signer;
+}
+
+/** Gives 100 back of a deposit of 100. */
+function request(change: Partial<PayoutOrder> = {}, more: Partial<PayoutRequest> = {}, nonce = 0): PayoutRequest {
+  const proof = { depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0) };
+  const order: PayoutOrder = {
+    ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_x', refundId: 're_1', legId: 're_1-1', coin: 'USDT', amount: '100' },
+    ...{ toAddress: node.payer, deposits: [{ ...proof, derivationIndex: 0 }], ...change },
+  };
+  const tokenUnits = String(Number(order.amount) * 1e6);
+  const draft = { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...FEES } as const;
+  return { order, attempt: 1, fromAddress: wallet.treasury.evm, draft, ledger: null, ...more };
+}
+
+/** The hash in other writings that a lenient node understands. */
+const OTHER_NAMES = (txHash: string): string[] => [
+  txHash.slice(2),
+  txHash.toUpperCase().replace('0X', '0x'),
+  `0X${txHash.slice(2)}`,
+  `0x${txHash.slice(2).replace('a', 'A')}`,
+  ` ${txHash}`,
+];
+
+async function refused(task: Promise<unknown>): Promise<unknown> {
+  const answer = await task.catch((error: { name: string; code?: string }) => ({ ok: false, code: error.code ?? error.name }));
+  expect(answer).toMatchObject({ ok: false });
+  return answer;
+}
+
+describe('a hostile worker at the socket of the signer', () => {
+  it('gets one refund of a deposit, however it writes the name of its transaction', async () => {
+    const signer = await signerOn();
+    const first = await signer.signPayout(request());
+    if (!first.ok) throw new Error(first.message);
+    for (const [index, txHash] of OTHER_NAMES(node.txHash).entries())
+      for (const depositKey of [`ethereum:${txHash}:0`, `ethereum:${node.txHash}:0`, `ethereum:${txHash}:00`]) {
+        const deposits = [{ ...request().order.deposits[0]!, txHash, depositKey }];
+        await refused(signer.signPayout(request({ legId: `re_2-${index}`, deposits }, { ledger: first.journal }, 1)));
+      }
+    expect((await signer.payoutStatus('test')).entries).toBe(1);
+  });
+
+  it.each([
+    ['a leg with a line break', { legId: 're_1\n-1' }],
+    ['a leg of many words', { legId: 'x'.repeat(65) }],
+    ['an index with a fraction', { deposits: [{ ...request0(), logIndex: 0.5 }] }],
+    ['a payee with a wrong checksum', { toAddress: '0x70997970c51812dc3A010C7d01b50e0d17dc79C8' }],
+    ['a payee of another network', { toAddress: wallet.treasury.tron }],
+    ['an amount with zeros in front', { amount: '0100' }],
+    ['a network that does not exist', { network: 'Ethereum' as never }],
+    ['a key that is not of the deposit', { deposits: [{ ...request0(), depositKey: 'ethereum:other:0' }] }],
+  ] as const)('is refused %s at the door', async (_, change) => {
+    const signer = await signerOn();
+    expect(await refused(signer.signPayout(request(change as Partial<PayoutOrder>)))).toMatchObject({ code: 'invalid_params' });
+  });
+
+  it('cannot free the money of a payout by a name that two networks, or a refund and a move, share', async () => {
+    const signer = await signerOn();
+    const first = await signer.signPayout(request());
+    if (!first.ok) throw new Error(first.message);
+    const deposits = [{ ...request().order.deposits[0]!, depositKey: `bsc:${node.txHash}:0` }];
+    const onBsc = await signer.signPayout(request({ network: 'bsc', deposits }));
+    expect(onBsc).toMatchObject({ ok: false, code: 'id_taken' });
+    const sweep = sweepOf({ moveId: 're_1-1' });
+    expect(await signer.signMove({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject({
+      ok: false,
+      code: 'id_taken',
+    });
+  });
+
+  it.each([
+    ['a top-up', { kind: 'evm-native', chainId: '1', nonce: 0, value: '10000000000000000', ...FEES }],
+    ['a top-up of another family', tronNative()],
+    [
+      'a top-up as a token',
+      { kind: 'evm', chainId: '31337', nonce: 0, tokenAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3', tokenUnits: '10000', ...FEES },
+    ],
+  ] as const)('gets no signature for %s of another chain', async (_, draft) => {
+    const signer = await signerOn();
+    const { evm } = wallet.treasury;
+    const order = sweepOf({ kind: 'gas_top_up', coin: 'ETH', amount: '0.01', fromAddress: evm, toAddress: wallet.collectionAddress('evm', 3) });
+    expect(await signer.signMove({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    const sweep = sweepOf();
+    const onMain = { ...draftOf(sweep), chainId: '1' } as MoveDraft;
+    expect(await signer.signMove({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+  });
+
+  it('cannot end the signer by a failpoint', async () => {
+    const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
+    const armed = startSignerProcess({ directory: join(directory, 'armed'), wallets, crashAt: 'signer-after-journal', log: silentLog });
+    await expect(armed).rejects.toThrow('crashAt is for wallets of the sandbox');
+  });
+});
+
+describe('a provider that answers without end', () => {
+  let server: Server;
+  let endless: 'drips' | 'floods';
+  beforeAll(async () => {
+    server = createServer((_, response) => {
+      response.write('{"jsonrpc":"2.0","id":1,"result":"');
+      if (endless === 'drips') {
+        const timer = setInterval(() => response.write('x'), 100);
+        response.on('close', () => clearInterval(timer));
+        return;
+      }
+      const flood = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(1 << 20)));
+      };
+      response.on('drain', flood);
+      flood();
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it.each(['drips', 'floods'] as const)(
+    '%s for a moment only',
+    async (way) => {
+      endless = way;
+      const signer = await signerOn({}, [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
+      expect(await signer.checkPayout(request().order)).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+    },
+    20_000,
+  );
+});
+
+function request0() {
+  const txHash = `0x${'ab'.repeat(32)}`;
+  return { depositKey: `ethereum:${txHash}:0`, txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0), derivationIndex: 0 };
+}
+
+function sweepOf(change: Partial<MoveOrder> = {}): MoveOrder {
+  return {
+    ...{ kind: 'sweep', moveId: 'swp_1', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '0.01', merchantId: null, forMoveId: null },
+    ...{ fromAddress: wallet.collectionAddress('evm', 3), toAddress: wallet.treasury.evm, derivationIndex: 3, ...change },
+  };
+}
+
+function draftOf({ amount }: MoveOrder): MoveDraft {
+  return { kind: 'evm', chainId: '31337', nonce: 0, tokenAddress: node.token, tokenUnits: String(Number(amount) * 1e6), ...FEES };
+}
+
+function tronNative(): MoveDraft {
+  return { kind: 'tron-native', sun: '10000', refBlockBytes: '0001', refBlockHash: '0011223344556677', expirationMs: 60_000, timestampMs: 1 };
+}
