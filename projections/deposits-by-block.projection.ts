@@ -10,6 +10,8 @@ import type { RowChange, Row } from '../src/ports/read-model.ts';
 export const DEPOSITS_BY_BLOCK_TABLE = 'deposits-by-block@1';
 /** The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block is. */
 export const OPEN_DEPOSITS_TABLE = 'open-deposits@1';
+/** The deposits that were reverted and did not return, by network and when: the chain may hold them after all. */
+export const REVERTED_DEPOSITS_TABLE = 'reverted-deposits@1';
 /** Where a deposit's row stands, by deposit key. */
 const PLACES_TABLE = 'deposit-places@1';
 
@@ -17,7 +19,9 @@ const BLOCK_DIGITS = 12;
 
 export type DepositRow = {
   readonly sessionId: string;
-  readonly status: 'detected' | 'final';
+  readonly status: 'detected' | 'final' | 'reverted';
+  /** When it was reverted; only then. */
+  readonly revertedAtSec?: number;
   readonly facts: { readonly [Key in keyof DepositFacts]: DepositFacts[Key] };
 };
 
@@ -25,13 +29,16 @@ export type DepositRow = {
 export const depositPlace = (network: Network, blockNumber: number, depositKey: string): string =>
   `${network}/${String(blockNumber).padStart(BLOCK_DIGITS, '0')}/${depositKey}`;
 
+/** Keys sort by network, then time; `depositKey` empty names the start of a second. */
+export const revertedPlace = (network: Network, atSec: number, depositKey: string): string => depositPlace(network, atSec, depositKey);
+
 export const openKey = (network: Network, depositKey: string): string => `${network}/${depositKey}`;
 
 export const depositsByBlock: Projection = {
   name: 'deposits-by-block',
   version: 1,
   streamPrefixes: ['session-'],
-  tables: [DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, PLACES_TABLE],
+  tables: [DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, REVERTED_DEPOSITS_TABLE, PLACES_TABLE],
   lists: [],
   needs,
   needsThen: (stored, read) => placedRow(stored, read),
@@ -61,7 +68,9 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
     case 'DepositDetected': {
       const { kind: _kind, ...facts } = event.data;
       const row: DepositRow = { sessionId, status: 'detected', facts };
+      const before = read(PLACES_TABLE, facts.depositKey);
       return [
+        ...(before?.table === REVERTED_DEPOSITS_TABLE ? [{ op: 'delete' as const, table: REVERTED_DEPOSITS_TABLE, key: before.at as string }] : []),
         ...move(null, facts, row),
         { op: 'put', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey), row: row as unknown as Row },
       ];
@@ -78,12 +87,19 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
       ];
     }
     case 'DepositReverted': {
-      const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
-      if (at === undefined) return [];
+      const { depositKey } = event.data;
+      const at = read(PLACES_TABLE, depositKey)?.at as string | undefined;
+      const row = at === undefined ? null : (read(DEPOSITS_BY_BLOCK_TABLE, at) as DepositRow | null);
+      if (at === undefined || !row) return [];
+      const { network } = row.facts;
+      const revertedAtSec = Math.floor(stored.atMs / 1000);
+      const revertedAt = revertedPlace(network, revertedAtSec, depositKey);
+      const reverted: DepositRow = { ...row, status: 'reverted', revertedAtSec };
       return [
         { op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: at },
-        { op: 'delete', table: PLACES_TABLE, key: event.data.depositKey },
-        { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(at.slice(0, at.indexOf('/')) as Network, event.data.depositKey) },
+        { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(network, depositKey) },
+        { op: 'put', table: REVERTED_DEPOSITS_TABLE, key: revertedAt, row: reverted as unknown as Row },
+        { op: 'put', table: PLACES_TABLE, key: depositKey, row: { at: revertedAt, table: REVERTED_DEPOSITS_TABLE } },
       ];
     }
     default:

@@ -65,7 +65,17 @@ function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'
   const legs = Object.fromEntries(
     data.legs.map((leg): [string, LegState] => [
       leg.legId,
-      { leg, units: amountOf(leg.amount), status: 'PENDING', txHashes: [], payouts: [], landedTxHash: null, networkFee: null, failureReason: null },
+      {
+        leg,
+        units: amountOf(leg.amount),
+        status: 'PENDING',
+        txHashes: [],
+        payouts: [],
+        landedTxHash: null,
+        landedIn: null,
+        networkFee: null,
+        failureReason: null,
+      },
     ]),
   );
   const refund: RefundState = {
@@ -106,12 +116,23 @@ function foldSigned(context: SessionContext, data: RefundPayoutSigned['data']): 
 }
 
 const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded'>['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'COMPLETED', landedTxHash: data.txHash, networkFee: data.networkFee }), {
-    updatedAtSec: data.landedAtSec,
-  });
+  withLeg(
+    context,
+    data,
+    (leg) => ({
+      ...leg,
+      status: 'COMPLETED',
+      landedTxHash: data.txHash,
+      landedIn: { blockNumber: data.blockNumber, blockHash: data.blockHash },
+      networkFee: data.networkFee,
+    }),
+    {
+      updatedAtSec: data.landedAtSec,
+    },
+  );
 
 const foldPayoutReverted = (context: SessionContext, data: Of<'RefundPayoutReverted'>['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null }));
+  withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null, landedIn: null }));
 
 export const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), {

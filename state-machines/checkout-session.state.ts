@@ -70,6 +70,8 @@ export interface LegState {
   /** The same with their bytes, which are broadcast again until one of them lands. */
   readonly payouts: readonly RefundPayoutSigned['data'][];
   readonly landedTxHash: string | null;
+  /** The block it landed in; null before. */
+  readonly landedIn: { readonly blockNumber: number; readonly blockHash: string } | null;
   readonly networkFee: string | null;
   readonly failureReason: RefundFailureReason | null;
 }

@@ -4,20 +4,23 @@ import type { Mode, SessionId } from '../domain/ids.ts';
 import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { Chain } from '../ports/chain.ts';
-import type { Clock } from '../ports/clock.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../ops/logger.ts';
 import { seedFrom } from '../runtime/whole-rows.ts';
+import { REVISITED_SEC } from '../processes/watch-chain-reverted.ts';
 import { ChainWatcher } from '../processes/watch-chain.process.ts';
 import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../processes/watch-chain-types.ts';
 import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
 import {
   DEPOSITS_BY_BLOCK_TABLE,
   OPEN_DEPOSITS_TABLE,
+  REVERTED_DEPOSITS_TABLE,
   depositPlace,
   depositsByBlock,
+  revertedPlace,
   type DepositRow,
 } from '../../projections/deposits-by-block.projection.ts';
 import type { Core } from './core.ts';
@@ -64,12 +67,18 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
   };
   const pendingDeposits = async (finalFrom?: number): Promise<PendingDeposit[]> => {
     const from = finalFrom ?? Math.max(0, ((await coverage.lastCovered())?.block ?? 0) - DEEP_BLOCKS);
+    const nowSec = toSec(deps.clock.nowMs());
     let rows: readonly DepositRow[] = [];
     // Rows that are being filled again lack some; the durable cursor waits below every deposit that is not final, so those are read again.
     await seedFrom(deps.readModel, depositsByBlock, async () => {
       const found = await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''));
       const settled = found.filter(({ status }) => status === 'final');
-      rows = [...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)), ...settled];
+      const revertedFrom = revertedPlace(network, nowSec - REVISITED_SEC, '');
+      rows = [
+        ...(await rowsOf(deps.readModel, OPEN_DEPOSITS_TABLE, network, `${network}/`)),
+        ...settled,
+        ...(await rowsOf(deps.readModel, REVERTED_DEPOSITS_TABLE, network, revertedFrom)),
+      ];
     });
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
     return Promise.all(
@@ -77,6 +86,7 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
         sessionId: row.sessionId as SessionId,
         facts: row.facts,
         status: row.status,
+        ...(row.revertedAtSec !== undefined && { revertedForSec: Math.max(0, nowSec - row.revertedAtSec) }),
         rule: await finalityRuleOf(row.sessionId as SessionId),
       })),
     );

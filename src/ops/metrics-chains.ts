@@ -13,7 +13,16 @@ export interface WatchedChain {
 
 type Where = 'mode' | 'network';
 const WHERE = ['mode', 'network'] as const;
-const ANOMALIES: readonly Anomaly['kind'][] = ['found-late', 'incomplete-range', 'other-chain', 'parked', 'disputed', 'kept-final'];
+const ANOMALIES: readonly Anomaly['kind'][] = [
+  'found-late',
+  'incomplete-range',
+  'other-chain',
+  'parked',
+  'disputed',
+  'withheld',
+  'returned',
+  'kept-final',
+];
 const RPC_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** How the chains are read: heads, gaps, reorganisations, and the providers behind them. */

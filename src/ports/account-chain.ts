@@ -1,6 +1,7 @@
+import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings, Token } from '../domain/networks.ts';
-import type { Block, Transfer } from './chain.ts';
+import type { Block, Disproof, Transfer } from './chain.ts';
 
 /** An account that holds one token for one owner; money sent to the owner lands here. */
 export interface TokenAccount {
@@ -67,9 +68,9 @@ export interface AccountChain {
   finalized(): Promise<Block>;
   /** Null for a slot without a block and above the head. */
   blockAt(slot: number): Promise<Block | null>;
-  /** The transfer as the current chain has it, read anew; null when it is not there or without effect. */
+  /** The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
-  /** Whether the transaction is in the current chain without effect. */
-  hasFailed(txHash: string): Promise<boolean>;
+  /** Why the chain cannot hold a recorded transfer, as the chain itself shows; null while nothing shows it. As in `Chain`. */
+  disprove(deposit: DepositFacts): Promise<Disproof | null>;
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { DepositFacts, DepositReverted } from '../domain/events/session-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 
@@ -21,6 +22,9 @@ export interface Transfer {
   readonly logIndex: number;
   readonly block: Block;
 }
+
+/** Why the chain cannot hold a transfer that was recorded. */
+export type Disproof = DepositReverted['data']['reason'];
 
 /** Whether an address was ever given out by us. */
 export interface IsOurs {
@@ -66,12 +70,15 @@ export interface Chain {
   /** Both ends included. May answer for a shorter range than asked: `lastBlock` says how far it came. */
   scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options?: ScanOptions): Promise<ScanResult>;
   /**
-   * The transfer as the current chain has it, read anew; null when it is not there or without effect. Throws
+   * The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. Throws
    * `ChainUnavailable` when the providers contradict each other about it.
    */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
-  /** Whether the transaction is in the current chain without effect. */
-  hasFailed(txHash: string): Promise<boolean>;
+  /**
+   * Why the chain cannot hold a recorded transfer, as the chain itself shows: another block at its height, or its very block without
+   * it. Null while nothing shows that, however often the transfer is not found. Takes two providers where there are two.
+   */
+  disprove(deposit: DepositFacts): Promise<Disproof | null>;
   close(): Promise<void>;
 }
 

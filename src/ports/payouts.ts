@@ -88,6 +88,15 @@ export type PayoutFate =
   /** Something a payout of ours cannot be: payouts of this treasury stop. */
   | { readonly kind: 'alarm'; readonly detail: string };
 
+export interface LandedCheck {
+  /** True when all providers asked show another block at its height and not the payout itself. That they do not show it proves nothing. */
+  readonly vanished: boolean;
+  /** True when one of them does not show it although its block is in the chain. */
+  readonly withheld: boolean;
+  readonly final: boolean;
+  readonly headNumber: number;
+}
+
 /** Sends money from the treasury on one network. Reads throw `ChainUnavailable`. */
 export interface PayoutChain {
   readonly network: Network;
@@ -104,8 +113,8 @@ export interface PayoutChain {
   broadcast(payout: SentPayout): Promise<void>;
   /** Newest payout last. */
   fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate>;
-  /** True when a payout that had landed is in the chain no more, as far as all providers asked can tell. */
-  hasVanished(landedTxHash: string): Promise<{ readonly vanished: boolean; readonly final: boolean; readonly headNumber: number }>;
+  /** Whether a payout that had landed is still in the chain. */
+  hasVanished(landed: Pick<LandedPayout, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck>;
   /** How long a payout may stay out before its fee is looked at again. */
   readonly bumpAfterMs: number;
   close(): Promise<void>;

@@ -178,12 +178,18 @@ export class TreasuryDesk {
       this.#notes.postpone(ref, 1);
       const found = await this.#books.find(ref);
       const txHash = found?.leg.landedTxHash;
-      if (!found || !txHash) {
+      const landedIn = found?.leg.landedIn;
+      if (!found || !txHash || !landedIn) {
         this.#deps.work.isFinal(ref);
         continue;
       }
-      const { vanished, final, headNumber } = await this.chain.hasVanished(txHash);
+      const { vanished, withheld, final, headNumber } = await this.chain.hasVanished({ txHash, ...landedIn });
       if (final) this.#deps.work.isFinal(ref);
+      if (withheld)
+        this.#deps.log.warn(
+          { refund: ref.refundId, leg: ref.legId, tx: txHash, network },
+          'a provider does not show a completed refund payout whose block is in the chain',
+        );
       if (!vanished) continue;
       this.#deps.log.error(
         { refund: ref.refundId, leg: ref.legId, tx: txHash, network },

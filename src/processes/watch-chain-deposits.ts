@@ -1,10 +1,11 @@
 import type { DepositFacts, FinalityRule } from '../domain/events/session-events.ts';
 import type { SessionId } from '../domain/ids.ts';
 import { ChainUnavailable } from '../ports/chain.ts';
-import type { Transfer } from '../ports/chain.ts';
+import type { Disproof, Transfer } from '../ports/chain.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { depositFactsOf, isFinalEnough, isSameMoney } from './watch-chain-facts.ts';
 import type { ChainView } from './watch-chain-facts.ts';
+import { RevertedDeposits } from './watch-chain-reverted.ts';
 import type { DepositTrackingDeps, PendingDeposit } from './watch-chain-types.ts';
 
 interface Tracked {
@@ -19,16 +20,20 @@ interface Tracked {
   suspect: boolean;
   /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
   rewound: boolean;
-  absences: number;
+  /** Looks in a row at which the chain showed that it cannot hold the transfer. */
+  disproofs: number;
+  /** Looks in a row at which it was not shown, for no reason that the chain shows. */
+  doubts: number;
   /** Not looked at before (`performance.now()`): its providers disagreed, or its session refused it. */
   notBeforeMs: number;
 }
 
-/** Looks in a row that must find a transfer gone before it is reverted: a provider's one stale answer must not undo a payment. */
-const ABSENCES_NEEDED = 2;
-/** While its very block is still in the chain, the transfer cannot have left: the provider must insist. */
-const ABSENCES_NEEDED_IN_SAME_BLOCK = 5;
+const NEW = { settled: false, suspect: false, rewound: false, disproofs: 0, doubts: 0, notBeforeMs: 0 } as const;
+
+/** Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a payment. */
+const DISPROOFS_NEEDED = 2;
 const DISPUTE_PAUSE_MS = 5_000;
+const LONGEST_DOUBT_PAUSE_MS = 60_000;
 /** Commands and look-ups at a time. */
 const CONCURRENCY = 32;
 
@@ -38,9 +43,11 @@ export class TrackedDeposits {
   readonly #tracked = new Map<string, Tracked>();
   /** Transfers whose command failed for a reason of its own. */
   readonly #parked = new Map<string, Transfer>();
+  readonly #reverted: RevertedDeposits;
 
   constructor(deps: DepositTrackingDeps) {
     this.#deps = deps;
+    this.#reverted = new RevertedDeposits(deps.chain);
   }
 
   get unsettled(): number {
@@ -66,10 +73,11 @@ export class TrackedDeposits {
 
   /** Takes up what an earlier run left. */
   restore(pending: readonly PendingDeposit[], rewound: boolean): void {
-    for (const { sessionId, facts, rule, status } of pending) {
+    for (const { sessionId, facts, rule, status, revertedForSec } of pending) {
       // What is followed already is known better here than in rows that may lag behind.
       if (this.#tracked.has(facts.depositKey)) continue;
-      this.#tracked.set(facts.depositKey, { sessionId, facts, rule, status, settled: false, suspect: rewound, rewound, absences: 0, notBeforeMs: 0 });
+      if (status === 'reverted') this.#reverted.add(facts, revertedForSec);
+      else this.#tracked.set(facts.depositKey, { ...NEW, sessionId, facts, rule, status, suspect: rewound, rewound });
     }
   }
 
@@ -93,26 +101,21 @@ export class TrackedDeposits {
   async #observeOne(facts: DepositFacts): Promise<boolean> {
     const known = this.#tracked.get(facts.depositKey);
     if (known && isSameMoney(known.facts, facts)) {
-      // A suspect stays one until its transfer was read anew.
-      if (!known.suspect) known.facts = facts;
+      // Where it is now; a suspect stays one until its transfer was read anew.
+      known.facts = facts;
       return false;
     }
     const sessionId = this.#deps.addresses.sessionOf(facts.toAddress);
     if (sessionId === null) return false;
-    if (known) await this.#revert(known, facts.blockNumber);
+    if (known) {
+      const reason = await this.#deps.chain.disprove(known.facts);
+      if (reason === null) throw new Error(`${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`);
+      await this.#revert(known, reason, facts.blockNumber);
+    }
     await this.#deps.deposits.record(sessionId, facts);
+    this.#reverted.delete(facts.depositKey);
     const rule = await this.#deps.finalityRuleOf(sessionId, facts.network);
-    this.#tracked.set(facts.depositKey, {
-      sessionId,
-      facts,
-      rule,
-      status: 'detected',
-      settled: false,
-      suspect: false,
-      rewound: false,
-      absences: 0,
-      notBeforeMs: 0,
-    });
+    this.#tracked.set(facts.depositKey, { ...NEW, sessionId, facts, rule, status: 'detected' });
     return true;
   }
 
@@ -146,8 +149,12 @@ export class TrackedDeposits {
       if (settled && !suspect && facts.blockNumber < blockNumber) this.#tracked.delete(key);
   }
 
-  /** Confirms what became final enough and reverts what is gone. Confirmed deposits are looked at again at the chain's own finality. */
+  /**
+   * Confirms what became final enough, reverts what the chain shows to be gone and takes back what it holds after all. Confirmed
+   * deposits are looked at again at the chain's own finality.
+   */
   async settle(view: ChainView): Promise<void> {
+    await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
     const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view));
     await inParallel(due, async (deposit) => {
       try {
@@ -170,7 +177,7 @@ export class TrackedDeposits {
     const canonical = await chain.blockAt(facts.blockNumber);
     // Two providers on two forks: nothing is known until they agree.
     if (canonical?.hash !== facts.blockHash) return;
-    Object.assign(deposit, { facts, suspect: false, rewound: false, absences: 0 });
+    Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
     if (deposit.status === 'detected' && isFinalEnough(deposit.rule, facts.blockNumber, view)) await this.#confirm(deposit, view);
     deposit.settled = deposit.status === 'final' && facts.blockNumber <= view.finalizedNumber;
   }
@@ -183,27 +190,47 @@ export class TrackedDeposits {
   }
 
   async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
-    const { blockNumber, blockHash, depositKey } = deposit.facts;
-    // On a chain that is still shorter, or not deep enough to have judged it before, the transfer may yet be mined again.
-    if (view.headNumber < blockNumber || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view))) return;
+    const { depositKey, blockNumber } = deposit.facts;
+    // Blocks that are not there or not read may hold it, and so may those of a chain not deep enough to have judged it before.
+    if (view.headNumber < blockNumber || !view.isReadToHead || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view)))
+      return;
     deposit.suspect = true;
-    deposit.absences += 1;
-    const canonical = await this.#deps.chain.blockAt(blockNumber);
-    if (deposit.absences < (canonical?.hash === blockHash ? ABSENCES_NEEDED_IN_SAME_BLOCK : ABSENCES_NEEDED)) return;
+    const reason = await this.#deps.chain.disprove(deposit.facts);
+    if (reason === null) {
+      deposit.disproofs = 0;
+      deposit.notBeforeMs = performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
+      deposit.doubts += 1;
+      this.#deps.observer?.onAnomaly?.({ kind: 'withheld', depositKey });
+      return;
+    }
+    deposit.disproofs += 1;
+    if (deposit.disproofs < DISPROOFS_NEEDED) return;
     if (deposit.rewound && deposit.status === 'final') {
       this.#tracked.delete(depositKey);
       this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', depositKey });
       return;
     }
-    await this.#revert(deposit, view.headNumber);
+    await this.#revert(deposit, reason, view.headNumber);
   }
 
-  async #revert(deposit: Tracked, headNumber: number): Promise<void> {
-    const { depositKey, network, txHash } = deposit.facts;
-    const reason = (await this.#deps.chain.hasFailed(txHash)) ? 'failed' : 'reorg';
-    await this.#deps.deposits.revert(deposit.sessionId, { depositKey, reason, headNumber }, network);
+  async #revert({ sessionId, facts, status }: Tracked, reason: Disproof, headNumber: number): Promise<void> {
+    const { depositKey, network } = facts;
+    await this.#deps.deposits.revert(sessionId, { depositKey, reason, headNumber }, network);
     this.#tracked.delete(depositKey);
-    this.#deps.observer?.onReverted?.({ sessionId: deposit.sessionId, depositKey, afterFinal: deposit.status === 'final' });
+    this.#reverted.add(facts);
+    this.#deps.observer?.onReverted?.({ sessionId, depositKey, afterFinal: status === 'final' });
+  }
+
+  /** Nothing waits for one that its session does not take: it was given up before, and comes up again. */
+  async #takeBack(transfer: Transfer): Promise<void> {
+    const facts = depositFactsOf(transfer, this.#deps.chain.settings);
+    const { depositKey } = facts;
+    try {
+      if (await this.#observeOne(facts)) this.#deps.observer?.onAnomaly?.({ kind: 'returned', depositKey });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey, error });
+    }
   }
 }
 

@@ -41,8 +41,10 @@ export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
 export interface ChainView {
   readonly headNumber: number;
   readonly finalizedNumber: number;
+  /** Whether all blocks up to the head were read: only then is a transfer that moved known where it is now. */
+  readonly isReadToHead: boolean;
 }
 
-export function isFinalEnough(rule: FinalityRule, blockNumber: number, view: ChainView): boolean {
+export function isFinalEnough(rule: FinalityRule, blockNumber: number, view: Pick<ChainView, 'headNumber' | 'finalizedNumber'>): boolean {
   return rule.kind === 'finalized' ? blockNumber <= view.finalizedNumber : view.headNumber - blockNumber + 1 >= rule.confirmations;
 }

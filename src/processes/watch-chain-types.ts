@@ -20,13 +20,15 @@ export interface KnownAddresses {
   sessionOf(address: string): SessionId | null;
 }
 
-/** A deposit that the ledger knows and the chain may still take back. */
+/** A deposit that the ledger knows and the chain may still take back, or give back. */
 export interface PendingDeposit {
   readonly sessionId: SessionId;
   readonly facts: DepositFacts;
   readonly rule: FinalityRule;
-  /** As the ledger has it: `final` after `DepositConfirmed`. */
-  readonly status: 'detected' | 'final';
+  /** As the ledger has it: `final` after `DepositConfirmed`, `reverted` after `DepositReverted`. */
+  readonly status: 'detected' | 'final' | 'reverted';
+  /** How long ago it was reverted; only then. */
+  readonly revertedForSec?: number;
 }
 
 export interface CoveredBlock {
@@ -51,7 +53,7 @@ export interface CoverageTrail extends Coverage {
 
 /** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
-  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'hasFailed'>;
+  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'disprove'>;
   readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
 }
 
@@ -64,8 +66,8 @@ export interface WatchChainDeps {
   /** The rule of the session's payment option on this network; `finalized` where the session did not offer the network. */
   readonly finalityRuleOf: (sessionId: SessionId, network: Network) => Promise<FinalityRule> | FinalityRule;
   /**
-   * The deposits in status `detected`, and the `final` ones in blocks from `finalFrom` on; absent: in blocks above (or not
-   * far below) `Coverage.lastCovered`.
+   * The deposits in status `detected`, those reverted within `REVISITED_SEC`, and the `final` ones in blocks from `finalFrom` on;
+   * absent: in blocks above (or not far below) `Coverage.lastCovered`.
    */
   readonly pendingDeposits: (finalFrom?: number) => Promise<readonly PendingDeposit[]>;
   /**
@@ -117,6 +119,10 @@ export type Anomaly =
   | { readonly kind: 'parked'; readonly depositKey: string; readonly error: unknown }
   /** The providers do not agree on the transfer, or a needed second one is not to be had: it stays as it is. */
   | { readonly kind: 'disputed'; readonly depositKey: string; readonly error: unknown }
+  /** No provider shows a transfer that is recorded, and nothing shows that the chain lost it: it stays as it is. */
+  | { readonly kind: 'withheld'; readonly depositKey: string }
+  /** A deposit that had been reverted is in the chain: it is recorded again. */
+  | { readonly kind: 'returned'; readonly depositKey: string }
   /** Sandbox: a final deposit is not on the chain that came back; the ledger keeps it. */
   | { readonly kind: 'kept-final'; readonly depositKey: string };
 

@@ -157,7 +157,8 @@ export class ChainWatcher {
   }
 
   #settle(): Promise<void> {
-    return this.#deposits.settle({ headNumber: this.#head!.number, finalizedNumber: this.#finalized?.number ?? -1 });
+    const { number: headNumber } = this.#head!;
+    return this.#deposits.settle({ headNumber, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: this.#scanned!.number >= headNumber });
   }
 
   #isFarBehind(head: Block): boolean {

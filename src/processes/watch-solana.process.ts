@@ -176,7 +176,7 @@ export class SolanaWatcher implements NetworkWatcher {
     await this.#lookAtOpen();
     await this.#sweep();
     await this.#checkEnded();
-    await this.#deposits.settle({ headNumber: this.#headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1 });
+    await this.#deposits.settle({ headNumber: this.#headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: true });
     if (coverageDue) await this.#cover();
   }
 
@@ -184,7 +184,7 @@ export class SolanaWatcher implements NetworkWatcher {
     const pending = await this.#deps.pendingDeposits();
     if (this.#options.isNewChain) {
       for (const { sessionId, facts, status } of pending) {
-        if (status === 'final') continue;
+        if (status !== 'detected') continue;
         await this.#deps.deposits.revert(sessionId, { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 }, facts.network);
       }
     } else {

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../domain/events/domain-event.ts';
-import type { DepositKind } from '../domain/events/session-events.ts';
+import type { DepositKind, DepositReverted } from '../domain/events/session-events.ts';
 import { needsAcknowledgement, type Sender } from '../domain/senders.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
@@ -15,6 +15,12 @@ const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
   wrong_coin: 'it does not count: the session is due in another coin; it can be refunded',
   wrong_network: 'it does not count: the session does not offer this network; it can be refunded',
   dust: 'it does not count: it is below the dust limit; it can be refunded',
+};
+
+const REVERTED_WORDS: Readonly<Record<DepositReverted['data']['reason'], string>> = {
+  reorg: 'The transfer left the chain (reorganisation)',
+  failed: 'The transfer is in the chain without effect',
+  not_in_block: 'The transfer is not in the block that it was reported in',
 };
 
 /** An event in one sentence for people, with the facts behind it. */
@@ -58,8 +64,10 @@ function describeSession(event: DomainEvent): Description | null {
     }
     case 'DepositReverted': {
       const { depositKey, reason, afterFinal } = event.data;
-      const what = reason === 'failed' ? 'The transfer is in the chain without effect' : 'The transfer left the chain (reorganisation)';
-      return { message: `${what}${afterFinal ? ' after it had been final' : ''}.`, facts: { deposit: depositKey, reason, after_final: afterFinal } };
+      return {
+        message: `${REVERTED_WORDS[reason]}${afterFinal ? ' after it had been final' : ''}.`,
+        facts: { deposit: depositKey, reason, after_final: afterFinal },
+      };
     }
     case 'SessionPaid':
       return {

@@ -85,6 +85,8 @@ export class WatchWorld {
   readonly anomalies: Anomaly[] = [];
   readonly troubles: unknown[] = [];
   readonly ours: string;
+  /** Reverts lie too far back to be looked at. */
+  forgetsReverted = false;
   rule: FinalityRule;
   watcher: ChainWatcher;
   #options: WorldOptions;
@@ -144,7 +146,9 @@ export class WatchWorld {
 
   pending(finalFrom = (this.lastCovered()?.block ?? 0) - 63): PendingDeposit[] {
     return [...this.book.deposits.values()].flatMap(({ sessionId: id, facts, status }) =>
-      status === 'detected' || (status === 'final' && facts.blockNumber >= finalFrom) ? [{ sessionId: id, facts, rule: this.rule, status }] : [],
+      (status === 'final' ? facts.blockNumber >= finalFrom : status === 'detected' || !this.forgetsReverted)
+        ? [{ sessionId: id, facts, rule: this.rule, status, ...(status === 'reverted' && { revertedForSec: 60 }) }]
+        : [],
     );
   }
 
@@ -168,8 +172,8 @@ export class WatchWorld {
     await sleep(count * 60);
   }
 
-  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
-    for (let waited = 0; waited < 600; waited += 1) {
+  async until(condition: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+    for (let waited = 0; waited < withinMs; waited += 25) {
       if (await condition()) return;
       await sleep(25);
     }

@@ -3,7 +3,7 @@ import { createEvmContractCheck } from '../../src/adapters/evm/evm-contract-chec
 import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
-import { validityOf, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
+import { validityOf, type LandedPayout, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
 import type { SignedEntry } from '../../src/signer/payout-journal.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
@@ -69,6 +69,12 @@ async function signed(draft: PayoutDraft, of: PayoutOrder = order): Promise<Sent
   return { ...(await view.sign(draft, of, wallet)), validity: validityOf(draft) };
 }
 
+async function landedOf(payout: SentPayout): Promise<LandedPayout> {
+  const fate = await payouts.fate(order, treasury, [payout]);
+  if (fate.kind !== 'landed') throw new Error(`${fate.kind} instead of landed`);
+  return fate.landed;
+}
+
 const fateOf = async (...sent: SentPayout[]): Promise<PayoutFate['kind']> => (await payouts.fate(order, treasury, sent)).kind;
 
 describe('a payout on a misbehaving network', () => {
@@ -125,16 +131,17 @@ describe('a payout on a misbehaving network', () => {
     await payouts.broadcast(payout);
     await chain.mine(DEPTH);
     expect(await fateOf(payout)).toBe('landed');
-    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: false, final: false });
+    const landed = await landedOf(payout);
+    expect(await payouts.hasVanished(landed)).toMatchObject({ vanished: false, withheld: false, final: false });
     await chain.rpc('evm_revert', [before]);
     await chain.mine(2);
-    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: true });
+    expect(await payouts.hasVanished(landed)).toMatchObject({ vanished: true, withheld: false });
     expect(await fateOf(payout)).toBe('absent');
     await payouts.broadcast(payout);
     await chain.mine(DEPTH);
     expect(await fateOf(payout)).toBe('landed');
     await chain.mine(70);
-    expect(await payouts.hasVanished(payout.txHash)).toMatchObject({ vanished: false, final: true });
+    expect(await payouts.hasVanished(landed)).toMatchObject({ vanished: false, final: true });
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
@@ -188,6 +195,21 @@ describe('a payout on a misbehaving network', () => {
 });
 
 describe('a payout behind lying nodes', () => {
+  it('that was complete has not vanished because a provider shows no receipt: its block is in the chain', async () => {
+    const [first, second] = [await proxy(), await proxy()];
+    const [alone, both] = [open([first.url]), open([first.url, second.url])];
+    const payout = await signed(await alone.draft(order, treasury, 0));
+    await alone.broadcast(payout);
+    await chain.mine(DEPTH);
+    const landed = await landedOf(payout);
+    for (const node of [first, second]) node.play(lying('eth_getTransactionReceipt', () => null));
+    for (const through of [alone, both]) expect(await through.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true });
+    second.heal();
+    expect(await both.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true, final: false });
+    await chain.rpc('anvil_reorg', [DEPTH, []]);
+    expect(await alone.hasVanished(landed)).toMatchObject({ vanished: true, withheld: false });
+  });
+
   it('that a node accepted and denied is found on chain', async () => {
     const node = await proxy();
     const through = open([node.url]);

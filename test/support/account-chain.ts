@@ -1,7 +1,8 @@
+import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import type { AccountChain, AccountEffect, TokenAccount } from '../../src/ports/account-chain.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
-import type { Block, Transfer } from '../../src/ports/chain.ts';
+import type { Block, Disproof, Transfer } from '../../src/ports/chain.ts';
 
 export interface LedgerTransaction {
   readonly txHash: string;
@@ -101,8 +102,9 @@ export class ScriptedAccountChain implements AccountChain {
     return slot > this.slot ? null : this.#block(slot);
   }
 
-  async hasFailed(): Promise<boolean> {
-    return false;
+  async disprove({ txHash }: DepositFacts): Promise<Disproof | null> {
+    this.#mustBeUp(`disprove ${txHash}`);
+    return this.transactions.some((candidate) => candidate.txHash === txHash) ? null : 'reorg';
   }
 
   async transferAt(txHash: string): Promise<Transfer | null> {

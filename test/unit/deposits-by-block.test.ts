@@ -3,14 +3,19 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
 import type { Row } from '../../src/ports/read-model.ts';
-import { DEPOSITS_BY_BLOCK_TABLE, OPEN_DEPOSITS_TABLE, depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
+import {
+  DEPOSITS_BY_BLOCK_TABLE,
+  OPEN_DEPOSITS_TABLE,
+  REVERTED_DEPOSITS_TABLE,
+  depositsByBlock,
+} from '../../projections/deposits-by-block.projection.ts';
 import { depositFacts, SESSION_ID } from '../support/session-facts.ts';
 
 /** The tables after the events, by table and key. */
 function project(...events: SessionEvent[]): Map<string, Row> {
   const rows = new Map<string, Row>();
   events.forEach((event, revision) => {
-    const stored = { stream: sessionStream(SESSION_ID), revision, event } as unknown as StoredEvent<SessionEvent>;
+    const stored = { stream: sessionStream(SESSION_ID), revision, atMs: 1_800_000_000_000, event } as unknown as StoredEvent<SessionEvent>;
     for (const change of depositsByBlock.apply(stored, (table, key) => rows.get(`${table} ${key}`) ?? null)) {
       if (change.op === 'put') rows.set(`${change.table} ${change.key}`, change.row);
       if (change.op === 'delete') rows.delete(`${change.table} ${change.key}`);
@@ -50,9 +55,20 @@ describe('deposits by block', () => {
     expect(keysOf(rows, OPEN_DEPOSITS_TABLE)).toEqual([]);
     expect(keysOf(rows, DEPOSITS_BY_BLOCK_TABLE)).toEqual([`ethereum/000000000103/${facts.depositKey}`]);
   });
-  it('forgets a reverted deposit, seen or final, and takes it up again when it comes back', () => {
-    expect([...project(detected, reverted).keys()]).toEqual([]);
-    expect([...project(detected, confirmed, reverted).keys()]).toEqual([]);
-    expect(keysOf(project(detected, reverted, detected), OPEN_DEPOSITS_TABLE)).toHaveLength(1);
+  it('keeps a reverted deposit by when it was reverted, seen or final before, and takes it up again when it comes back', () => {
+    for (const rows of [project(detected, reverted), project(detected, confirmed, reverted)]) {
+      expect([keysOf(rows, OPEN_DEPOSITS_TABLE), keysOf(rows, DEPOSITS_BY_BLOCK_TABLE)]).toEqual([[], []]);
+      const [key] = keysOf(rows, REVERTED_DEPOSITS_TABLE);
+      expect(key).toBe(`ethereum/001800000000/${facts.depositKey}`);
+      expect(rows.get(`${REVERTED_DEPOSITS_TABLE} ${key}`)).toMatchObject({
+        status: 'reverted',
+        revertedAtSec: 1_800_000_000,
+        sessionId: SESSION_ID,
+      });
+    }
+    const back = project(detected, confirmed, reverted, detected);
+    expect(keysOf(back, REVERTED_DEPOSITS_TABLE)).toEqual([]);
+    expect(keysOf(back, OPEN_DEPOSITS_TABLE)).toHaveLength(1);
+    expect(keysOf(project(detected, reverted, detected, confirmed, reverted), REVERTED_DEPOSITS_TABLE)).toHaveLength(1);
   });
 });

@@ -63,8 +63,8 @@ class StraightChain implements Chain {
     return { transfers, lastBlock: blockOf(end), providers: ['p'] };
   }
 
-  async hasFailed(): Promise<boolean> {
-    return false;
+  async disprove(): Promise<null> {
+    return null;
   }
 
   async transferAt(txHash: string): Promise<Transfer> {

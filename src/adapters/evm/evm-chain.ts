@@ -1,12 +1,15 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, Chain, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import type { Block, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { agreedDisproof } from '../../runtime/agreed-disproof.ts';
 import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedEvmAddresses } from './evm-address-history.ts';
+import { disproofAt } from './evm-disproof.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt } from './evm-rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -109,8 +112,12 @@ class EvmChain implements Chain, AddressHistory {
     return (await this.#onProvider((provider) => usedEvmAddresses(provider, this.settings, addresses))).value;
   }
 
-  async hasFailed(txHash: string): Promise<boolean> {
-    return (await this.#onProvider(async (provider) => (await readReceipt(provider, txHash))?.status === '0x0')).value;
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      await this.#assertKeepsUp(provider);
+      return disproofAt(provider, this.#tokens, deposit);
+    });
   }
 
   close(): Promise<void> {

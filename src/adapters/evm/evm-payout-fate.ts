@@ -1,5 +1,5 @@
 import { formatAmount } from '../../domain/money.ts';
-import type { PayoutFate, SentPayout } from '../../ports/payouts.ts';
+import type { LandedCheck, LandedPayout, PayoutFate, SentPayout } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './evm-rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
@@ -67,15 +67,23 @@ export async function outsideBlocks(provider: RpcProvider, { payouts, treasury }
   return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }
 
-export async function vanishedAt(provider: RpcProvider, txHash: string): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
+export async function vanishedAt(
+  provider: RpcProvider,
+  { txHash, blockNumber, blockHash }: Pick<LandedPayout, 'txHash' | 'blockNumber' | 'blockHash'>,
+): Promise<LandedCheck> {
   const head = await mustReadHeader(provider, 'latest');
+  const seen = { vanished: false, withheld: false, final: false, headNumber: head.block.number };
   const receipt = await readReceipt(provider, txHash);
-  if (receipt === null) return { vanished: true, final: false, headNumber: head.block.number };
-  const number = fromQuantity(receipt.blockNumber, 'block number');
-  const header = await readHeader(provider, number);
-  const finalized = await mustReadHeader(provider, 'finalized');
-  const canonical = header !== null && header.block.hash === receipt.blockHash.toLowerCase();
-  return { vanished: !canonical, final: canonical && number <= finalized.block.number, headNumber: head.block.number };
+  if (receipt !== null) {
+    const number = fromQuantity(receipt.blockNumber, 'block number');
+    const header = await readHeader(provider, number);
+    const finalized = await mustReadHeader(provider, 'finalized');
+    if (header?.block.hash === receipt.blockHash.toLowerCase()) return { ...seen, final: number <= finalized.block.number };
+  }
+  // Not shown where it says it is: only another block at its height shows that it is gone.
+  const there = await mustReadHeader(provider, blockNumber);
+  const isReplaced = there.block.hash !== blockHash;
+  return { ...seen, vanished: isReplaced, withheld: !isReplaced };
 }
 
 function isExpected(log: RawLog, { tokenAddress, from, to, units }: Expected): boolean {

@@ -3,7 +3,17 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import type {
+  ChainSequence,
+  LandedCheck,
+  LandedPayout,
+  PayoutChain,
+  PayoutFate,
+  PreCheck,
+  Promised,
+  SentPayout,
+  TokenTransfer,
+} from '../../ports/payouts.ts';
 import { ProviderFault, RpcError, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { fromQuantity, mustReadHeader } from './evm-rpc.ts';
@@ -156,10 +166,11 @@ export class EvmPayouts implements PayoutChain {
     return this.conclude(opinions.map(({ value }) => value));
   }
 
-  async hasVanished(txHash: string): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
-    const opinions = await this.ask((provider) => vanishedAt(provider, txHash));
+  async hasVanished(landed: Pick<LandedPayout, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck> {
+    const opinions = await this.ask((provider) => vanishedAt(provider, landed));
     const values = opinions.map(({ value }) => value);
     return {
+      withheld: values.some(({ withheld }) => withheld),
       vanished: values.every(({ vanished }) => vanished),
       final: values.every(({ final }) => final),
       headNumber: Math.max(...values.map(({ headNumber }) => headNumber)),

@@ -21,12 +21,17 @@ export interface RawReceipt {
   readonly blockHash: string;
   readonly status: string;
   readonly logs: readonly RawLog[];
+  readonly type?: string;
+  readonly cumulativeGasUsed?: string;
+  readonly logsBloom?: string;
 }
 
 export interface Header {
   readonly block: Block;
   /** 2048-bit bloom over the addresses and topics of the block's logs; null where the node gives none. */
   readonly logsBloom: string | null;
+  /** What all receipts of the block together must hash to; null where the node gives none. */
+  readonly receiptsRoot: string | null;
 }
 
 const QUANTITY = /^0x(0|[1-9a-f][0-9a-f]{0,12})$/i;
@@ -57,7 +62,12 @@ export async function readHeader(provider: RpcProvider, at: number | 'latest' | 
   };
   if (typeof at === 'number' && block.number !== at) throw new ProviderFault('inconsistent', `asked for block ${at}, got ${block.number}`);
   const bloom = raw['logsBloom'];
-  return { block, logsBloom: typeof bloom === 'string' && bloom.length === 514 ? bloom : null };
+  const root = raw['receiptsRoot'];
+  return {
+    block,
+    logsBloom: typeof bloom === 'string' && bloom.length === 514 ? bloom : null,
+    receiptsRoot: typeof root === 'string' && HASH.test(root) ? root.toLowerCase() : null,
+  };
 }
 
 /** As `readHeader`, for a block the network is known to have. */

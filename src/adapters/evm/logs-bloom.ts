@@ -16,8 +16,12 @@ function bitsOf(value: string): BloomBit[] {
   });
 }
 
-/** Tells from a block's header alone whether it may hold a transfer of the token. Never says no when there is one. */
-export function createTransferBloom(tokenAddress: string): (logsBloom: string) => boolean {
-  const bits = [...bitsOf(tokenAddress), ...bitsOf(TRANSFER_TOPIC)];
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+
+/** Tells from a block's header alone whether it may hold a transfer of the token, between the two where they are named. Never says no when there is one. */
+export function createTransferBloom(tokenAddress: string, ...fromAndTo: (string | null)[]): (logsBloom: string) => boolean {
+  const parties = fromAndTo.map((address) => topicOf(address ?? ZERO_ADDRESS));
+  const bits = [tokenAddress, TRANSFER_TOPIC, ...parties].flatMap(bitsOf);
   return (logsBloom) => bits.every(({ digit, mask }) => (Number.parseInt(logsBloom[digit]!, 16) & mask) !== 0);
 }

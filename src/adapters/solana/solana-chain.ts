@@ -1,10 +1,12 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
-import type { Block, Transfer } from '../../ports/chain.ts';
+import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
+import { agreedDisproof } from '../../runtime/agreed-disproof.ts';
 import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
@@ -135,9 +137,15 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return this.#payerTransactions.unsignedTransfer(transfer);
   }
 
-  async hasFailed(txHash: string): Promise<boolean> {
-    const transaction = (await this.#onProvider((provider) => readTransaction(provider, txHash, 'confirmed'))).value;
-    return transaction !== null && transaction.meta?.err !== null;
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      const transaction = await readTransaction(provider, deposit.txHash, 'confirmed');
+      if (transaction !== null) return transaction.meta?.err === null ? null : 'failed';
+      await this.#assertAbsent(provider, deposit.txHash);
+      const block = await blockAtSlot(provider, deposit.blockNumber, 'confirmed');
+      return block !== null && block.hash !== deposit.blockHash ? 'reorg' : null;
+    });
   }
 
   close(): Promise<void> {

@@ -2,7 +2,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import type { ChainSequence, LandedCheck, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/spl-token.ts';
@@ -126,8 +126,8 @@ export class SolanaPayouts implements PayoutChain {
   }
 
   /** Only a finalized payout counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
-  async hasVanished(): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
-    return { vanished: false, final: true, headNumber: (await this.#ask((provider) => slotOf(provider, 'finalized')))[0]! };
+  async hasVanished(): Promise<LandedCheck> {
+    return { vanished: false, withheld: false, final: true, headNumber: (await this.#ask((provider) => slotOf(provider, 'finalized')))[0]! };
   }
 
   close(): Promise<void> {

@@ -1,13 +1,16 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, Chain, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { agreedDisproof } from '../../runtime/agreed-disproof.ts';
 import { HeadComparison } from '../../runtime/head-comparison.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedTronAddresses } from './tron-address-history.ts';
-import { readTransfers, succeeded, tokenAccounts } from './tron-receipt.ts';
+import { tronDisproofAt } from './tron-disproof.ts';
+import { readTransfers, tokenAccounts } from './tron-receipt.ts';
 import type { TokenAccounts } from './tron-receipt.ts';
 import { verifyTronProvider } from './tron-provider-check.ts';
 import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './tron-rpc.ts';
@@ -112,9 +115,12 @@ class TronChain implements Chain, AddressHistory {
     return (await this.#onProvider((provider) => usedTronAddresses(provider, this.settings, addresses))).value;
   }
 
-  async hasFailed(txHash: string): Promise<boolean> {
-    const info = (await this.#onProvider((provider) => transactionInfo(provider, 'wallet', txHash))).value;
-    return info !== null && !succeeded(info);
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      await this.#assertKeepsUp(provider);
+      return tronDisproofAt(provider, this.#tokens, deposit);
+    });
   }
 
   close(): Promise<void> {

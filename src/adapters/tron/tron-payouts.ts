@@ -2,7 +2,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../doma
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import type { ChainSequence, LandedCheck, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { accountOf } from './tron-address.ts';
@@ -140,9 +140,9 @@ export class TronPayouts implements PayoutChain {
   }
 
   /** Only a solidified payout counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
-  async hasVanished(): Promise<{ vanished: boolean; final: boolean; headNumber: number }> {
+  async hasVanished(): Promise<LandedCheck> {
     const [head] = await this.ask((provider) => newestBlock(provider, 'walletsolidity'));
-    return { vanished: false, final: true, headNumber: head!.number };
+    return { vanished: false, withheld: false, final: true, headNumber: head!.number };
   }
 
   close(): Promise<void> {

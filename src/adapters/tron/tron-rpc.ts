@@ -10,7 +10,12 @@ export type TronView = 'wallet' | 'walletsolidity';
 interface TronBlock {
   readonly blockID?: string;
   readonly block_header?: { readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number } };
-  readonly transactions?: readonly unknown[];
+  readonly transactions?: readonly TronListedTransaction[];
+}
+
+/** A transaction as its block lists it, as far as it is read. */
+export interface TronListedTransaction {
+  readonly txID?: string;
 }
 
 /** TronGrid suspends keys that go on through its limits; its documentation asks to stay away for at least this long. */
@@ -119,6 +124,27 @@ export async function receiptsOfBlock(provider: RpcProvider, number: number): Pr
       throw new ProviderFault('inconsistent', `answered foreign receipts for block ${number}`);
   }
   return receipts as readonly TronTransactionInfo[];
+}
+
+/** The transactions of a block as it lists them itself. Throws when the provider has another block there by now. */
+export async function transactionsOf(provider: RpcProvider, { number, hash }: Block): Promise<readonly TronListedTransaction[]> {
+  const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
+  if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
+  if (block.blockID !== hash) throw new ProviderFault('inconsistent', `answered two blocks for ${number}`);
+  return block.transactions ?? [];
+}
+
+/** The receipts of a block, of exactly the transactions that the block itself lists. */
+export async function completeReceiptsOf(provider: RpcProvider, block: Block): Promise<readonly TronTransactionInfo[]> {
+  const [receipts, listed] = await Promise.all([receiptsOfBlock(provider, block.number), transactionsOf(provider, block)]);
+  assertComplete(block, receipts, listed);
+  return receipts;
+}
+
+export function assertComplete({ number }: Block, receipts: readonly TronTransactionInfo[], listed: readonly TronListedTransaction[]): void {
+  const ids = new Set(receipts.map(({ id }) => id));
+  if (ids.size !== listed.length || !listed.every(({ txID }) => ids.has(txID)))
+    throw new ProviderFault('inconsistent', `answered other receipts of block ${number} than it lists transactions`);
 }
 
 /** Two blocks of one height come from the slots of two producers, so their times differ. */

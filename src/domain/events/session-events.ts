@@ -158,8 +158,8 @@ export interface DepositReverted {
   readonly type: 'DepositReverted';
   readonly data: {
     readonly depositKey: string;
-    /** `reorg`: its block left the chain. `failed`: it is in the chain without effect. */
-    readonly reason: 'reorg' | 'failed';
+    /** `reorg`: its block left the chain. `failed`: it is there without effect. `not_in_block`: its block is there and never held it. */
+    readonly reason: 'reorg' | 'failed' | 'not_in_block';
     /** True when the deposit had been final: an alarm, a reversing entry, and `reversed: true`. */
     readonly afterFinal: boolean;
     readonly headNumber: number;
