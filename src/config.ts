@@ -65,6 +65,14 @@ const payoutLimits = z.partialRecord(
   z.strictObject({ perTransaction: payoutAmount, perHour: payoutAmount, perDay: payoutAmount, approvalFrom: payoutAmount }),
 );
 const treasuryLimits = z.partialRecord(z.enum(COINS), z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }));
+const nativeLimit = z.strictObject({
+  ...{ perTransaction: payoutAmount.optional(), perHour: payoutAmount.optional(), perDay: payoutAmount.optional() },
+  ...{ maxGasPriceGwei: payoutAmount.optional(), maxPriorityFeeGwei: payoutAmount.optional() },
+  maxPriorityFeeMicroLamports: z
+    .string()
+    .regex(/^(0|[1-9]\d{0,17})$/)
+    .optional(),
+});
 const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
 const withdrawalAddresses = z.strictObject({ live: destinations.optional(), test: destinations.optional() });
 const approvers = z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) }));
@@ -140,6 +148,8 @@ const environment = z.object({
   AUDIT_WITNESS_URL: url.optional(),
   /** JSON by coin, for withdrawals and settlements: `{"USDT":{"perTransaction":"50000","perDay":"100000"}}`. Unset in production: none. */
   TREASURY_LIMITS: jsonText.pipe(treasuryLimits).optional(),
+  /** JSON by network, for the native coin, fees included; what is not named has the defaults of `src/domain/native-limits.ts`. */
+  NATIVE_LIMITS: jsonText.pipe(z.partialRecord(z.enum(NETWORKS), nativeLimit)).optional(),
   /** JSON by mode and network: the cold addresses that withdrawals may go to, `{"live":{"ethereum":["0x..."]}}`. */
   WITHDRAWAL_ADDRESSES: jsonText.pipe(withdrawalAddresses).optional(),
   /** Units of a coin at one collection address from which it is swept by itself; unset: on command only. */

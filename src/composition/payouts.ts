@@ -6,7 +6,9 @@ import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
-import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { least } from '../domain/money.ts';
+import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../domain/native-limits.ts';
+import { addressFamilyOf, NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../ops/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -92,9 +94,17 @@ export interface PayoutNetworkAccess {
 /** The way money leaves on a network. */
 export function payoutChain(
   { settings, urls, headers }: PayoutNetworkAccess,
-  options: { readonly sandbox: boolean; readonly maxGasGwei: number; readonly bumpAfterSec?: number; readonly observer?: RpcObserver },
+  options: {
+    readonly sandbox: boolean;
+    readonly maxGasGwei: number;
+    readonly nativeLimits?: NativeLimitsChange;
+    readonly bumpAfterSec?: number;
+    readonly observer?: RpcObserver;
+  },
 ): PayoutChain {
   const { observer } = options;
+  // What the signer would refuse is not drawn up.
+  const limits = nativeLimitsOf(settings.network, options.nativeLimits);
   const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }), ...(observer && { observer }) });
   switch (settings.network) {
     case 'ethereum':
@@ -103,14 +113,15 @@ export function payoutChain(
         settings,
         pool,
         depth: settings.network === 'ethereum' ? ETHEREUM_DEPTH : null,
-        maxFeePerGas: BigInt(options.maxGasGwei) * GWEI,
+        maxFeePerGas: least(BigInt(options.maxGasGwei) * GWEI, gwei(limits.maxGasPriceGwei)),
+        maxPriorityFeePerGas: gwei(limits.maxPriorityFeeGwei),
         fallbackTip: FALLBACK_TIP[settings.network],
         bumpAfterMs: (options.bumpAfterSec ?? SANDBOX_BUMP_SEC) * 1000,
       });
     case 'tron':
       return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
     case 'solana':
-      return new SolanaPayouts({ settings, pool });
+      return new SolanaPayouts({ settings, pool, maxPrice: Number(limits.maxPriorityFeeMicroLamports) });
   }
 }
 
@@ -131,6 +142,10 @@ const SANDBOX_LIMITS: PayoutLimits = {
   approvalFrom: '999999999999',
 };
 
+const SANDBOX_NATIVE = Object.fromEntries(
+  NETWORKS.map((network) => [network, { perTransaction: '1000000', perHour: '1000000', perDay: '1000000' }]),
+) as NativeLimitsChange;
+
 const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999' };
 
 /** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
@@ -145,6 +160,7 @@ export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetw
     limits,
     payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 1_000_000,
     treasuryLimits: config.TREASURY_LIMITS ?? { USDT: SANDBOX_OUTWARD, USDC: SANDBOX_OUTWARD },
+    nativeLimits: config.NATIVE_LIMITS ?? SANDBOX_NATIVE,
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
     approvers: config.PAYOUT_APPROVERS ?? [],
   };
@@ -163,6 +179,7 @@ export function productionPayoutRules(config: Config, networks: readonly PayoutN
     limits: config.PAYOUT_LIMITS,
     payoutsPerHour: config.PAYOUTS_PER_HOUR ?? 60,
     treasuryLimits: config.TREASURY_LIMITS ?? {},
+    nativeLimits: config.NATIVE_LIMITS ?? {},
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
     approvers: config.PAYOUT_APPROVERS ?? [],
   };

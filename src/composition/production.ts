@@ -138,6 +138,7 @@ async function payoutParts(
       payoutChain(network, {
         sandbox: false,
         maxGasGwei: config.PAYOUT_MAX_GAS_GWEI,
+        ...(config.NATIVE_LIMITS && { nativeLimits: config.NATIVE_LIMITS }),
         bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS,
         observer: metrics.chains.rpcObserver(network.settings.mode),
       }),

@@ -100,5 +100,5 @@ const startSigner = (config: Config, { networks, walletDirectory }: SandboxClust
     log,
   });
 
-const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
-  ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
+const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei, NATIVE_LIMITS: nativeLimits }: Config, { chains }: Metrics) =>
+  ({ sandbox: true, maxGasGwei, ...(nativeLimits && { nativeLimits }), observer: chains.rpcObserver('test') }) as const;

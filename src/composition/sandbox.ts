@@ -128,8 +128,8 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   };
 }
 
-const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei }: Config, { chains }: Metrics) =>
-  ({ sandbox: true, maxGasGwei, observer: chains.rpcObserver('test') }) as const;
+const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei, NATIVE_LIMITS: nativeLimits }: Config, { chains }: Metrics) =>
+  ({ sandbox: true, maxGasGwei, ...(nativeLimits && { nativeLimits }), observer: chains.rpcObserver('test') }) as const;
 
 function startChains(dataDir: string, log: Logger): Promise<SandboxChains> {
   const attached = process.env['SANDBOX_CHAINS'];

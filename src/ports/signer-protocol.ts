@@ -1,5 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
+import type { NativeLimitsChange } from '../domain/native-limits.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 
 /*
@@ -35,6 +36,8 @@ export interface PayoutRules {
   readonly networks: readonly PayoutNetwork[];
   readonly limits: { readonly [coin in Coin]?: PayoutLimits };
   readonly payoutsPerHour: number;
+  /** Where it differs from what the signer allows by itself. */
+  readonly nativeLimits?: NativeLimitsChange;
   /** Withdrawals and settlements. Absent for a coin: none of it leaves that way. */
   readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
   /** The cold addresses that withdrawals may go to. */

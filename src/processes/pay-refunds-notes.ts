@@ -17,6 +17,7 @@ export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   approval: 'waiting_for_approval',
   kill_switch: 'payouts_stopped',
   chain_unavailable: 'chain_unavailable',
+  network_fee_too_high: 'network_fee_too_high',
 };
 
 type Leg = Pick<LegRef, 'legId'>;

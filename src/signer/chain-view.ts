@@ -4,7 +4,7 @@ import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
-import type { Coin } from '../domain/money.ts';
+import { least, most, type Coin } from '../domain/money.ts';
 
 /** A deposit as the signer itself found it on chain. */
 export interface FoundDeposit {
@@ -20,6 +20,13 @@ export interface FoundDeposit {
 export interface SignedBytes {
   readonly txHash: string;
   readonly signedBytes: string;
+}
+
+/** 10^-18 units of the native coin. */
+export interface SweepGas {
+  /** With room for a fee that rises until the sweep is in a block; 0 where there is nothing to sweep. */
+  readonly needed: bigint;
+  readonly held: bigint;
 }
 
 /** A transaction that the journal holds. */
@@ -38,6 +45,10 @@ export interface ChainView {
   sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes>;
   /** Whether a transaction may be signed after `last` without a chance that both land. */
   mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean>;
+  /** Whether the transaction is in the chain, with effect or without. */
+  hasLanded(txHash: string): Promise<boolean>;
+  /** What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for sweeps. */
+  sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
   /** True when, on final state, none of the entries moved money and none ever can. */
   hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
 }
@@ -72,6 +83,27 @@ export async function agreed<Value>(network: PayoutNetwork, read: (url: string) 
   }
   throw new ViewUnavailable(votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`);
 }
+
+/** What two providers say, or the only one there is, where equal answers cannot be expected. */
+export async function opinions<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<readonly Value[]> {
+  const needed = Math.min(2, network.urls.length);
+  const values: Value[] = [];
+  for (const url of network.urls) {
+    if (values.length === needed) break;
+    await read(url).then(
+      (value) => values.push(value),
+      () => undefined,
+    );
+  }
+  if (values.length < needed) throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
+  return values;
+}
+
+/** The least that any provider says is needed, and the most that any says is there: one of them that lies gains nothing. */
+export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
+  needed: answers.map(({ needed }) => needed).reduce(least),
+  held: answers.map(({ held }) => held).reduce(most),
+});
 
 export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
   const headers = { ...network.headers, 'content-type': 'application/json' };

@@ -1,11 +1,23 @@
-import { fromTokenUnits, amountOf, toTokenUnits } from '../domain/money.ts';
+import { fromTokenUnits, amountOf, least, most, toTokenUnits } from '../domain/money.ts';
+import { gwei, type NativeLimits } from '../domain/native-limits.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import { evmAddressOf } from './account-address.ts';
-import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
+import {
+  agreed,
+  cautiousGas,
+  opinions,
+  rpc,
+  ViewUnavailable,
+  type ChainView,
+  type FoundDeposit,
+  type JournaledBytes,
+  type SignedBytes,
+  type SweepGas,
+} from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 interface RawLog {
@@ -26,21 +38,29 @@ type EvmDraft = Extract<PayoutDraft, { kind: 'evm' }>;
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** First four bytes of Keccak-256 of `transfer(address,uint256)`. */
-export const TRANSFER_CALL = '0xa9059cbb';
+const TRANSFER_CALL = '0xa9059cbb';
+/** First four bytes of Keccak-256 of `balanceOf(address)`. */
+const BALANCE_CALL = '0x70a08231';
 /** An amount as a log has it. */
 const WORD = /^0x[0-9a-f]{64}$/i;
 /** As deep as Ethereum's everyday rule wants a deposit; elsewhere only the chain's own finality counts. */
 const ETHEREUM_DEPTH = 12;
-/** Bounds that no honest payout needs: what a stolen request could burn at most. */
+/** A bound that no honest payout needs; the price of a unit is bounded by `feeRefusal`. */
 const MAX_GAS = 400_000n;
-const MAX_FEE_PER_GAS = 2_000n * 10n ** 9n;
+/** A plain transfer to an account without code takes exactly this. */
+const NATIVE_GAS = 21_000n;
+/** A quarter for what the token's code may do differently in another block, and twice for a fee that rises. */
+const SWEEP_MARGIN = 250n;
+const HUNDRED = 100n;
 
 /** Ethereum and BSC as the signer sees them. */
 export class EvmView implements ChainView {
   readonly #network: PayoutNetwork;
+  readonly #limits: NativeLimits;
 
-  constructor(network: PayoutNetwork) {
+  constructor(network: PayoutNetwork, limits: NativeLimits) {
     this.#network = network;
+    this.#limits = limits;
   }
 
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
@@ -71,14 +91,13 @@ export class EvmView implements ChainView {
       if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
       if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
     }
-    if (BigInt(draft.gasLimit) > MAX_GAS || BigInt(draft.maxFeePerGas) > MAX_FEE_PER_GAS) return 'the draft could burn too much gas';
-    return null;
+    return BigInt(draft.gasLimit) > (draft.kind === 'evm' ? MAX_GAS : NATIVE_GAS) ? 'the draft could burn too much gas' : null;
   }
 
   async sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
     const { getBytes, hexlify, Transaction } = await import('ethers');
     const { chainId, nonce, tokenAddress, tokenUnits, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
-    const data = TRANSFER_CALL + order.toAddress.slice(2).toLowerCase().padStart(64, '0') + BigInt(tokenUnits).toString(16).padStart(64, '0');
+    const data = transferCall(order.toAddress, BigInt(tokenUnits));
     const transaction = Transaction.from({
       type: 2,
       chainId: BigInt(chainId),
@@ -115,6 +134,41 @@ export class EvmView implements ChainView {
     return false;
   }
 
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => {
+      const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
+      return receipt !== null && this.#isCanonical(url, receipt);
+    });
+  }
+
+  async sweepGas(address: string, treasury: string): Promise<SweepGas> {
+    return cautiousGas(
+      await opinions(this.#network, async (url) => ({
+        needed: ((await this.#dearestSweep(url, address, treasury)) * (await this.#gasPrice(url)) * SWEEP_MARGIN) / HUNDRED,
+        held: quantity(await this.#call(url, 'eth_getBalance', [address, 'latest'])),
+      })),
+    );
+  }
+
+  /** Gas for the token of the address that takes the most; 0 when it holds none. */
+  async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint> {
+    let dearest = 0n;
+    for (const { address: to } of this.#network.tokens) {
+      const units = quantity(await this.#call(url, 'eth_call', [{ to, data: BALANCE_CALL + word(address) }, 'latest']));
+      if (units === 0n) continue;
+      const gas = quantity(await this.#call(url, 'eth_estimateGas', [{ from: address, to, data: transferCall(treasury, units) }]));
+      dearest = most(dearest, least(gas, MAX_GAS));
+    }
+    return dearest;
+  }
+
+  async #gasPrice(url: string): Promise<bigint> {
+    const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
+    const block = (await this.#call(url, 'eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
+    const tip = least(quantity(await this.#call(url, 'eth_maxPriorityFeePerGas', [])), gwei(maxPriorityFeeGwei));
+    return least(quantity(block?.baseFeePerGas ?? '0x0') * 2n + tip, gwei(maxGasPriceGwei));
+  }
+
   async #isFinal(url: string, block: number): Promise<boolean> {
     if (block <= (await this.#blockNumber(url, 'finalized'))) return true;
     return this.#network.network === 'ethereum' && (await this.#blockNumber(url, 'latest')) - block + 1 >= ETHEREUM_DEPTH;
@@ -133,6 +187,17 @@ export class EvmView implements ChainView {
   #call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
     return rpc(this.#network, url, method, params);
   }
+}
+
+/** The call data of a token transfer. */
+export const transferCall = (toAddress: string, units: bigint): string => TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
+
+const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
+
+function quantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
+    throw new ViewUnavailable('a provider answered with something that is no number');
+  return BigInt(value);
 }
 
 const addressOf = (topic: string): string => evmAddressOf(Buffer.from(topic.slice(26), 'hex'));

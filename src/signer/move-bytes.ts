@@ -1,7 +1,7 @@
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { SignedBytes } from './chain-view.ts';
-import { TRANSFER_CALL } from './evm-view.ts';
+import { transferCall } from './evm-view.ts';
 import { solanaMoveBytes } from './solana-payout-bytes.ts';
 import { signedTron, tronNativeBytes, tronPayoutBytes } from './tron-payout-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
@@ -42,6 +42,5 @@ async function evmBytes(draft: EvmDraft, order: MoveOrder, wallet: SigningWallet
 }
 
 function tokenCall({ tokenAddress, tokenUnits }: Extract<PayoutDraft, { kind: 'evm' }>, { toAddress }: MoveOrder) {
-  const data = TRANSFER_CALL + toAddress.slice(2).toLowerCase().padStart(64, '0') + BigInt(tokenUnits).toString(16).padStart(64, '0');
-  return { to: tokenAddress, value: 0n, data };
+  return { to: tokenAddress, value: 0n, data: transferCall(toAddress, BigInt(tokenUnits)) };
 }

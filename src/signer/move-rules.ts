@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
-import { addressFamilyOf, NATIVE_COIN, type Network } from '../domain/networks.ts';
+import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
 import type { MoveOrder, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
@@ -11,10 +11,6 @@ import type { SigningWallet } from './signing-wallet.ts';
 
 const DAY_MS = 86_400_000;
 const APPROVERS_NEEDED = 2;
-/** Native coin that one sweep may need at most: what a stolen request could strew over our own addresses. */
-const MAX_TOP_UP: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.02', tron: '150', solana: '0' };
-/** Top-ups of one address that no sweep has followed yet. */
-const MAX_UNUSED_TOP_UPS = 3;
 
 /** What an approval of a move is for: another amount or payee needs another approval. */
 export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId, deposit }: MoveOrder): string => {
@@ -45,7 +41,7 @@ export function moveRefusal(
     case 'sweep':
       return sweepRefusal(order, parts.wallet);
     case 'gas_top_up':
-      return topUpRefusal(order, parts.wallet, parts.entries);
+      return topUpRefusal(order, parts.wallet);
     case 'withdrawal':
     case 'settlement':
       return outwardRefusal(order, parts);
@@ -63,23 +59,15 @@ function sweepRefusal(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | 
   return isCoin(order.coin) ? null : refusal('denied', 'other_coin', 'a sweep moves stablecoins only');
 }
 
-function topUpRefusal(order: MoveOrder, wallet: SigningWallet, entries: readonly JournalEntry[]): PayoutRefusal | null {
+function topUpRefusal(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | null {
   const family = addressFamilyOf(order.network);
   const fault = treasuryFault(order, wallet);
   if (fault) return fault;
   if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.toAddress)
     return refusal('denied', 'not_our_address', 'gas goes to our own collection addresses only');
-  if (order.coin !== NATIVE_COIN[order.network]) return refusal('denied', 'other_coin', `gas on ${order.network} is ${NATIVE_COIN[order.network]}`);
-  if (amountOf(order.amount) > amountOf(MAX_TOP_UP[order.network]))
-    return refusal('later', 'per_transaction_cap', `more than ${MAX_TOP_UP[order.network]} ${order.coin} for one sweep`);
-  const ofNetwork = movedOf(entries).filter(({ network }) => network === order.network);
-  const lastSweep = ofNetwork.findLast(({ move, fromAddress }) => move === 'sweep' && fromAddress === order.toAddress)?.seq ?? 0;
-  const unused = ofNetwork.filter(
-    ({ move, toAddress, attempt, seq }) => move === 'gas_top_up' && toAddress === order.toAddress && attempt === 1 && seq > lastSweep,
-  );
-  return unused.length < MAX_UNUSED_TOP_UPS
+  return order.coin === NATIVE_COIN[order.network]
     ? null
-    : refusal('later', 'velocity', `${order.toAddress} was given gas ${unused.length} times without a sweep`);
+    : refusal('denied', 'other_coin', `gas on ${order.network} is ${NATIVE_COIN[order.network]}`);
 }
 
 /** The caps and the four eyes of refunds, which it counts among: the deposit itself is looked up on chain afterwards. */

@@ -1,3 +1,4 @@
+import type { MoveDraft } from '../domain/events/treasury-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
@@ -9,9 +10,11 @@ import type { ChainView } from './chain-view.ts';
 import { signMove } from './move-bytes.ts';
 import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
 import { placeOf, type MovedEntry } from './payout-journal.ts';
+import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { approverRefusal, bytesOf, isIdTaken, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
 import type { SignerDesk } from './payouts.ts';
 import { depositFault, takeFrom, type Taken } from './return-rules.ts';
+import { topUpFault } from './top-up-rules.ts';
 
 /** Allowed, with the money of deposits that it takes, or why not. */
 type Judged = { readonly ok: true; readonly takenFrom: Taken } | PayoutRefusal;
@@ -110,6 +113,8 @@ export class Moves {
         : refusal('stopped', 'second_payload', `${order.moveId} was signed with another payload`);
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
+    const tooDear = feeRefusal(draft, order.network, this.#parts.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, desk);
+    if (tooDear) return tooDear;
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
     const judged = ofMove.length === 0 ? await this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
     if (!judged.ok) return judged;
@@ -167,14 +172,27 @@ export class Moves {
       : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
   }
 
+  #nativeRefusal(draft: MoveDraft, order: MoveOrder, desk: SignerDesk): PayoutRefusal | null {
+    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, desk)) : null;
+  }
+
+  #nativeParts({ network }: MoveOrder, { journal }: SignerDesk): NativeParts {
+    const { rules, nowMs } = this.#parts;
+    return { network, entries: journal.entries, limits: rules.nativeLimits, nowMs: journal.timeMs(nowMs()) };
+  }
+
   /** Everything that must hold before the first transaction; what a return pays back is found on chain, never believed. */
   async #judge(order: MoveOrder, { wallet, journal }: SignerDesk): Promise<Judged> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const nowMs = journal.timeMs(this.#parts.nowMs());
     const refused = moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
-    if (refused || order.kind !== 'return') return refused ?? NOTHING_TAKEN;
+    if (refused) return refused;
+    const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, { wallet, journal })) : null;
+    if (noRoom) return noRoom;
+    if (order.kind !== 'return' && order.kind !== 'gas_top_up') return NOTHING_TAKEN;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
+    if (order.kind === 'gas_top_up') return (await topUpFault(order, { wallet, journal }, view)) ?? NOTHING_TAKEN;
     const found = await view.findDeposit(order.deposit!);
     const fault = depositFault(found, order);
     if (fault) return fault;

@@ -5,6 +5,14 @@ import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { amount, FIELDS, onNetwork } from './network-fields.ts';
 
 const limits = z.strictObject({ perTransaction: amount, perHour: amount, perDay: amount, approvalFrom: amount });
+const native = z.strictObject({
+  ...{ perTransaction: amount.optional(), perHour: amount.optional(), perDay: amount.optional() },
+  ...{ maxGasPriceGwei: amount.optional(), maxPriorityFeeGwei: amount.optional() },
+  maxPriorityFeeMicroLamports: z
+    .string()
+    .regex(/^(0|[1-9]\d{0,17})$/)
+    .optional(),
+});
 const outward = z.strictObject({ perTransaction: amount, perDay: amount });
 const destinations = z.strictObject(Object.fromEntries(NETWORKS.map((network) => [network, z.array(FIELDS[network].address).max(100).optional()])));
 const network = onNetwork<PayoutNetwork>(({ address }) => ({
@@ -21,6 +29,7 @@ export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   networks: z.array(network),
   limits: z.strictObject({ USDT: limits.optional(), USDC: limits.optional() }),
   payoutsPerHour: z.int().min(0),
+  nativeLimits: z.partialRecord(z.enum(NETWORKS), native).optional(),
   treasuryLimits: z.strictObject({ USDT: outward.optional(), USDC: outward.optional() }).optional(),
   withdrawalAddresses: z.strictObject({ live: destinations.optional(), test: destinations.optional() }).optional(),
   approvers: z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) })),

@@ -5,8 +5,8 @@ import type { PayoutOrder, PayoutRefusal, PayoutSignature } from '../ports/payou
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { JournalEntry, MovedEntry, PayoutJournal, SignedEntry } from './payout-journal.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 export const refusal = (kind: PayoutRefusal['kind'], code: string, message: string): PayoutRefusal => ({ ok: false, kind, code, message });
 

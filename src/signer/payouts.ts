@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, least } from '../domain/money.ts';
+import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
@@ -10,6 +11,7 @@ import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
 import { Moves } from './moves.ts';
+import { feeRefusal, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntry } from './payout-journal.ts';
 import {
   approverRefusal,
@@ -54,7 +56,9 @@ export class Payouts {
     this.#rules = rules;
     this.#nowMs = nowMs;
     this.#desks = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
-    this.#views = new Map(rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network)]));
+    this.#views = new Map(
+      rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
+    );
     this.moves = new Moves({ rules, nowMs, views: this.#views, inTurn: (mode, task) => this.#inTurn(mode, task) });
   }
 
@@ -122,6 +126,8 @@ export class Payouts {
       return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
+    const tooDear = feeRefusal(draft, order.network, this.#rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal));
+    if (tooDear) return tooDear;
     const ofLeg = signedOf(ofNetwork).filter((entry) => entry.legId === order.legId);
     const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, desk) : await this.#replacement(request, ofLeg, view, journal);
     if (!allocation.ok) return allocation;
@@ -184,9 +190,14 @@ export class Payouts {
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
       return refusal('denied', 'released', `${order.legId} has ended`);
     const limited = limitsRefusal(order, termsOf(order), journal.entries, this.#rules, journal.timeMs(this.#nowMs()));
-    if (limited) return limited;
+    const noRoom = limited ?? nativeRoomRefusal(this.#nativeParts(order, journal));
+    if (noRoom) return noRoom;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
     return this.#allocate(order, view, wallet, journal);
+  }
+
+  #nativeParts({ network }: PayoutOrder, journal: PayoutJournal): NativeParts {
+    return { network, entries: journal.entries, limits: this.#rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
   }
 
   /** Takes the amount from the deposits named, each found on chain at one of our addresses and paid by the payee. */
@@ -232,11 +243,11 @@ function asRefusal(error: unknown): PayoutRefusal {
   throw error;
 }
 
-function viewOf(network: PayoutNetwork): ChainView {
+function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
   switch (network.network) {
     case 'ethereum':
     case 'bsc':
-      return new EvmView(network);
+      return new EvmView(network, limits);
     case 'tron':
       return new TronView(network);
     case 'solana':

@@ -24,8 +24,6 @@ interface RawTransaction {
 }
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
-/** Micro-lamports; two thousandths of a SOL for the whole transaction. */
-const MAX_COMPUTE_UNIT_PRICE = 25_000_000n;
 
 /** Blocks, about a minute: a provider may ask another machine for the status than for the height; that one is believed to lag less. */
 const BALANCER_LAG_BLOCKS = 150;
@@ -61,12 +59,20 @@ export class SolanaView implements ChainView {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (draft.kind !== 'solana') return 'the draft is for another chain';
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
-    if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
-    return BigInt(draft.computeUnitPrice) > MAX_COMPUTE_UNIT_PRICE ? 'the draft could burn too much SOL' : null;
+    return BigInt(draft.tokenUnits) === toTokenUnits(amountOf(order.amount), token.decimals) ? null : 'the draft moves another amount';
   }
 
   sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
     return solanaPayoutBytes(draft as SolanaDraft, order, wallet);
+  }
+
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => (await this.#transaction(url, txHash, 'confirmed')) !== null);
+  }
+
+  /** The treasury pays for sweeps. */
+  sweepGas(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {

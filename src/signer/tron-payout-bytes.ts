@@ -81,7 +81,7 @@ export async function signedTron({ rawHex, rawData, txId }: TronRaw, place: KeyP
 }
 
 /** 21 bytes: `41` and the account. */
-function accountOf(address: string): Buffer {
+export function accountOf(address: string): Buffer {
   const bytes = Buffer.from(fromBase58(address) ?? []);
   const checksum = hash('sha256', hash('sha256', bytes.subarray(0, 21), 'buffer'), 'buffer').subarray(0, 4);
   if (bytes.length !== 25 || bytes[0] !== 0x41 || !checksum.equals(bytes.subarray(21))) throw new RangeError('not a TRON address');

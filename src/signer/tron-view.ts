@@ -1,12 +1,22 @@
-import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
+import { amountOf, fromTokenUnits, least, most, toTokenUnits } from '../domain/money.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { tronAddressOf } from './account-address.ts';
-import { agreed, postJson, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
-import { signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
+import {
+  agreed,
+  cautiousGas,
+  opinions,
+  postJson,
+  type ChainView,
+  type FoundDeposit,
+  type JournaledBytes,
+  type SignedBytes,
+  type SweepGas,
+} from './chain-view.ts';
+import { accountOf, signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 interface Info {
@@ -14,6 +24,13 @@ interface Info {
   readonly result?: string;
   readonly receipt?: { readonly result?: string };
   readonly log?: readonly { readonly address?: string; readonly topics?: readonly string[]; readonly data?: string }[];
+}
+interface ChainParameters {
+  readonly chainParameter?: readonly { readonly key: string; readonly value?: number }[];
+}
+interface ConstantAnswer {
+  readonly constant_result?: readonly string[];
+  readonly energy_used?: number;
 }
 type View = 'wallet' | 'walletsolidity';
 
@@ -25,6 +42,10 @@ const SUN_DECIMALS = 6;
 /** Sun; four times what the dearest transfer burnt so far. */
 const MAX_FEE_LIMIT = 150_000_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** Twice what energy costs now, since it varies from call to call, and the bandwidth of one transfer. */
+const SWEEP_ENERGY_FACTOR = 2n;
+const SWEEP_BANDWIDTH_SUN = 500_000n;
+const SUN = 10n ** 12n;
 /** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
 const BALANCER_LAG_MS = 60_000;
 
@@ -72,6 +93,42 @@ export class TronView implements ChainView {
     return signedTron(tronPayoutBytes(draft as TronDraft, wallet.treasury.tron, order.toAddress), 'treasury', wallet);
   }
 
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => (await this.#info(url, 'wallet', txHash)) !== null);
+  }
+
+  async sweepGas(address: string, treasury: string): Promise<SweepGas> {
+    return cautiousGas(
+      await opinions(this.#network, async (url) => {
+        const energySun = await this.#dearestSweep(url, address, treasury);
+        const { balance = 0 } = (await this.#ask(url, 'wallet', 'getaccount', { address: hexOf(address) })) as { balance?: number };
+        const needed = energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
+        return { needed: needed * SUN, held: BigInt(balance) * SUN };
+      }),
+    );
+  }
+
+  /** Sun for the energy of the token of the address that takes the most; null when it holds none. */
+  async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint | null> {
+    let dearest: bigint | null = null;
+    const { chainParameter = [] } = (await this.#ask(url, 'wallet', 'getchainparameters', {})) as ChainParameters;
+    const price = chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0;
+    for (const token of this.#network.tokens) {
+      const held = await this.#constant(url, address, token.address, 'balanceOf(address)', wordOf(address));
+      const units = BigInt(`0x${held.constant_result?.[0] ?? '0'}`);
+      if (units === 0n) continue;
+      const parameter = wordOf(treasury) + units.toString(16).padStart(64, '0');
+      const { energy_used = 0 } = await this.#constant(url, address, token.address, 'transfer(address,uint256)', parameter);
+      dearest = most(dearest ?? 0n, BigInt(energy_used) * BigInt(price));
+    }
+    return dearest;
+  }
+
+  #constant(url: string, owner: string, contract: string, selector: string, parameter: string): Promise<ConstantAnswer> {
+    const call = { owner_address: hexOf(owner), contract_address: hexOf(contract), function_selector: selector, parameter };
+    return this.#ask(url, 'wallet', 'triggerconstantcontract', call) as Promise<ConstantAnswer>;
+  }
+
   async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
     return 'expirationMs' in next && this.#isDead(last, false);
   }
@@ -100,6 +157,10 @@ export class TronView implements ChainView {
     return postJson(this.#network, `${url.replace(/\/$/, '')}/${view}/${call}`, body);
   }
 }
+
+/** 21 bytes: `41` and the account. */
+const hexOf = (address: string): string => accountOf(address).toString('hex');
+const wordOf = (address: string): string => accountOf(address).subarray(1).toString('hex').padStart(64, '0');
 
 const succeeded = (info: Info): boolean => info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
 

@@ -3,6 +3,7 @@ import { createEvmContractCheck } from '../../src/adapters/evm/evm-contract-chec
 import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
 import { validityOf, type LandedPayout, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
 import type { SignedEntry } from '../../src/signer/payout-journal.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   await chain.mine();
   payouts = open([chain.url]);
   const { network, mode, chainId, tokens } = chain.settings;
-  view = new EvmView({ network, mode, chainId, tokens, urls: [chain.url] });
+  view = new EvmView({ network, mode, chainId, tokens, urls: [chain.url] }, nativeLimitsOf('ethereum'));
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((each) => each.close()));
@@ -42,7 +43,15 @@ afterEach(async () => {
 
 function open(urls: readonly string[]): EvmPayouts {
   const pool = createRpcPool({ network: 'ethereum', urls });
-  const made = new EvmPayouts({ settings: chain.settings, pool, depth: DEPTH, maxFeePerGas: 10n ** 12n, fallbackTip: 10n ** 9n, bumpAfterMs: 1 });
+  const made = new EvmPayouts({
+    settings: chain.settings,
+    pool,
+    depth: DEPTH,
+    maxFeePerGas: 10n ** 12n,
+    maxPriorityFeePerGas: 10n ** 12n,
+    fallbackTip: 10n ** 9n,
+    bumpAfterMs: 1,
+  });
   opened.push(made);
   return made;
 }

@@ -134,7 +134,7 @@ describe('a payout on Solana whose blockhash expires', () => {
       ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
       ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
     };
-    payouts = new SolanaPayouts({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }) });
+    payouts = new SolanaPayouts({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }), maxPrice: 25_000_000 });
     view = new SolanaView({ mode: 'test', network: 'solana', chainId: MAINNET_GENESIS, tokens: settings.tokens, urls: [node.url] });
     payout = { ...(await view.sign(draft, order, wallet)), validity: validityOf(draft) };
   });

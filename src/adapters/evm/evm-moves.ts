@@ -68,9 +68,10 @@ export class EvmMoves implements MoveChain {
     // The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs.
     return this.#payouts.on(async (provider): Promise<MoveCheck> => {
       const gasLimit = await this.#gasLimit(provider, transfer, order.fromAddress);
-      const { maxFeePerGas } = await this.#payouts.fees(provider);
+      const { maxFeePerGas, least } = await this.#payouts.fees(provider);
       const held = await nativeOf(provider, order.fromAddress);
-      if (held >= gasLimit * maxFeePerGas) return { kind: 'ready' };
+      // The signer gives no more before what it gave was spent, so a fee that rose since is paid as far as the gas goes.
+      if (held >= gasLimit * least) return { kind: 'ready' };
       return { kind: 'needs_gas', amount: (gasLimit * maxFeePerGas * TOP_UP_MARGIN) / HUNDRED - held };
     });
   }
@@ -133,6 +134,8 @@ export class EvmMoves implements MoveChain {
   async #checkTopUp(order: MoveOrder, promised: Promised): Promise<MoveCheck> {
     return this.#payouts.on(async (provider): Promise<MoveCheck> => {
       const { maxFeePerGas } = await this.#payouts.fees(provider);
+      const tooDear = this.#payouts.tooDear(maxFeePerGas);
+      if (tooDear) return tooDear;
       const need = amountOf(order.amount) + NATIVE_GAS * maxFeePerGas * BigInt(promised.payouts + 1);
       const held = await nativeOf(provider, order.fromAddress);
       if (held >= need) return { kind: 'ready' };

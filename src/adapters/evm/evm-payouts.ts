@@ -1,5 +1,5 @@
 import { Interface, getAddress } from 'ethers';
-import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits, least, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
@@ -27,6 +27,8 @@ export interface EvmPayoutsOptions {
   readonly depth: number | null;
   /** Wei for a unit of gas that is never exceeded; payouts wait instead. */
   readonly maxFeePerGas: bigint;
+  /** The most of it that goes to the block's producer. */
+  readonly maxPriorityFeePerGas: bigint;
   /** Tip in wei where the network does not suggest one. */
   readonly fallbackTip: bigint;
   readonly bumpAfterMs: number;
@@ -84,12 +86,8 @@ export class EvmPayouts implements PayoutChain {
           detail: `the treasury ${treasury} holds ${formatAmount(balance)} ${order.coin} on ${this.network} and owes ${formatAmount(need)}`,
         };
       const { maxFeePerGas } = await this.fees(provider);
-      if (maxFeePerGas > this.#options.maxFeePerGas)
-        return {
-          kind: 'wait',
-          reason: 'network_fee_too_high',
-          detail: `gas costs ${maxFeePerGas} wei, above the limit of ${this.#options.maxFeePerGas}`,
-        };
+      const tooDear = this.tooDear(maxFeePerGas);
+      if (tooDear) return tooDear;
       const native = BigInt(String(await provider.call('eth_getBalance', [treasury, 'latest'])));
       const gas = GAS_FLOOR * maxFeePerGas * BigInt(promised.payouts + 1);
       if (native < gas)
@@ -140,8 +138,9 @@ export class EvmPayouts implements PayoutChain {
     const raised = (fee: string): bigint => (BigInt(fee) * BUMP_PERCENT) / 100n + 1n;
     const max = (one: bigint, other: bigint): bigint => (one > other ? one : other);
     const maxFeePerGas = max(raised(old.maxFeePerGas), now.maxFeePerGas);
-    if (maxFeePerGas > this.#options.maxFeePerGas) return null;
-    return { ...old, maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: max(raised(old.maxPriorityFeePerGas), now.tip).toString() };
+    const tip = max(raised(old.maxPriorityFeePerGas), now.tip);
+    if (maxFeePerGas > this.#options.maxFeePerGas || tip > this.#options.maxPriorityFeePerGas) return null;
+    return { ...old, maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() };
   }
 
   async broadcast({ signedBytes }: SentPayout): Promise<void> {
@@ -200,12 +199,19 @@ export class EvmPayouts implements PayoutChain {
     return token;
   }
 
-  /** Wei for a unit of gas, as the network has it now. */
-  async fees(provider: RpcProvider): Promise<{ maxFeePerGas: bigint; tip: bigint }> {
+  /** Null when so much is paid for a unit of gas. */
+  tooDear(maxFeePerGas: bigint): Extract<PreCheck, { kind: 'wait' }> | null {
+    const limit = this.#options.maxFeePerGas;
+    if (maxFeePerGas <= limit) return null;
+    return { kind: 'wait', reason: 'network_fee_too_high', detail: `gas costs ${maxFeePerGas} wei, above the limit of ${limit}` };
+  }
+
+  /** Wei for a unit of gas, as the network has it now; `least` gets into one of the next blocks. */
+  async fees(provider: RpcProvider): Promise<{ maxFeePerGas: bigint; least: bigint; tip: bigint }> {
     const block = (await provider.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
     const base = BigInt(block?.baseFeePerGas ?? '0x0');
-    const tip = await suggestedTip(provider, this.#options.fallbackTip);
-    return { maxFeePerGas: base * 2n + tip, tip };
+    const tip = least(await suggestedTip(provider, this.#options.fallbackTip), this.#options.maxPriorityFeePerGas);
+    return { maxFeePerGas: base * 2n + tip, least: (base * 5n) / 4n + tip, tip };
   }
 
   /** Asks one provider. Throws `ChainUnavailable`. */

@@ -13,6 +13,8 @@ import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 export interface SolanaPayoutsOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
+  /** Micro-lamports for a unit of computation, at most. */
+  readonly maxPrice: number;
 }
 
 export const LAMPORT = 10n ** 9n;
@@ -23,7 +25,6 @@ const FEE_LAMPORTS = 2_010_000n;
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Micro-lamports for a unit of computation. */
 const MIN_PRICE = 1_000;
-const MAX_PRICE = 25_000_000;
 
 interface Status {
   readonly slot: number;
@@ -39,11 +40,13 @@ export class SolanaPayouts implements PayoutChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs = Number.POSITIVE_INFINITY;
   readonly #pool: RpcPool;
+  readonly #maxPrice: number;
   readonly #admitted = new Set<string>();
 
-  constructor({ settings, pool }: SolanaPayoutsOptions) {
+  constructor({ settings, pool, maxPrice }: SolanaPayoutsOptions) {
     this.settings = settings;
     this.#pool = pool;
+    this.#maxPrice = maxPrice;
   }
 
   get network(): PayoutChain['network'] {
@@ -97,7 +100,7 @@ export class SolanaPayouts implements PayoutChain {
       ]);
       const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [[token.address]]).catch(() => []);
       const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
-      const price = Math.min(MAX_PRICE, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
+      const price = Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
       return { kind: 'solana', tokenAddress: token.address, tokenUnits, decimals: token.decimals, ...value, computeUnitPrice: String(price) };
     });
   }

@@ -1,0 +1,113 @@
+import type { MoveDraft } from '../domain/events/treasury-events.ts';
+import type { MoveKind } from '../domain/events/treasury-move-events.ts';
+import { amountOf, formatAmount } from '../domain/money.ts';
+import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import type { PayoutRefusal } from '../ports/payouts.ts';
+import type { JournalEntry, MovedEntry, SignedEntry } from './payout-journal.ts';
+import { bytesOf, DAY_MS, HOUR_MS, refusal } from './payout-rules.ts';
+
+/* What transactions may take of the native coin, judged by their own bytes. */
+
+/** 10^-18 units of one sun and one lamport. */
+const SUN = 10n ** 12n;
+const LAMPORT = 10n ** 9n;
+/** The fee limit of TRON is about energy alone; a transfer of the coin may have to make the account. */
+const TRON_BANDWIDTH_SUN = 500_000n;
+const TRON_ACTIVATION_SUN = 1_100_000n;
+/** Two signatures, and the rent of the receiver's token account. */
+const SOLANA_BASE_LAMPORTS = 2n * 5_000n + 2_039_280n;
+const SOLANA_COMPUTE_UNITS = 80_000n;
+const MICRO = 1_000_000n;
+
+/** The most that a transaction can take of its network's native coin, in 10^-18 units. */
+export function mostNative(draft: MoveDraft): bigint {
+  switch (draft.kind) {
+    case 'evm':
+      return BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
+    case 'evm-native':
+      return BigInt(draft.value) + BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
+    case 'tron':
+      return (BigInt(draft.feeLimit) + TRON_BANDWIDTH_SUN) * SUN;
+    case 'tron-native':
+      return (BigInt(draft.sun) + TRON_ACTIVATION_SUN + TRON_BANDWIDTH_SUN) * SUN;
+    case 'solana':
+      return (SOLANA_BASE_LAMPORTS + (SOLANA_COMPUTE_UNITS * BigInt(draft.computeUnitPrice) + MICRO - 1n) / MICRO) * LAMPORT;
+  }
+}
+
+/** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
+export function feeRefusal(draft: MoveDraft, network: Network, change: NativeLimitsChange | undefined): PayoutRefusal | null {
+  const limits = nativeLimitsOf(network, change);
+  if (draft.kind === 'evm' || draft.kind === 'evm-native') {
+    const [price, tip] = [BigInt(draft.maxFeePerGas), BigInt(draft.maxPriorityFeePerGas)];
+    if (tip > price) return refusal('denied', 'wrong_draft', 'the priority fee is above the whole fee');
+    if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei for a unit of gas`);
+    return tip > gwei(limits.maxPriorityFeeGwei) ? tooDear(`${limits.maxPriorityFeeGwei} gwei of priority fee`) : null;
+  }
+  if (draft.kind !== 'solana' || BigInt(draft.computeUnitPrice) <= BigInt(limits.maxPriorityFeeMicroLamports)) return null;
+  return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports for a compute unit`);
+}
+
+const tooDear = (limit: string): PayoutRefusal => refusal('later', 'network_fee_too_high', `the draft pays more than ${limit}`);
+
+export interface NativeParts {
+  readonly network: Network;
+  readonly entries: readonly JournalEntry[];
+  readonly limits: NativeLimitsChange | undefined;
+  /** The journal's own time, which never falls. */
+  readonly nowMs: number;
+}
+
+/** Caps on the native coin, over everything that the treasury pays for; null when the draft stays within all of them. */
+export function nativeRefusal(draft: MoveDraft, parts: NativeParts): PayoutRefusal | null {
+  const limits = nativeLimitsOf(parts.network, parts.limits);
+  const most = mostNative(draft);
+  if (most > amountOf(limits.perTransaction)) {
+    const coin = NATIVE_COIN[parts.network];
+    return refusal('later', 'native_per_transaction_cap', `${formatAmount(most)} ${coin} could go, more than ${limits.perTransaction} at once`);
+  }
+  return windowsRefusal(most, exclusiveKey(draft), limits, parts);
+}
+
+/** Whether there is room for one more of the size of the last one: asked before anything is drawn up. */
+export function nativeRoomRefusal(parts: NativeParts): PayoutRefusal | null {
+  const last = paidByTreasury(parts).at(-1);
+  return windowsRefusal(last ? mostNative(last.draft) : 0n, null, nativeLimitsOf(parts.network, parts.limits), parts);
+}
+
+function windowsRefusal(most: bigint, own: string | null, limits: NativeLimits, parts: NativeParts): PayoutRefusal | null {
+  const windows = [
+    [HOUR_MS, limits.perHour, 'native_hourly_cap'],
+    [DAY_MS, limits.perDay, 'native_daily_cap'],
+  ] as const;
+  for (const [windowMs, cap, code] of windows) {
+    const used = usedNative(most, own, parts, windowMs);
+    if (used > amountOf(cap))
+      return refusal('later', code, `${formatAmount(used)} ${NATIVE_COIN[parts.network]} could be gone then, more than the cap of ${cap}`);
+  }
+  return null;
+}
+
+/** With the new transaction. Of those that exclude each other the dearest counts; everything else as if it landed. */
+function usedNative(most: bigint, own: string | null, parts: NativeParts, windowMs: number): bigint {
+  let counted = own === null ? most : 0n;
+  const exclusive = new Map<string, bigint>(own === null ? [] : [[own, most]]);
+  for (const entry of paidByTreasury(parts)) {
+    if (entry.atMs <= parts.nowMs - windowMs) continue;
+    const key = exclusiveKey(entry.draft);
+    const units = mostNative(entry.draft);
+    if (key === null) counted += units;
+    else if (units > (exclusive.get(key) ?? -1n)) exclusive.set(key, units);
+  }
+  return [...exclusive.values()].reduce((total, units) => total + units, counted);
+}
+
+/** On Solana the treasury pays for sweeps, too; elsewhere their fees come out of what top-ups gave. */
+export const isPaidByTreasury = (kind: MoveKind, network: Network): boolean => kind !== 'sweep' || network === 'solana';
+
+const paidByTreasury = ({ network, entries }: NativeParts): (SignedEntry | MovedEntry)[] =>
+  bytesOf(entries).filter((entry) => entry.network === network && (entry.kind === 'signed' || isPaidByTreasury(entry.move, network)));
+
+/** Of all transactions of the treasury with one nonce at most one lands. */
+const exclusiveKey = (draft: MoveDraft): string | null => ('nonce' in draft ? String(draft.nonce) : null);
