@@ -159,6 +159,7 @@ async function startService(
     handler: createDeliveryHandler({ store, clock: systemTimers, random: nodeRandom, notificationIds: ids }),
     directory: {
       endpointOf: (merchantId) => endpoints.get(merchantId) ?? null,
+      optionalTypesOf: () => new Set(),
       suspend: async () => undefined,
       onChange: () => () => undefined,
     },

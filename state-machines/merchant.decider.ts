@@ -3,6 +3,7 @@ import type { ApiKeyId } from '../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../src/domain/currencies.ts';
 import { decimalsOf, isCoin, parseAmount } from '../src/domain/money.ts';
 import { isNetwork, type Network } from '../src/domain/networks.ts';
+import { isOptionalType, OPTIONAL_TYPES } from '../src/domain/notifications.ts';
 import { accept, refuse } from '../src/domain/result.ts';
 import type { Decision, Refusal } from '../src/domain/result.ts';
 import type { MerchantValue } from './merchant.machine.ts';
@@ -32,8 +33,8 @@ export type MerchantCommand =
     }
   | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
   | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
-  /** Null removes the URL; the endpoint keeps its id and secret for the next one. */
-  | { readonly type: 'SetWebhook'; readonly url: string | null; readonly durableRedelivery?: boolean }
+  /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
+  | { readonly type: 'SetWebhook'; readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] }
   | {
       readonly type: 'IssueWebhookSecret';
       readonly sealedSecret: string;
@@ -99,7 +100,7 @@ function register({ merchant, key, endpoint }: Of<'RegisterMerchant'>, { context
   return accept<MerchantEvent>(
     { type: 'MerchantRegistered', data: merchant },
     { type: 'ApiKeyIssued', data: key },
-    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false } },
+    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false, events: [] } },
   );
 }
 
@@ -116,14 +117,20 @@ function revokeKey(keyId: ApiKeyId, context: MerchantContext): Decision<Merchant
   return key.revoked ? accept() : accept({ type: 'ApiKeyRevoked', data: { merchantId: merchantIdOf(context), keyId } });
 }
 
-function setWebhook({ url, durableRedelivery }: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
+function setWebhook({ url: newUrl, durableRedelivery, events: asked }: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
   const { endpoint } = context;
   if (!endpoint) return refuse('conflict', 'the merchant has no endpoint to set');
+  if (asked && (!asked.every(isOptionalType) || new Set(asked).size !== asked.length))
+    return refuse('invalid_request', `events must name some of ${OPTIONAL_TYPES.join(', ')}, each once`, 'events');
+  const url = newUrl === undefined ? endpoint.url : newUrl;
   const durable = durableRedelivery ?? endpoint.durableRedelivery;
-  if (endpoint.url === url && endpoint.durableRedelivery === durable) return accept();
+  // In one order, so that the same choice is the same.
+  const events = asked ? OPTIONAL_TYPES.filter((type) => asked.includes(type)) : endpoint.events;
+  if (endpoint.url === url && endpoint.durableRedelivery === durable && String(endpoint.events) === String(events)) return accept();
+  const { endpointId } = endpoint;
   return accept({
     type: 'WebhookEndpointSet',
-    data: { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId, url, sealedSecret: null, durableRedelivery: durable },
+    data: { merchantId: merchantIdOf(context), endpointId, url, sealedSecret: null, durableRedelivery: durable, events },
   });
 }
 

@@ -28,11 +28,11 @@ function foldKeyRevoked(context: MerchantContext, data: Of<'ApiKeyRevoked'>): Pa
 }
 
 function foldEndpointSet({ endpoint }: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
-  const { endpointId, url, durableRedelivery } = data;
+  const { endpointId, url, durableRedelivery, events } = data;
   const fresh = data.sealedSecret === null ? null : { sealed: data.sealedSecret, version: nextSecretVersion(endpoint) };
   const current = fresh ?? endpoint?.current;
   if (!current) return {};
-  return { endpoint: { endpointId, url, durableRedelivery, current, next: fresh ? null : (endpoint?.next ?? null), suspended: null } };
+  return { endpoint: { endpointId, url, durableRedelivery, events, current, next: fresh ? null : (endpoint?.next ?? null), suspended: null } };
 }
 
 function foldSecretRotated({ endpoint }: MerchantContext, data: Of<'WebhookSecretRotated'>): Partial<MerchantContext> {

@@ -1,4 +1,5 @@
 import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../src/domain/events/merchant-events.ts';
+import type { OptionalType } from '../src/domain/notifications.ts';
 import { NETWORKS, type Network } from '../src/domain/networks.ts';
 
 /** What holds for a merchant who set nothing. */
@@ -34,6 +35,8 @@ export interface EndpointState {
   /** Issued and not active yet. */
   readonly next: (SecretState & { readonly activatesAtSec: number }) | null;
   readonly durableRedelivery: boolean;
+  /** What is told beside outcomes. */
+  readonly events: readonly OptionalType[];
   readonly suspended: 'only_failures' | 'gone' | null;
 }
 

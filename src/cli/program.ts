@@ -143,7 +143,8 @@ function addMerchants(program: Command, host: CliHost): void {
 function addWebhooks(program: Command, host: CliHost): void {
   const webhook = program.command('webhook').description('endpoints, secrets and deliveries');
   admin(webhook, host, 'set <merchant_id>', 'webhook.set', 'set the endpoint of a merchant', [
-    ['--url <url>', 'https URL', true],
+    ['--url <url>', 'https URL'],
+    ['--events <types>', 'what to tell beside outcomes, such as payment.late,payment.reversed; none ends it'],
     ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
   ]);
   admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [

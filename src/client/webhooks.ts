@@ -1,8 +1,10 @@
-import type { PaymentEventBody, RefundEventBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
+import type { PaymentEventBody, PaymentNoticeEventBody, RefundEventBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
 import { verifySignature } from './signing.ts';
 
 export type WebhookEvent = WebhookEventBody;
 export type PaymentEvent = PaymentEventBody;
+/** What happens to a payment beside its outcome, for endpoints that ask for it. */
+export type PaymentNoticeEvent = PaymentNoticeEventBody;
 export type RefundEvent = RefundEventBody;
 
 /** How far the sender's clock may be off (specification, "Delivery request"). */

@@ -54,14 +54,20 @@ function merchantCommands(merchants: Merchants): AdminCommands {
 
 function webhookCommands(merchants: Merchants): AdminCommands {
   return {
-    'webhook.set': async (args) =>
-      json(
-        accepted(
-          await merchants.setWebhook(merchantOf(args), { url: requiredText(args, 'url'), durableRedelivery: args.durableRedelivery === true }),
-        ),
-      ),
+    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args)))),
     'webhook.rotate': async (args) =>
       json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
+  };
+}
+
+/** With a URL the endpoint is set anew; events alone leave the rest as it is. */
+function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
+  const events = optionalText(args, 'events');
+  const url = events === undefined ? requiredText(args, 'url') : optionalText(args, 'url');
+  return {
+    ...(url !== undefined && { url, durableRedelivery: args.durableRedelivery === true }),
+    ...(url === undefined && args.durableRedelivery === true && { durableRedelivery: true }),
+    ...(events !== undefined && { events: events === 'none' ? [] : events.split(',').map((type) => type.trim()) }),
   };
 }
 

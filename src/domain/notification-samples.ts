@@ -1,10 +1,14 @@
 import type { MerchantId, Mode, NotificationId, RefundId, SessionId } from './ids.ts';
 import {
+  isOptionalType,
   NOTIFICATION_TYPE_OF,
+  noticeNotification,
   notificationOf,
+  type Notice,
   type Notification,
   type NotificationType,
   type NotifyingEvent,
+  type OptionalType,
   type SessionFacts,
 } from './notifications.ts';
 
@@ -24,6 +28,18 @@ const SAMPLE_EVENTS: readonly NotifyingEvent[] = [
   },
 ];
 
+const SAMPLE_TRANSFER = { amount: '10.01', coin: 'USDT', network: 'ethereum', txHash: `0x${'a'.repeat(64)}` } as const;
+const SAMPLE_REASONS: Partial<Record<OptionalType, 'after_deadline' | 'wrong_coin'>> = {
+  'payment.late': 'after_deadline',
+  'payment.wrong_coin': 'wrong_coin',
+};
+
+function sampleNotice(type: OptionalType): Notice {
+  if (type === 'refund.created') return { type, refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01' };
+  const transfer = type === 'payment.wrong_coin' ? { ...SAMPLE_TRANSFER, coin: 'USDC' as const } : SAMPLE_TRANSFER;
+  return { type, held: '0.00', coin: 'USDT', transfer, reason: SAMPLE_REASONS[type] ?? null };
+}
+
 /** A notification as a merchant would get it, for trying out an endpoint. */
 export function sampleNotification(
   type: NotificationType,
@@ -31,13 +47,14 @@ export function sampleNotification(
   owner: { merchantId: MerchantId; mode: Mode },
   atMs: number,
 ): Notification {
-  const event = SAMPLE_EVENTS.find((candidate) => NOTIFICATION_TYPE_OF[candidate.type] === type);
-  if (!event) throw new Error(`no sample of ${type}`);
   const facts: SessionFacts = {
     ...owner,
     sessionId: SAMPLE_SESSION_ID,
     orderId: 'sample-order',
     rate: '1.0002',
   };
+  if (isOptionalType(type)) return noticeNotification(id, atMs, sampleNotice(type), facts);
+  const event = SAMPLE_EVENTS.find((candidate) => NOTIFICATION_TYPE_OF[candidate.type] === type);
+  if (!event) throw new Error(`no sample of ${type}`);
   return notificationOf(id, atMs, event, facts);
 }

@@ -1,7 +1,8 @@
 import type { DomainEvent } from './events/domain-event.ts';
 import type { SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
-import { amountOf, formatAmount } from './money.ts';
+import { amountOf, formatAmount, type Coin } from './money.ts';
+import type { Network } from './networks.ts';
 
 /** Which domain events tell a merchant, and as what (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
@@ -14,11 +15,39 @@ export const NOTIFICATION_TYPE_OF = {
 } as const satisfies Partial<Record<DomainEvent['type'], string>>;
 
 export type NotifyingEvent = Extract<DomainEvent, { type: keyof typeof NOTIFICATION_TYPE_OF }>;
-export type NotificationType = (typeof NOTIFICATION_TYPE_OF)[NotifyingEvent['type']];
+export type OutcomeType = (typeof NOTIFICATION_TYPE_OF)[NotifyingEvent['type']];
 
-export const NOTIFICATION_TYPES = Object.values(NOTIFICATION_TYPE_OF) as readonly NotificationType[];
+/** Told to every endpoint. */
+export const OUTCOME_TYPES = Object.values(NOTIFICATION_TYPE_OF) as readonly OutcomeType[];
+
+/** Told to those who ask for them: what happens to a session beside its outcome. */
+export const OPTIONAL_TYPES = [
+  'payment.processing',
+  'payment.partially_paid',
+  'payment.overpaid',
+  'payment.late',
+  'payment.wrong_coin',
+  'payment.reversed',
+  'payment.restored',
+  'refund.created',
+] as const;
+export type OptionalType = (typeof OPTIONAL_TYPES)[number];
+
+export type NotificationType = OutcomeType | OptionalType;
+export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
+
+/** Which domain events an optional type can come from. */
+const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
+  'DepositDetected',
+  'DepositConfirmed',
+  'DepositReverted',
+  'TransferCredited',
+  'RefundRequested',
+]);
 
 export const isNotificationType = (text: string): text is NotificationType => (NOTIFICATION_TYPES as readonly string[]).includes(text);
+export const isOptionalType = (text: string): text is OptionalType => (OPTIONAL_TYPES as readonly string[]).includes(text);
+export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 
 /** What a notification says about its session beside the event itself. */
@@ -26,6 +55,19 @@ export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantI
   /** The locked rate; null without conversion. */
   readonly rate: string | null;
 };
+
+/** What an optional notification says, as the session stood after the event. */
+export type Notice =
+  | {
+      readonly type: Exclude<OptionalType, 'refund.created'>;
+      /** Final on-time money that the merchant holds, of the session's coin. */
+      readonly held: string;
+      readonly coin: Coin;
+      /** The transfer that it is about. */
+      readonly transfer: { readonly amount: string; readonly coin: Coin; readonly network: Network; readonly txHash: string };
+      readonly reason: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network' | null;
+    }
+  | { readonly type: 'refund.created'; readonly refundId: string; readonly amount: string; readonly coin: Coin };
 
 /** A message to a merchant, complete: `body` holds the exact bytes of every attempt. */
 export interface Notification {
@@ -50,6 +92,13 @@ export interface PaymentObject {
   readonly after_expiry?: true;
 }
 
+/** `data.object` of an optional payment event: the same, and what it is about. */
+export interface PaymentNoticeObject extends Omit<PaymentObject, 'status' | 'after_expiry'> {
+  readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
+  readonly reason?: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network';
+  readonly transfer: { readonly amount: string; readonly currency: Coin; readonly network: Network; readonly tx_hash: string };
+}
+
 /** `data.object` of a refund event, in the order of the specification's table. */
 export interface RefundObject {
   readonly session_id: string;
@@ -57,7 +106,7 @@ export interface RefundObject {
   readonly refund_id: string;
   readonly refund_amount: string;
   readonly refund_currency: string;
-  readonly status: 'completed' | 'failed';
+  readonly status: 'pending' | 'completed' | 'failed';
   readonly source: 'api';
 }
 
@@ -66,7 +115,7 @@ export interface NotificationBody {
   readonly type: NotificationType;
   /** Unix seconds. */
   readonly created_at: number;
-  readonly data: { readonly object: PaymentObject | RefundObject };
+  readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject };
 }
 
 /** Without conversion one unit of the order currency is one unit of the coin. */
@@ -74,10 +123,31 @@ const NO_CONVERSION = '1';
 
 /** Writes the notification of an event: `atMs` is when it was committed, `facts` how its session began. */
 export function notificationOf(notificationId: NotificationId, atMs: number, event: NotifyingEvent, facts: SessionFacts): Notification {
-  const type = NOTIFICATION_TYPE_OF[event.type];
-  const body: NotificationBody = { id: notificationId, type, created_at: Math.floor(atMs / 1000), data: { object: objectOf(event, facts) } };
-  const { merchantId, mode, sessionId } = facts;
-  return { notificationId, type, merchantId, mode, sessionId, body: JSON.stringify(body) };
+  return written(
+    { id: notificationId, type: NOTIFICATION_TYPE_OF[event.type], created_at: seconds(atMs), data: { object: objectOf(event, facts) } },
+    facts,
+  );
+}
+
+/** The same of a notice. */
+export function noticeNotification(notificationId: NotificationId, atMs: number, notice: Notice, facts: SessionFacts): Notification {
+  return written({ id: notificationId, type: notice.type, created_at: seconds(atMs), data: { object: noticeObject(notice, facts) } }, facts);
+}
+
+const seconds = (atMs: number): number => Math.floor(atMs / 1000);
+
+function written(body: NotificationBody, { merchantId, mode, sessionId }: SessionFacts): Notification {
+  return { notificationId: body.id, type: body.type, merchantId, mode, sessionId, body: JSON.stringify(body) };
+}
+
+function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject | RefundObject {
+  if (notice.type === 'refund.created') return refund(facts, 'pending', notice);
+  const { type, held, coin, transfer, reason } = notice;
+  return {
+    ...payment(facts, type.slice('payment.'.length) as PaymentNoticeObject['status'], held, coin),
+    ...(reason !== null && { reason }),
+    transfer: { amount: shown(transfer.amount), currency: transfer.coin, network: transfer.network, tx_hash: transfer.txHash },
+  };
 }
 
 function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | RefundObject {
@@ -99,9 +169,12 @@ function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | R
   }
 }
 
-function payment(facts: SessionFacts, status: PaymentObject['status'], amount: string, currency: string): PaymentObject {
+function payment<Status extends string>(facts: SessionFacts, status: Status, amount: string, currency: string) {
   const rate = facts.rate ?? NO_CONVERSION;
-  return { amount: shown(amount), status, currency, exchange_rate: rate, order_id: facts.orderId, session_id: facts.sessionId, source: 'api' };
+  return {
+    ...{ amount: shown(amount), status, currency, exchange_rate: rate },
+    ...{ order_id: facts.orderId, session_id: facts.sessionId, source: 'api' as const },
+  };
 }
 
 function refund(facts: SessionFacts, status: RefundObject['status'], data: { refundId: string; amount: string; coin: string }): RefundObject {

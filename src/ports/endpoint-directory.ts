@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId } from '../domain/ids.ts';
+import type { OptionalType } from '../domain/notifications.ts';
 
 /** A merchant's webhook endpoint as it stands now. */
 export interface WebhookEndpoint {
@@ -18,6 +19,8 @@ export interface WebhookEndpoint {
 export interface EndpointDirectory {
   /** Null when the merchant has no endpoint. Never waits: it runs on the path of every attempt. */
   endpointOf(merchantId: MerchantId): WebhookEndpoint | null;
+  /** What the merchant is told beside outcomes, with or without an endpoint. Never waits. */
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType>;
   /** Writes that the endpoint is suspended; settles when that is durable. Repeating it changes nothing. */
   suspend(merchantId: MerchantId, endpointId: string, reason: 'only_failures' | 'gone'): Promise<void>;
   /** Called when an endpoint was set, removed, suspended or resumed, until the returned function is called. */

@@ -177,11 +177,11 @@ export class DeliverWebhooks {
     const notifying = events.filter(isNotifying);
     await this.#reader.recall(notifying);
     const read = notifying.map((recorded) => this.#reader.read(recorded));
-    const told = read.filter((one) => one !== null);
+    const told = read.filter((one) => typeof one === 'object');
     const { position } = events.at(-1)!;
     if (!this.#live) await this.#scheduling.catchUp(told, position);
     // From here on nothing fails, so that the batch is not handed over again.
-    read.forEach((one, index) => one ?? this.#park(notifying[index]!));
+    read.forEach((one, index) => one === 'unreadable' && this.#park(notifying[index]!));
     for (const recorded of events) this.#takeIn(recorded);
     if (this.#live) {
       const isRoomAgain = this.#scheduling.tell(told, position);
@@ -231,8 +231,8 @@ export class DeliverWebhooks {
       if (!recorded || !isNotifying(recorded)) continue;
       await this.#reader.recall([recorded]);
       const told = this.#reader.read(recorded);
-      if (!told) continue;
-      await this.#scheduling.retell(told);
+      if (told === 'unreadable') continue;
+      if (told !== 'untold') await this.#scheduling.retell(told);
       this.#backlog.unpark(position);
     }
   }

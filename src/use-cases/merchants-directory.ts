@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { MerchantEvent } from '../domain/events/merchant-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
+import type { OptionalType } from '../domain/notifications.ts';
 import type { WebhookEndpoint } from '../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
 import { decodeEvent } from '../runtime/codec.ts';
@@ -21,11 +22,14 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
   'WebhookEndpointResumed',
 ]);
 
+const NONE: ReadonlySet<OptionalType> = new Set();
+
 interface Entry {
   readonly state: MerchantState;
   readonly revision: number;
   readonly settings: MerchantSettings | null;
   readonly endpoint: WebhookEndpoint | null;
+  readonly optionalTypes: ReadonlySet<OptionalType>;
 }
 
 /**
@@ -92,6 +96,10 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantId)?.endpoint ?? null;
   }
 
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
+    return this.#entries.get(merchantId)?.optionalTypes ?? NONE;
+  }
+
   merchantIds(): MerchantId[] {
     return [...this.#entries.values()].flatMap(({ state }) => (state.context.registered ? [state.context.registered.merchantId] : []));
   }
@@ -129,7 +137,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       if (known && recorded.revision <= known.revision) continue;
       const event = decodeEvent(recorded).event as MerchantEvent;
       const state = merchantTable.replay([event], known?.state);
-      this.#entries.set(merchantId, { state, revision: recorded.revision, settings: known?.settings ?? null, endpoint: known?.endpoint ?? null });
+      const { settings = null, endpoint = null, optionalTypes = NONE } = known ?? {};
+      this.#entries.set(merchantId, { state, revision: recorded.revision, settings, endpoint, optionalTypes });
       this.#folded.set(merchantId, [...(this.#folded.get(merchantId) ?? []), event]);
     }
   }
@@ -144,6 +153,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       ...entry,
       settings: settingsOf(entry.state),
       endpoint: endpointChanged ? this.#openEndpoint(entry.state) : entry.endpoint,
+      optionalTypes: endpointChanged ? new Set(context.endpoint?.events) : entry.optionalTypes,
     });
     if (endpointChanged) for (const listener of this.#listeners) listener(context.registered!.merchantId);
   }

@@ -1,4 +1,5 @@
 import type { MerchantId } from '../domain/ids.ts';
+import type { OptionalType } from '../domain/notifications.ts';
 import { merchantStream } from '../domain/streams.ts';
 import type { EndpointDirectory, WebhookEndpoint } from '../ports/endpoint-directory.ts';
 import type { MerchantDirectory } from './merchants-directory.ts';
@@ -16,6 +17,10 @@ export class MerchantEndpoints implements EndpointDirectory {
 
   endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
     return this.#directory.endpointOf(merchantId);
+  }
+
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
+    return this.#directory.optionalTypesOf(merchantId);
   }
 
   /** An endpoint that was replaced meanwhile has nothing to suspend: that is no error. */

@@ -4,6 +4,7 @@ import { merchantStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
+import type { OptionalType } from '../domain/notifications.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
 import type { Sealer } from '../runtime/sealing.ts';
 import type { MerchantCommand, MerchantState } from '../../state-machines/merchant.decider.ts';
@@ -71,6 +72,7 @@ export interface WebhookOverview {
   readonly endpoint_id: string;
   readonly url: string | null;
   readonly durable_redelivery: boolean;
+  readonly events: readonly OptionalType[];
   readonly suspended: 'only_failures' | 'gone' | null;
   /** When an issued secret takes over the main header; null when none is waiting. */
   readonly next_secret_activates_at: number | null;
@@ -121,12 +123,13 @@ export class Merchants {
     return this.#change(merchantId, { type: 'RevokeKey', keyId }, by);
   }
 
-  /** A null URL stops deliveries; the endpoint keeps its secret for the next one. A suspended endpoint is resumed. */
+  /** A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended endpoint is resumed. */
   async setWebhook(
     merchantId: MerchantId,
-    input: { readonly url: string | null; readonly durableRedelivery?: boolean },
+    input: { readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] },
     by?: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
+    if (input.url === undefined) return this.#change(merchantId, { type: 'SetWebhook', ...input }, by);
     const url = this.#vet(input.url, 'url');
     if (!url.ok) return url;
     return this.#change(merchantId, { type: 'SetWebhook', ...input, url: url.value }, by);
@@ -265,6 +268,7 @@ function webhookOverview({ endpoint }: MerchantState['context'], nowSec: number)
     endpoint_id: endpoint.endpointId,
     url: endpoint.url,
     durable_redelivery: endpoint.durableRedelivery,
+    events: endpoint.events,
     suspended: endpoint.suspended,
     next_secret_activates_at: waits ? endpoint.next.activatesAtSec : null,
   };

@@ -7,7 +7,7 @@ import type { SessionContext } from '../../state-machines/checkout-session.state
 
 export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
 
-/** Session events that merchants are told about (specification, "Event types"). */
+/** Session events that merchants are told about (specification, "Event types"), or can ask to be told about. */
 export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
   'SessionPaid',
   'SessionExpired',
@@ -15,6 +15,11 @@ export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
   'SessionCancelled',
   'RefundCompleted',
   'RefundFailed',
+  'DepositDetected',
+  'DepositConfirmed',
+  'DepositReverted',
+  'TransferCredited',
+  'RefundRequested',
 ]);
 
 export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;

@@ -106,9 +106,9 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('describes the signature headers under the configured prefix, and both webhooks', async () => {
+  it('describes the signature headers under the configured prefix, and all webhooks', async () => {
     expect(document.components.securitySchemes.signature?.name).toBe('X-Service-Signature');
-    expect(Object.keys(document.webhooks)).toEqual(['payment', 'refund']);
+    expect(Object.keys(document.webhooks)).toEqual(['payment', 'payment_notice', 'refund']);
     const other = await startTestServer({ headerPrefix: 'X-Shop-' });
     const text = await (await fetch(`${other.base}/openapi.json`)).text();
     await other.close();

@@ -63,7 +63,7 @@ describe('a delivery', () => {
         .sort(),
     ).toEqual(['event-id', 'event-type', 'nonce', 'signature', 'timestamp'].map((name) => `x-service-${name}`));
     expect(got!.raw.toString()).toBe(
-      `{"id":"${id}","type":"payment.cancelled","created_at":${bodyOf(got!).created_at},"data":{"object":{"amount":"10.00","status":"canceled","currency":"USDT",` +
+      `{"id":"${id}","type":"payment.cancelled","created_at":${bodyOf(got!).created_at},"data":{"object":{"amount":"0.00","status":"canceled","currency":"USDT",` +
         `"exchange_rate":"1","order_id":"order-1","session_id":"${String(bodyOf(got!).data.object['session_id'])}","source":"api"}}}`,
     );
   });

@@ -64,7 +64,14 @@ const overview: MerchantOverview = {
   name: 'Alpha',
   mode: 'test',
   keys: [],
-  webhook: { endpoint_id: 'end_1', url: 'https://shop.example/hook', durable_redelivery: false, suspended: null, next_secret_activates_at: null },
+  webhook: {
+    endpoint_id: 'end_1',
+    url: 'https://shop.example/hook',
+    durable_redelivery: false,
+    events: [],
+    suspended: null,
+    next_secret_activates_at: null,
+  },
   domains: [{ domain_id: 'dom_1', host: 'shop.example', name: 'Shop' }],
   policy: {
     settlementCoin: 'USDT',

@@ -10,7 +10,7 @@ import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adap
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { base32, type MerchantId, type NotificationId, type SessionId } from '../../src/domain/ids.ts';
-import { isNotifyingType } from '../../src/domain/notifications.ts';
+import { isNoticedType, isNotifyingType, type OptionalType } from '../../src/domain/notifications.ts';
 import { deliveryStream, sessionStream } from '../../src/domain/streams.ts';
 import type { EndpointDirectory, WebhookEndpoint } from '../../src/ports/endpoint-directory.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
@@ -29,6 +29,7 @@ export const WEBHOOK_SECRET = 'whsec_of_the_test_merchant';
 /** Endpoints as tests set them. */
 export class TestDirectory implements EndpointDirectory {
   readonly endpoints = new Map<MerchantId, WebhookEndpoint>();
+  readonly optional = new Map<MerchantId, ReadonlySet<OptionalType>>();
   readonly #listeners = new Set<(merchantId: MerchantId) => void>();
 
   set(merchantId: MerchantId, url: string, change: Partial<WebhookEndpoint> = {}): void {
@@ -57,6 +58,10 @@ export class TestDirectory implements EndpointDirectory {
 
   endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
     return this.endpoints.get(merchantId) ?? null;
+  }
+
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
+    return this.optional.get(merchantId) ?? new Set();
   }
 
   async suspend(merchantId: MerchantId): Promise<void> {
@@ -147,7 +152,7 @@ export class WebhookWorld {
     const given: NotificationId[] = [];
     let prev = head.hash;
     const encoded = events.map((event, index) => {
-      const notificationId = isNotifyingType(event.type) ? this.ids.next() : undefined;
+      const notificationId = isNotifyingType(event.type) || isNoticedType(event.type) ? this.ids.next() : undefined;
       if (notificationId) given.push(notificationId);
       const metadata = { correlationId: 'test', actor: 'test', prev, ...(notificationId && { notificationId }) };
       const one = encodeEvent({ id: nodeRandom.uuid(), stream, revision: head.revision + 1 + index, atMs: this.#timers.nowMs(), event, metadata });

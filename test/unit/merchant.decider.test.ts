@@ -141,6 +141,17 @@ describe('the webhook endpoint', () => {
     expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: false })).toEqual(['WebhookEndpointSet']);
   });
 
+  it('is told what it asks for beside outcomes, until it asks for something else', () => {
+    const url = 'https://a.example/';
+    const merchant = after(register(), { type: 'SetWebhook', url }, { type: 'SetWebhook', events: ['payment.reversed', 'payment.late'] });
+    expect(merchant.state.context.endpoint).toMatchObject({ url, events: ['payment.late', 'payment.reversed'] });
+    expect(merchant.then({ type: 'SetWebhook', events: ['payment.late', 'payment.reversed'] })).toEqual([]);
+    expect(merchant.then({ type: 'SetWebhook', url: 'https://b.example/' })).toEqual(['WebhookEndpointSet']);
+    expect(merchant.then({ type: 'SetWebhook', events: [] })).toEqual(['WebhookEndpointSet']);
+    for (const events of [['payment.completed'], ['payment.late', 'payment.late'], ['']])
+      expect(decideMerchant({ type: 'SetWebhook', events }, merchant.state)).toMatchObject({ ok: false, refusal: { param: 'events' } });
+  });
+
   it('is suspended once and runs again when resumed or given another URL', () => {
     const suspended = after(
       register(),

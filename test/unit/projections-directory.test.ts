@@ -44,7 +44,7 @@ const key = (id: string): MerchantEvent => ({
 });
 const endpoint = (url: string | null, sealedSecret: string | null): MerchantEvent => ({
   type: 'WebhookEndpointSet',
-  data: { merchantId, endpointId: 'we_1', url, sealedSecret, durableRedelivery: false },
+  data: { merchantId, endpointId: 'we_1', url, sealedSecret, durableRedelivery: false, events: [] },
 });
 const merchantAfter = (...events: MerchantEvent[]): MerchantRow =>
   tablesAfter(merchantDirectory, `merchant-${merchantId}`, [registered, ...events]).get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow;

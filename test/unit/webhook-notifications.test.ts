@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { NotificationId, RefundId } from '../../src/domain/ids.ts';
 import {
+  isNoticedType,
   isNotifyingType,
-  NOTIFICATION_TYPE_OF,
+  noticeNotification,
   NOTIFICATION_TYPES,
+  OUTCOME_TYPES,
   notificationOf,
   type NotifyingEvent,
   type SessionFacts,
@@ -72,10 +74,36 @@ describe('the body of a notification', () => {
   });
 });
 
+describe('the body of an optional notification', () => {
+  const transfer = { amount: '4', coin: 'USDT', network: 'tron', txHash: 'ab12' } as const;
+  const about = (type: 'payment.late' | 'payment.reversed', reason: 'after_cancel' | null) =>
+    noticeNotification(ID, AT_MS, { type, held: '6', coin: 'USDT', transfer, reason }, facts).body;
+
+  it('is that of a payment, with the transfer that it is about', () => {
+    expect(about('payment.late', 'after_cancel')).toBe(
+      `{"id":"${ID}","type":"payment.late","created_at":1800000060,"data":{"object":{"amount":"6.00","status":"late","currency":"USDT",` +
+        `"exchange_rate":"1","order_id":"order-1","session_id":"${SESSION_ID}","source":"api","reason":"after_cancel",` +
+        `"transfer":{"amount":"4.00","currency":"USDT","network":"tron","tx_hash":"ab12"}}}}`,
+    );
+    expect(JSON.parse(about('payment.reversed', null)).data.object).not.toHaveProperty('reason');
+  });
+
+  it('of a refund is that of a refund', () => {
+    const { body } = noticeNotification(ID, AT_MS, { type: 'refund.created', refundId: 're_1', amount: '5', coin: 'USDC' }, facts);
+    expect(JSON.parse(body)).toMatchObject({
+      type: 'refund.created',
+      data: { object: { refund_id: 're_1', refund_amount: '5.00', refund_currency: 'USDC', status: 'pending' } },
+    });
+  });
+});
+
 describe('what is told', () => {
   it('is exactly what the command side gives an event id to', () => {
-    expect(new Set(EVENT_TYPES.filter(isNotifyingType))).toEqual(NOTIFYING_EVENTS);
-    expect(new Set(Object.values(NOTIFICATION_TYPE_OF))).toEqual(new Set(NOTIFICATION_TYPES));
+    expect(new Set(EVENT_TYPES.filter((type) => isNotifyingType(type) || isNoticedType(type)))).toEqual(NOTIFYING_EVENTS);
+    expect(OUTCOME_TYPES).toEqual([
+      ...['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled'],
+      ...['refund.succeeded', 'refund.failed'],
+    ]);
     expect(isNotifyingType('toString')).toBe(false);
   });
 

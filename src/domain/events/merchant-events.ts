@@ -1,6 +1,7 @@
 import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
+import type { OptionalType } from '../notifications.ts';
 
 /* The storage format of the `merchant-<id>` streams. */
 
@@ -40,6 +41,8 @@ export interface WebhookEndpointSet {
     readonly sealedSecret: string | null;
     /** Durable redelivery after the five quick retries (design, "webhook retries"). */
     readonly durableRedelivery: boolean;
+    /** What is told beside outcomes. */
+    readonly events: readonly OptionalType[];
   };
 }
 

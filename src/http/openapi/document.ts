@@ -10,8 +10,8 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_BODY_BYTES } from '../endpoint.ts';
 import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
-import { PAYMENT_EVENT_EXAMPLE } from '../schemas/webhook.example.ts';
-import { paymentEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import { PAYMENT_EVENT_EXAMPLE, PAYMENT_NOTICE_EXAMPLE } from '../schemas/webhook.example.ts';
+import { paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
 import { TAGS } from './tags.ts';
 
 export interface DocumentOptions {
@@ -166,7 +166,7 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       .optional()
       .meta({ description: 'Signature with the next secret while one is waiting to take over.' }),
   });
-  const hook = (operationId: string, summary: string, schema: typeof paymentEvent | typeof refundEvent): { post: ZodOpenApiOperationObject } => ({
+  const hook = (operationId: string, summary: string, schema: z.ZodType, example?: object): { post: ZodOpenApiOperationObject } => ({
     post: {
       operationId,
       tags: ['Webhooks'],
@@ -176,7 +176,7 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       requestParams: { header: headers },
       requestBody: {
         required: true,
-        content: { 'application/json': { schema, ...(schema === paymentEvent ? { example: PAYMENT_EVENT_EXAMPLE } : undefined) } },
+        content: { 'application/json': { schema, ...(example && { example }) } },
       },
       responses: {
         200: { description: 'Any 2xx means received.' },
@@ -186,7 +186,13 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
     },
   });
   return {
-    payment: hook('onPaymentEvent', 'The outcome of a payment', paymentEvent),
-    refund: hook('onRefundEvent', 'The outcome of a refund', refundEvent),
+    payment: hook('onPaymentEvent', 'The outcome of a payment', paymentEvent, PAYMENT_EVENT_EXAMPLE),
+    payment_notice: hook(
+      'onPaymentNotice',
+      'What else happens to a payment, for endpoints that ask for it',
+      paymentNoticeEvent,
+      PAYMENT_NOTICE_EXAMPLE,
+    ),
+    refund: hook('onRefundEvent', 'The outcome of a refund; its beginning for endpoints that ask for it', refundEvent),
   };
 }

@@ -57,8 +57,9 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
       return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
   }
   if (body.webhook) {
-    const { url, durable_redelivery: durableRedelivery } = body.webhook;
-    const done = await settings.setWebhook(caller.merchantId, durableRedelivery === undefined ? { url } : { url, durableRedelivery }, by);
+    const { url, durable_redelivery: durableRedelivery, events } = body.webhook;
+    const change = { ...(url !== undefined && { url }), ...(durableRedelivery !== undefined && { durableRedelivery }), ...(events && { events }) };
+    const done = await settings.setWebhook(caller.merchantId, change, by);
     if (!done.ok) return { ...done, refusal: { ...done.refusal, param: 'webhook.url', message: `webhook.${done.refusal.message}` } };
   }
   return body.domains ? replaceDomains(settings, caller, body.domains, by) : null;
@@ -121,6 +122,7 @@ function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantO
     webhook: webhook && {
       url: webhook.url,
       durable_redelivery: webhook.durable_redelivery,
+      events: [...webhook.events],
       suspended: webhook.suspended,
       next_secret_activates_at: webhook.next_secret_activates_at,
     },

@@ -18,6 +18,12 @@ export const MERCHANT_EXAMPLE = {
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,
-  webhook: { url: 'https://shop.example/webhooks', durable_redelivery: false, suspended: null, next_secret_activates_at: null },
+  webhook: {
+    url: 'https://shop.example/webhooks',
+    durable_redelivery: false,
+    events: ['payment.late'],
+    suspended: null,
+    next_secret_activates_at: null,
+  },
   domains: [{ id: 'dom_k7w2q5m4n6', host: 'shop.example', name: 'Shop' }],
 } satisfies MerchantBody;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { OPTIONAL_TYPES } from '../../domain/notifications.ts';
+import { optionalEventType } from './webhook.schema.ts';
 import { amountText, coin, coinCode, network, plainText, unixSeconds } from './words.schema.ts';
 
 const MIN_SESSION_TTL_SEC = 60;
@@ -42,8 +44,14 @@ export const changeMerchantBody = z
     ...policyFields,
     webhook: z
       .strictObject({
-        url: plainText(2048).nullable().meta({ description: 'https URL; null stops deliveries.' }),
+        url: plainText(2048).nullable().optional().meta({ description: 'https URL; null stops deliveries.' }),
         durable_redelivery: z.boolean('must be true or false').optional(),
+        events: z
+          .array(optionalEventType, 'must be an array of event types')
+          .max(OPTIONAL_TYPES.length, 'must name each event type once')
+          .refine((types) => new Set(types).size === types.length, 'must name each event type once')
+          .optional()
+          .meta({ description: 'What you are told beside the six outcomes, which every endpoint gets.' }),
       })
       .optional(),
     domains: z
@@ -70,6 +78,7 @@ export const merchant = z
       .object({
         url: z.string().nullable(),
         durable_redelivery: z.boolean(),
+        events: z.array(optionalEventType),
         suspended: z.enum(['only_failures', 'gone']).nullable(),
         next_secret_activates_at: unixSeconds.nullable(),
       })

@@ -1,19 +1,22 @@
 import { z } from 'zod';
+import { NOTIFICATION_TYPES, OPTIONAL_TYPES, type NotificationType } from '../../domain/notifications.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
-import { plainText, unixSeconds } from './words.schema.ts';
+import { coin, network, plainText, unixSeconds } from './words.schema.ts';
 
-/** Event types a merchant's endpoint receives (specification, "Event types"). */
-export const EVENT_TYPES = [
-  'payment.completed',
-  'payment.failed',
-  'payment.expired',
-  'payment.cancelled',
-  'refund.succeeded',
-  'refund.failed',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+/** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
+export const eventType = z.enum(NOTIFICATION_TYPES, `must be one of ${NOTIFICATION_TYPES.join(', ')}`);
+export type EventType = NotificationType;
 
-export const eventType = z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(', ')}`);
+export const optionalEventType = z.enum(OPTIONAL_TYPES, `must be one of ${OPTIONAL_TYPES.join(', ')}`);
+
+const paymentObject = {
+  amount: z.string().meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
+  currency: z.string().meta({ description: 'USDT or USDC.' }),
+  exchange_rate: z.string().meta({ description: '`1` without conversion.' }),
+  order_id: z.string(),
+  session_id: z.string(),
+  source: z.literal('api'),
+};
 
 /** Body of a webhook about a payment. */
 export const paymentEvent = z
@@ -23,13 +26,8 @@ export const paymentEvent = z
     created_at: unixSeconds,
     data: z.object({
       object: z.looseObject({
-        amount: z.string().meta({ description: 'Units of the coin; may be empty on failed and expired.' }),
+        ...paymentObject,
         status: z.enum(['completed', 'failed', 'expired', 'canceled']),
-        currency: z.string().meta({ description: 'USDT or USDC; may be empty on failed and expired.' }),
-        exchange_rate: z.string().meta({ description: '`1` without conversion.' }),
-        order_id: z.string(),
-        session_id: z.string(),
-        source: z.literal('api'),
         after_expiry: z
           .literal(true)
           .optional()
@@ -39,11 +37,33 @@ export const paymentEvent = z
   })
   .meta({ id: 'PaymentEvent' });
 
+/** Body of a webhook about what happens to a payment beside its outcome, for endpoints that ask for it. */
+export const paymentNoticeEvent = z
+  .object({
+    id: z.string(),
+    type: optionalEventType.exclude(['refund.created']),
+    created_at: unixSeconds,
+    data: z.object({
+      object: z.looseObject({
+        ...paymentObject,
+        status: z.enum(['processing', 'partially_paid', 'overpaid', 'late', 'wrong_coin', 'reversed', 'restored']),
+        reason: z
+          .enum(['after_deadline', 'after_cancel', 'wrong_coin', 'wrong_network'])
+          .optional()
+          .meta({ description: 'Only on `payment.late` and `payment.wrong_coin`.' }),
+        transfer: z
+          .object({ amount: z.string(), currency: coin, network, tx_hash: z.string() })
+          .meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
+      }),
+    }),
+  })
+  .meta({ id: 'PaymentNoticeEvent' });
+
 /** Body of a webhook about a refund. */
 export const refundEvent = z
   .object({
     id: z.string(),
-    type: z.enum(['refund.succeeded', 'refund.failed']),
+    type: z.enum(['refund.succeeded', 'refund.failed', 'refund.created']),
     created_at: unixSeconds,
     data: z.object({
       object: z.looseObject({
@@ -52,14 +72,14 @@ export const refundEvent = z
         refund_id: z.string(),
         refund_amount: z.string(),
         refund_currency: z.string(),
-        status: z.enum(['completed', 'failed']),
+        status: z.enum(['completed', 'failed', 'pending']).meta({ description: '`pending` on `refund.created`.' }),
         source: z.string(),
       }),
     }),
   })
   .meta({ id: 'RefundEvent' });
 
-export const webhookEvent = z.union([paymentEvent, refundEvent]).meta({ id: 'WebhookEvent' });
+export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent]).meta({ id: 'WebhookEvent' });
 
 const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as const;
 
@@ -145,6 +165,7 @@ export type DeliveryBody = z.output<typeof delivery>;
 export type DeliveryDetailBody = z.output<typeof deliveryDetail>;
 export type WebhookEventBody = z.output<typeof webhookEvent>;
 export type PaymentEventBody = z.output<typeof paymentEvent>;
+export type PaymentNoticeEventBody = z.output<typeof paymentNoticeEvent>;
 export type RefundEventBody = z.output<typeof refundEvent>;
 export type EventFeedBody = z.output<typeof eventFeed>;
 export type ReplayBody = z.input<typeof replayBody>;
