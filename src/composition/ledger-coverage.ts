@@ -30,7 +30,9 @@ export class LedgerCoverage implements CoverageTrail {
     if (!last) return null;
     const { event } = decodeEvent(last);
     // After a chain was replaced nothing of the new one is covered yet.
-    return event.type === 'RangeScanned' ? { block: event.data.toBlock, hash: event.data.toBlockHash, timeSec: event.data.toBlockTimeSec } : null;
+    if (event.type !== 'RangeScanned') return null;
+    const { toBlock, toBlockHash, toBlockTimeSec, sweeps } = event.data;
+    return { block: toBlock, hash: toBlockHash, timeSec: toBlockTimeSec, ...(sweeps && { sweeps }) };
   }
 
   async coveredBelow(block: number): Promise<CoveredBlock | null> {

@@ -6,10 +6,15 @@ import type { Subscription } from '../ports/event-store.ts';
 import { SolanaWatcher } from '../processes/watch-solana.process.ts';
 import { WatchedOwners } from '../processes/watch-solana-owners.ts';
 import { seedWatchedOwners } from '../processes/watch-solana-seed.ts';
+import { toTokenUnits } from '../domain/money.ts';
+import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
 import { seedFrom } from '../runtime/whole-rows.ts';
+import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../projections/collected.projection.ts';
 import { sessionView } from '../../projections/session-view.projection.ts';
 import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps, type WatchedNetwork } from './chains.ts';
+
+const PAGE = 1_000;
 
 /** The chain that ran in this sandbox before is gone: its facts are of a previous chain, never of a reorganised one. */
 export interface ReplacedChain {
@@ -25,14 +30,14 @@ export async function watchSolana(
   const { mode, network, settings } = chain;
   if (options.replaced) await recordReplacement(deps, mode, options.replaced.oldGenesis, settings.chainId);
   const owners = new WatchedOwners(mode);
-  const following = await followOwners(deps, mode, owners);
   const side = sessionSide(deps, mode, network);
+  const following = await followOwners(deps, mode, owners, (await side.coverage.lastCovered())?.timeSec ?? 0);
   const addressesComplete = async (): Promise<void> => {
     await side.addressesComplete?.();
     await deps.core.completeIn(following);
   };
   const watcher = new SolanaWatcher(
-    { chain, owners, ...side, addressesComplete },
+    { chain, owners, ...side, addressesComplete, booked: () => bookedIn(deps.readModel, chain) },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS.solana,
       isNewChain: options.replaced !== null,
@@ -55,8 +60,8 @@ export async function watchSolana(
   };
 }
 
-async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners): Promise<Subscription> {
-  const after = await seedFrom(readModel, sessionView, () => seedWatchedOwners(owners, mode, readModel));
+async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners, readToSec: number): Promise<Subscription> {
+  const after = await seedFrom(readModel, sessionView, () => seedWatchedOwners(owners, mode, readModel, readToSec));
   return new Promise((resolve) => {
     const subscription = store.subscribe({
       name: `solana-owners-${mode}`,
@@ -66,6 +71,25 @@ async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners:
       onCaughtUp: () => setImmediate(() => resolve(subscription)),
     });
   });
+}
+
+/** Final money at collection addresses that was not swept, by token account. */
+async function bookedIn(readModel: ReadModel, chain: AccountChain): Promise<Map<string, bigint>> {
+  const booked = new Map<string, bigint>();
+  const prefix = collectedKey(chain.network, '');
+  for (let afterKey = prefix; ;) {
+    const page = await readModel.scan(COLLECTED_TABLE, { afterKey, limit: PAGE });
+    for (const { key, row } of page) {
+      if (!key.startsWith(prefix)) return booked;
+      const { address, coins } = row as unknown as CollectedRow;
+      for (const { account, token } of chain.tokenAccountsOf(address)) {
+        const units = signedAmount(coins[token.coin] ?? '0');
+        if (units > 0n) booked.set(account, toTokenUnits(units, token.decimals));
+      }
+    }
+    if (page.length < PAGE) return booked;
+    afterKey = page.at(-1)!.key;
+  }
 }
 
 async function recordReplacement({ store, clock, random }: WatchDeps, mode: Mode, oldGenesis: string, newGenesis: string): Promise<void> {

@@ -108,7 +108,7 @@ export class TrackedDeposits {
     const sessionId = this.#deps.addresses.sessionOf(facts.toAddress);
     if (sessionId === null) return false;
     if (known) {
-      const reason = await this.#deps.chain.disprove(known.facts);
+      const reason = await this.#disproofOf(known);
       if (reason === null) throw new Error(`${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`);
       await this.#revert(known, reason, facts.blockNumber);
     }
@@ -195,7 +195,7 @@ export class TrackedDeposits {
     if (view.headNumber < blockNumber || !view.isReadToHead || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view)))
       return;
     deposit.suspect = true;
-    const reason = await this.#deps.chain.disprove(deposit.facts);
+    const reason = await this.#disproofOf(deposit);
     if (reason === null) {
       deposit.disproofs = 0;
       deposit.notBeforeMs = performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
@@ -211,6 +211,10 @@ export class TrackedDeposits {
       return;
     }
     await this.#revert(deposit, reason, view.headNumber);
+  }
+
+  async #disproofOf({ status, facts }: Tracked): Promise<Disproof | null> {
+    return status === 'final' && this.#deps.finalIsForever ? null : this.#deps.chain.disprove(facts);
   }
 
   async #revert({ sessionId, facts, status }: Tracked, reason: Disproof, headNumber: number): Promise<void> {

@@ -35,6 +35,7 @@ export interface CoveredBlock {
   readonly block: number;
   readonly hash: string;
   readonly timeSec: number;
+  readonly sweeps?: RangeScanned['data']['sweeps'];
 }
 
 /** The stream `coverage-<mode>-<network>`. */
@@ -55,6 +56,8 @@ export interface CoverageTrail extends Coverage {
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
   readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'disprove'>;
   readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
+  /** The chain never takes back what it called final: whatever it answers then, the deposit stays and the operator is told. */
+  readonly finalIsForever?: boolean;
 }
 
 export interface WatchChainDeps {

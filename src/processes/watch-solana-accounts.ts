@@ -22,6 +22,7 @@ export interface AccountReading {
 }
 
 const CONCURRENCY = 8;
+const UNREAD: AccountState = { cursor: null, baseUnits: 0n, recent: new Map() };
 
 /**
  * The accounts' balances as their histories explain them. A balance that differs from the explained one means a
@@ -41,11 +42,15 @@ export class AccountHistories {
     return state === undefined ? 0n : sumOf(state);
   }
 
+  /** Whether anything of its history was read, or its balance was taken as it is. */
+  knows(account: string): boolean {
+    return this.#states.has(account);
+  }
+
   /** Takes a balance as it is: the base absorbs what no transaction explains. */
   absorb(account: string, balanceUnits: bigint): void {
     const state = this.#stateOf(account);
-    state.baseUnits += balanceUnits - sumOf(state);
-    this.#states.set(account, state);
+    this.#states.set(account, { ...state, baseUnits: state.baseUnits + balanceUnits - sumOf(state) });
   }
 
   /** What was read counts no more: a transaction left the chain, or someone asks for certainty. */
@@ -54,8 +59,21 @@ export class AccountHistories {
   }
 
   /** Reads what is above the cursor. `finalizedSlot`: up to here the cursor may move. */
-  async read(account: TokenAccount, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>, finalizedSlot: number): Promise<AccountReading> {
-    const state = this.#stateOf(account.account);
+  read(account: TokenAccount, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>, finalizedSlot: number): Promise<AccountReading> {
+    return this.#readFrom(this.#stateOf(account.account), account, options, finalizedSlot);
+  }
+
+  /** Reads everything from the account's beginning, as if nothing were known. */
+  readWhole(account: TokenAccount, finalizedSlot: number): Promise<AccountReading> {
+    return this.#readFrom(UNREAD, account, { commitment: 'confirmed' }, finalizedSlot);
+  }
+
+  async #readFrom(
+    state: AccountState,
+    account: TokenAccount,
+    options: Pick<HistoryOptions, 'commitment' | 'minSlot'>,
+    finalizedSlot: number,
+  ): Promise<AccountReading> {
     const entries = [...(await this.#chain.history(account.account, aboveCursor(state, options)))].reverse();
     const unread = entries.filter((entry) => !entry.failed && state.recent.get(entry.txHash)?.slot !== entry.slot);
     const effects = new Map<string, AccountEffect | null>();
@@ -75,7 +93,7 @@ export class AccountHistories {
   }
 
   #stateOf(account: string): AccountState {
-    return this.#states.get(account) ?? { cursor: null, baseUnits: 0n, recent: new Map() };
+    return this.#states.get(account) ?? UNREAD;
   }
 }
 

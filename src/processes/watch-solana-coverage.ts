@@ -1,3 +1,4 @@
+import type { SweepMarks } from '../domain/events/operations-events.ts';
 import type { Block } from '../ports/chain.ts';
 import type { WatchSolanaDeps } from './watch-solana-types.ts';
 
@@ -5,13 +6,15 @@ import type { WatchSolanaDeps } from './watch-solana-types.ts';
 export class SolanaCoverage {
   readonly #deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>;
   readonly #intervalMs: number;
+  readonly #nowMs: () => number;
   readonly #providers = new Set<string>();
   #transfersSeen = 0;
   #coveredBlock: number | null = null;
   #writtenAtMs = -Infinity;
 
-  constructor(deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>, intervalMs: number) {
+  constructor(deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>, intervalMs: number, nowMs: () => number) {
     this.#deps = deps;
+    this.#nowMs = nowMs;
     this.#intervalMs = intervalMs;
   }
 
@@ -21,12 +24,14 @@ export class SolanaCoverage {
   }
 
   get isDue(): boolean {
-    return performance.now() - this.#writtenAtMs >= this.#intervalMs;
+    return this.#nowMs() - this.#writtenAtMs >= this.#intervalMs;
   }
 
-  /** Goes on where an earlier run ended. */
-  async restore(): Promise<void> {
-    this.#coveredBlock = (await this.#deps.coverage.lastCovered())?.block ?? null;
+  /** Goes on where an earlier run ended. Answers how far its rounds had come. */
+  async restore(): Promise<SweepMarks | null> {
+    const last = await this.#deps.coverage.lastCovered();
+    this.#coveredBlock = last?.block ?? null;
+    return last?.sweeps ?? null;
   }
 
   saw(providers: readonly string[]): void {
@@ -38,7 +43,7 @@ export class SolanaCoverage {
   }
 
   /** `readSlot`: the open sessions' accounts were read at this slot or later. */
-  async write(finalized: Block, readSlot: number): Promise<void> {
+  async write(finalized: Block, readSlot: number, sweeps: SweepMarks): Promise<void> {
     const from = this.#coveredBlock === null ? finalized.number : this.#coveredBlock + 1;
     if (finalized.number > readSlot || finalized.number < from) return;
     const { network, mode } = this.#deps.chain;
@@ -51,9 +56,10 @@ export class SolanaCoverage {
       toBlockTimeSec: finalized.timeSec,
       providers: [...this.#providers],
       transfersSeen: this.#transfersSeen,
+      sweeps,
     });
     this.#coveredBlock = finalized.number;
-    this.#writtenAtMs = performance.now();
+    this.#writtenAtMs = this.#nowMs();
     this.#transfersSeen = 0;
     this.#providers.clear();
   }

@@ -2,6 +2,7 @@ import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
 import { sessionOfStream } from '../domain/streams.ts';
+import { RECENT_SEC, turnOf } from '../domain/sweep-turns.ts';
 import { toSec } from '../ports/clock.ts';
 
 /** An address that was given to a session. */
@@ -21,7 +22,6 @@ export type Tier = 'fresh' | 'waiting' | 'recent' | 'old';
 const FRESH_SEC = 10 * 60;
 /** Around its deadline a session is looked at often again: its expiry waits for that. */
 const DEADLINE_MARGIN_SEC = 30;
-const RECENT_SEC = 24 * 3600;
 /** A session that nobody ended this long after its deadline is not waited for any more. */
 const FORGOTTEN_SEC = 3600;
 
@@ -30,34 +30,34 @@ export class WatchedOwners {
   readonly #mode: Mode;
   readonly #ownerOf = new Map<SessionId, string>();
   readonly #open = new Map<string, WatchedOwner>();
-  readonly #recent = new Map<string, WatchedOwner>();
-  readonly #old = new Map<string, WatchedOwner>();
-  readonly #sweeps = { recent: this.#recent.values(), old: this.#old.values() };
+  readonly #ended = { recent: new EndedOwners(), old: new EndedOwners() };
 
   constructor(mode: Mode) {
     this.#mode = mode;
   }
 
   get size(): number {
-    return this.#open.size + this.#recent.size + this.#old.size;
+    return this.#open.size + this.#ended.recent.size + this.#ended.old.size;
   }
 
   sizeOf(tier: 'recent' | 'old'): number {
-    return tier === 'recent' ? this.#recent.size : this.#old.size;
+    return this.#ended[tier].size;
   }
 
-  /** Repeating is harmless. */
-  add(watched: WatchedOwner): void {
+  /** Repeating is harmless. `readToSec`: sessions that ended long before are old from the beginning. */
+  add(watched: WatchedOwner, readToSec = 0): void {
     if (this.find(watched.owner) !== null) return;
+    if (watched.endedAtSec !== null && readToSec - watched.endedAtSec > RECENT_SEC) return this.#ended.old.add(watched);
     this.#ownerOf.set(watched.sessionId, watched.owner);
-    (watched.endedAtSec === null ? this.#open : this.#recent).set(watched.owner, watched);
+    if (watched.endedAtSec === null) this.#open.set(watched.owner, watched);
+    else this.#ended.recent.add(watched);
   }
 
   end(sessionId: SessionId, endedAtSec: number): void {
     const watched = this.#open.get(this.#ownerOf.get(sessionId) ?? '');
     if (!watched) return;
     this.#open.delete(watched.owner);
-    this.#recent.set(watched.owner, { ...watched, endedAtSec });
+    this.#ended.recent.add({ ...watched, endedAtSec });
   }
 
   /** Follows the ledger. */
@@ -77,7 +77,7 @@ export class WatchedOwners {
   }
 
   find(owner: string): WatchedOwner | null {
-    return this.#open.get(owner) ?? this.#recent.get(owner) ?? this.#old.get(owner) ?? null;
+    return this.#open.get(owner) ?? this.#ended.recent.find(owner) ?? this.#ended.old.find(owner) ?? null;
   }
 
   ofSession(sessionId: SessionId): WatchedOwner | null {
@@ -102,26 +102,43 @@ export class WatchedOwners {
     return tiers;
   }
 
-  /** The next owners of a sweep over a closed tier, which begins anew when it has come to the end. */
-  next(tier: 'recent' | 'old', count: number, nowSec: number): WatchedOwner[] {
-    const taken: WatchedOwner[] = [];
-    while (taken.length < Math.min(count, this.sizeOf(tier))) {
-      const step = this.#sweeps[tier].next();
-      if (step.done) {
-        this.#sweeps[tier] = (tier === 'recent' ? this.#recent : this.#old).values();
-        if (taken.length > 0) break;
-        continue;
-      }
-      taken.push(step.value);
-      if (tier === 'recent' && nowSec - step.value.endedAtSec! > RECENT_SEC) this.#retire(step.value);
-    }
-    return taken;
+  /** The owners of a closed tier whose turn it is. Those that ended long ago leave the tier with it. */
+  atTurn(tier: 'recent' | 'old', turn: number, nowSec: number): WatchedOwner[] {
+    const watched = this.#ended[tier].at(turn);
+    if (tier === 'recent') for (const owner of watched) if (nowSec - owner.endedAtSec! > RECENT_SEC) this.#retire(owner);
+    return watched;
   }
 
   #retire(watched: WatchedOwner): void {
-    this.#recent.delete(watched.owner);
-    this.#old.set(watched.owner, watched);
+    this.#ended.recent.delete(watched);
+    this.#ended.old.add(watched);
     // Nobody names the session of an old owner any more but its own deposits, and those carry the address.
     if (this.#ownerOf.get(watched.sessionId) === watched.owner) this.#ownerOf.delete(watched.sessionId);
+  }
+}
+
+/** Owners by their turn in a round. */
+class EndedOwners {
+  readonly #turns = new Map<number, Map<string, WatchedOwner>>();
+  size = 0;
+
+  add(watched: WatchedOwner): void {
+    const turn = turnOf(watched.owner);
+    let owners = this.#turns.get(turn);
+    if (!owners) this.#turns.set(turn, (owners = new Map()));
+    if (!owners.has(watched.owner)) this.size += 1;
+    owners.set(watched.owner, watched);
+  }
+
+  delete({ owner }: WatchedOwner): void {
+    if (this.#turns.get(turnOf(owner))?.delete(owner)) this.size -= 1;
+  }
+
+  find(owner: string): WatchedOwner | undefined {
+    return this.#turns.get(turnOf(owner))?.get(owner);
+  }
+
+  at(turn: number): WatchedOwner[] {
+    return [...(this.#turns.get(turn)?.values() ?? [])];
   }
 }

@@ -21,6 +21,20 @@ export interface WatchSolanaDeps
   /** Every owner ever given out in this mode, fed by the ledger; `addressesComplete` covers it too. */
   readonly owners: WatchedOwners;
   readonly observer?: WatchSolanaObserver;
+  /**
+   * Token base units by token account that the books hold, read once at the start. A balance that equals them is read through
+   * its history later than others, so that thousands of paid sessions do not keep the rest waiting after a start.
+   */
+  readonly booked?: () => Promise<Iterable<readonly [account: string, units: bigint]>>;
+  /** Default: the system's monotonic time. */
+  readonly pace?: Pace;
+}
+
+/** Time that only goes forward, and a way to let it pass. */
+export interface Pace {
+  nowMs(): number;
+  /** Resolves after the time, or at once when the signal says so. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface WatchSolanaOptions {
@@ -28,9 +42,9 @@ export interface WatchSolanaOptions {
   readonly pollIntervalMs: number;
   /** Other open sessions. Default: five polls. */
   readonly waitingIntervalMs?: number;
-  /** Each session that ended within the last day is looked at once in this time. Default 60,000. */
+  /** Each session that ended within the last day is looked at once in this time, and at once after a start. Default 60,000. */
   readonly recentIntervalMs?: number;
-  /** Each older session is looked at once in this time. Default 6 hours. */
+  /** Each older session is looked at once in this time, in which restarts do not count. Default 6 hours. */
   readonly oldIntervalMs?: number;
   /** `RangeScanned` is written at most once in this time. Default 60,000. */
   readonly coverageIntervalMs?: number;

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable, WrongChain } from '../ports/chain.ts';
 import type { Block } from '../ports/chain.ts';
-import type { BalanceLook, TokenAccount } from '../ports/account-chain.ts';
 import { toSec } from '../ports/clock.ts';
 import { TrackedDeposits } from './watch-chain-deposits.ts';
 import type { WatchStatus } from './watch-chain-types.ts';
-import { AccountHistories } from './watch-solana-accounts.ts';
-import type { AccountReading } from './watch-solana-accounts.ts';
+import type { SweepMarks } from '../domain/events/operations-events.ts';
+import { WatchedAccounts, type Looked } from './watch-solana-looks.ts';
 import { SolanaCoverage } from './watch-solana-coverage.ts';
 import type { WatchedOwner } from './watch-solana-owners.ts';
-import type { NetworkWatcher, WatchSolanaDeps, WatchSolanaOptions } from './watch-solana-types.ts';
+import { SolanaSweep } from './watch-solana-sweep.ts';
+import type { NetworkWatcher, Pace, WatchSolanaDeps, WatchSolanaOptions } from './watch-solana-types.ts';
 
 /** How far a tier of open sessions was read without a gap. */
 interface Reached {
@@ -17,11 +17,16 @@ interface Reached {
   readonly timeSec: number;
 }
 
+type EndedTier = 'recent' | 'old';
+const TIERS = ['recent', 'old'] as const satisfies readonly EndedTier[];
+const SYSTEM_PACE: Pace = {
+  nowMs: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+};
+
 const LONGEST_PAUSE_MS = 15_000;
 const STOP_GRACE_MS = 5_000;
-/** Accounts whose histories are read at the same time. */
-const CONCURRENCY = 8;
-/** Owners of one sweep step at most, and final checks of one poll at most. */
+/** Owners of a tier looked at in one poll, a whole turn more at most; and final checks of one poll. */
 const MAX_SWEEP = 500;
 const MAX_FINAL_CHECKS = 20;
 /** Settled deposits are forgotten this far below finality. */
@@ -37,10 +42,9 @@ const OLD_INTERVAL_MS = 6 * 3600 * 1000;
 export class SolanaWatcher implements NetworkWatcher {
   readonly #deps: WatchSolanaDeps;
   readonly #options: Required<WatchSolanaOptions>;
-  readonly #histories: AccountHistories;
   readonly #deposits: TrackedDeposits;
   readonly #coverage: SolanaCoverage;
-  readonly #accounts = new Map<string, readonly TokenAccount[]>();
+  readonly #accounts: WatchedAccounts;
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #stopping = new AbortController();
   readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
@@ -48,12 +52,12 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #finalChecks = new Map<string, WatchedOwner>();
   #running: Promise<void> = Promise.resolve();
   #finalized: Block | null = null;
-  #headSlot: number | null = null;
   #scannedToSec: number | null = null;
   #waitingAtMs = -Infinity;
-  readonly #sweptAtMs = { recent: performance.now(), old: performance.now() };
-  /** When balances were first seen to differ from what is explained: a history must have come that far. */
-  readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
+  readonly #pace: Pace;
+  readonly #sweeps: { readonly recent: SolanaSweep; readonly old: SolanaSweep };
+  /** How far the rounds were when nothing they had passed was left unexplained. */
+  #sweptTo: SweepMarks = { recent: null, old: null };
   /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
   readonly #unexplained = new Map<string, WatchedOwner>();
   #verified = false;
@@ -71,19 +75,23 @@ export class SolanaWatcher implements NetworkWatcher {
       isNewChain: false,
       ...options,
     };
-    this.#histories = new AccountHistories(deps.chain);
-    this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs);
+    this.#pace = deps.pace ?? SYSTEM_PACE;
+    this.#sweeps = { recent: new SolanaSweep(this.#options.recentIntervalMs, true), old: new SolanaSweep(this.#options.oldIntervalMs, false) };
+    this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs, () => this.#pace.nowMs());
     const observer = deps.observer ?? {};
     this.#deposits = new TrackedDeposits({
       ...deps,
+      finalIsForever: true,
       observer: {
         ...observer,
         onReverted: (reverted) => {
-          this.#forget(deps.owners.ofSession(reverted.sessionId));
+          this.#lookAgain(deps.owners.ofSession(reverted.sessionId)?.owner);
           observer.onReverted?.(reverted);
         },
       },
     });
+    const { unexplainedAfterMs } = this.#options;
+    this.#accounts = new WatchedAccounts({ ...deps, deposits: this.#deposits, found: this.#coverage, pace: this.#pace, unexplainedAfterMs });
   }
 
   /**
@@ -118,7 +126,7 @@ export class SolanaWatcher implements NetworkWatcher {
 
   status(): WatchStatus {
     return {
-      headBlock: this.#headSlot,
+      headBlock: this.#accounts.headSlot,
       scannedBlock: this.#openReached()?.slot ?? null,
       scannedToSec: this.scannedToSec(),
       finalizedBlock: this.#finalized?.number ?? null,
@@ -133,19 +141,15 @@ export class SolanaWatcher implements NetworkWatcher {
    * Rejects with `ChainUnavailable` when it cannot be read.
    */
   async recheck(owner: string): Promise<{ readonly transfers: number }> {
-    let transfers = 0;
-    for (const account of this.#accountsOf(owner)) {
-      this.#histories.forget(account.account);
-      transfers += await this.#readFinal(account);
-    }
-    return { transfers };
+    this.#accounts.forget(owner);
+    return { transfers: await this.#accounts.readFinal(owner) };
   }
 
   async #loop(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const { pollIntervalMs } = this.#options;
       const pauseMs = this.#failures === 0 ? pollIntervalMs : Math.min(LONGEST_PAUSE_MS, pollIntervalMs * 2 ** Math.min(this.#failures, 12));
-      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await this.#pace.sleep(pauseMs, this.#stopping.signal);
       if (!this.#stopping.signal.aborted) await this.#attempt();
     }
   }
@@ -176,7 +180,8 @@ export class SolanaWatcher implements NetworkWatcher {
     await this.#lookAtOpen();
     await this.#sweep();
     await this.#checkEnded();
-    await this.#deposits.settle({ headNumber: this.#headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: true });
+    await this.#accounts.readOverdue();
+    await this.#deposits.settle({ headNumber: this.#accounts.headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: true });
     if (coverageDue) await this.#cover();
   }
 
@@ -189,9 +194,15 @@ export class SolanaWatcher implements NetworkWatcher {
       }
     } else {
       this.#deposits.restore(pending, false);
-      await this.#coverage.restore();
+      this.#sweptTo = (await this.#coverage.restore()) ?? this.#sweptTo;
     }
+    await this.#accounts.begin();
     await this.#readFinalized();
+    const nowMs = this.#deps.clock.nowMs();
+    for (const tier of TIERS) {
+      const left = this.#sweptTo[tier];
+      this.#sweeps[tier].begin(left, this.#finalized!.timeSec, nowMs - (left?.startedSec ?? 0) * 1000, this.#pace.nowMs());
+    }
     this.#begun = true;
   }
 
@@ -199,16 +210,17 @@ export class SolanaWatcher implements NetworkWatcher {
   async #readFinalized(): Promise<void> {
     const finalized = await this.#deps.chain.finalized();
     if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
+    this.#accounts.finalizedSlot = this.#finalized.number;
   }
 
   async #lookAtOpen(): Promise<void> {
     const open = this.#deps.owners.open(toSec(this.#deps.clock.nowMs()), this.#scannedToSec);
     for (const watched of open.fresh) this.#finalChecks.set(watched.owner, watched);
-    const waitingDue = performance.now() - this.#waitingAtMs >= this.#options.waitingIntervalMs;
-    this.#reached.fresh = (await this.#look(open.fresh)) ?? this.#reached.fresh;
+    const waitingDue = this.#pace.nowMs() - this.#waitingAtMs >= this.#options.waitingIntervalMs;
+    this.#reached.fresh = reachedBy(await this.#accounts.look(open.fresh)) ?? this.#reached.fresh;
     if (waitingDue) {
-      this.#reached.waiting = (await this.#look(open.waiting)) ?? this.#reached.waiting;
-      this.#waitingAtMs = performance.now();
+      this.#reached.waiting = reachedBy(await this.#accounts.look(open.waiting)) ?? this.#reached.waiting;
+      this.#waitingAtMs = this.#pace.nowMs();
     } else if (open.waiting.length === 0) {
       this.#reached.waiting = this.#reached.fresh;
     }
@@ -223,86 +235,39 @@ export class SolanaWatcher implements NetworkWatcher {
     return fresh === null || waiting === null || fresh.slot <= waiting.slot ? fresh : waiting;
   }
 
-  /** Null when a balance could not be explained: nothing is known then about how far it was read. */
-  async #look(watched: readonly WatchedOwner[]): Promise<Reached | null> {
-    const accounts = watched.flatMap(({ owner }) => this.#accountsOf(owner));
-    const look = await this.#deps.chain.balances(accounts);
-    this.#headSlot = Math.max(this.#headSlot ?? 0, look.slot);
-    this.#coverage.saw(look.providers);
-    const changed = accounts.flatMap((account, index) => {
-      const units = look.units[index]!;
-      if (units !== this.#histories.explainedUnits(account.account)) return [{ account, units }];
-      this.#changed.delete(account.account);
-      return [];
-    });
-    let explained = true;
-    for (let at = 0; at < changed.length; at += CONCURRENCY) {
-      const results = await Promise.all(changed.slice(at, at + CONCURRENCY).map(({ account, units }) => this.#follow(account, units, look)));
-      explained &&= results.every(Boolean);
-    }
-    return explained ? look : null;
-  }
-
-  /** Reads what changed a balance. False while the history does not explain it yet. */
-  async #follow(account: TokenAccount, units: bigint, look: BalanceLook): Promise<boolean> {
-    const changed = this.#changed.get(account.account) ?? { slot: look.slot, atMs: performance.now() };
-    this.#changed.set(account.account, changed);
-    let reading: AccountReading;
-    try {
-      reading = await this.#histories.read(account, { commitment: 'confirmed', minSlot: changed.slot }, this.#finalized?.number ?? -1);
-    } catch (error) {
-      // The balance is newer than any history that can be had right now.
-      if (error instanceof ChainUnavailable) return false;
-      throw error;
-    }
-    await this.#take(reading);
-    const isExplained = reading.isComplete && reading.explainedUnits === units;
-    const isHopeless = reading.isComplete && performance.now() - changed.atMs > this.#options.unexplainedAfterMs;
-    if (!isExplained && !isHopeless) return false;
-    this.#changed.delete(account.account);
-    if (isExplained) return true;
-    this.#reportUnexplained(account, units, reading.explainedUnits);
-    this.#histories.absorb(account.account, units);
-    return true;
-  }
-
-  /** What was read is remembered only after every transfer was accepted by its session, or parked. */
-  async #take(reading: AccountReading): Promise<void> {
-    await this.#deposits.observe(reading.transfers);
-    this.#coverage.found(reading.transfers.length);
-    reading.accept();
-  }
-
-  #reportUnexplained({ owner, account }: TokenAccount, balanceUnits: bigint, explainedUnits: bigint): void {
-    const sessionId = this.#deps.addresses.sessionOf(owner);
-    if (sessionId !== null) this.#deps.observer?.onUnexplainedBalance?.({ sessionId, account, balanceUnits, explainedUnits });
-  }
-
-  /** Moves on through the ended sessions, so that each comes up once in its interval. */
+  /** Looks at the ended sessions whose turn it is. A look that fails leaves the turns due. */
   async #sweep(): Promise<void> {
-    const next = [
-      ...this.#unexplained.values(),
-      ...this.#nextOf('recent', this.#options.recentIntervalMs),
-      ...this.#nextOf('old', this.#options.oldIntervalMs),
-    ];
-    const due = [...new Map(next.map((watched) => [watched.owner, watched])).values()];
-    if (due.length === 0) return;
-    // Their turn is over: one that fails now comes up again with the next poll, not with the next turn.
-    for (const watched of due) this.#unexplained.set(watched.owner, watched);
-    const isExplained = (await this.#look(due)) !== null;
-    for (const { owner } of due) {
-      if (isExplained) this.#unexplained.delete(owner);
-      this.#release(owner);
+    const nowMs = this.#pace.nowMs();
+    const turns = { recent: 0, old: 0 };
+    const due = new Map(this.#unexplained);
+    for (const tier of TIERS) turns[tier] = this.#takeTurns(tier, nowMs, due);
+    const { timeSec } = this.#accounts;
+    if (due.size > 0) {
+      const { unexplained } = await this.#accounts.look([...due.values()]);
+      for (const [owner, watched] of due) {
+        if (unexplained.has(owner)) this.#unexplained.set(owner, watched);
+        else this.#unexplained.delete(owner);
+        if (this.#deps.owners.find(owner)?.endedAtSec !== null) this.#accounts.release(owner);
+      }
     }
+    if (timeSec === null) return;
+    for (const tier of TIERS) if (turns[tier] > 0) this.#sweeps[tier].done(turns[tier], timeSec, nowMs);
+    if (this.#unexplained.size === 0) this.#sweptTo = { recent: this.#sweeps.recent.mark, old: this.#sweeps.old.mark };
   }
 
-  #nextOf(tier: 'recent' | 'old', intervalMs: number): WatchedOwner[] {
-    const { owners, clock } = this.#deps;
-    const elapsedMs = performance.now() - this.#sweptAtMs[tier];
-    const share = Math.min(MAX_SWEEP, Math.floor((owners.sizeOf(tier) * elapsedMs) / intervalMs));
-    if (share === 0) return [];
-    this.#sweptAtMs[tier] = performance.now();
-    return owners.next(tier, share, toSec(clock.nowMs()));
+  /** Whole turns, so that it is known who was looked at; answers how many. */
+  #takeTurns(tier: EndedTier, nowMs: number, due: Map<string, WatchedOwner>): number {
+    const sweep = this.#sweeps[tier];
+    const nowSec = toSec(this.#deps.clock.nowMs());
+    const most = sweep.due(nowMs);
+    let taken = 0;
+    for (let owners = 0; taken < most && owners < MAX_SWEEP; taken += 1) {
+      for (const watched of this.#deps.owners.atTurn(tier, sweep.position + taken, nowSec)) {
+        due.set(watched.owner, watched);
+        owners += 1;
+      }
+    }
+    return taken;
   }
 
   /** Once after its deadline each session's finalized history is read, whatever the balances say. */
@@ -318,7 +283,7 @@ export class SolanaWatcher implements NetworkWatcher {
 
   async #isChecked(owner: string): Promise<boolean> {
     try {
-      for (const account of this.#accountsOf(owner)) await this.#readFinal(account);
+      await this.#accounts.readFinal(owner);
       return true;
     } catch (error) {
       if (error instanceof ChainUnavailable) return false;
@@ -326,32 +291,21 @@ export class SolanaWatcher implements NetworkWatcher {
     }
   }
 
-  async #readFinal(account: TokenAccount): Promise<number> {
-    const reading = await this.#histories.read(account, { commitment: 'finalized' }, this.#finalized?.number ?? -1);
-    if (!reading.isComplete) throw new ChainUnavailable(`${account.account} lists a transaction that cannot be read yet`);
-    await this.#take(reading);
-    return reading.transfers.length;
+  /** What was taken back is looked for again with the next poll. */
+  #lookAgain(owner: string | undefined): void {
+    const watched = owner === undefined ? null : this.#deps.owners.find(owner);
+    if (!watched) return;
+    this.#accounts.forget(watched.owner);
+    this.#unexplained.set(watched.owner, watched);
   }
 
   async #cover(): Promise<void> {
     const reached = this.#openReached();
     if (!this.#finalized || !reached) return;
-    await this.#coverage.write(this.#finalized, reached.slot);
+    await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }
 
-  #accountsOf(owner: string): readonly TokenAccount[] {
-    let accounts = this.#accounts.get(owner);
-    if (!accounts) this.#accounts.set(owner, (accounts = this.#deps.chain.tokenAccountsOf(owner)));
-    return accounts;
-  }
-
-  /** Derived accounts of ended sessions are not kept: they are many, and their turn comes rarely. */
-  #release(owner: string): void {
-    if (this.#deps.owners.find(owner)?.endedAtSec !== null) this.#accounts.delete(owner);
-  }
-
-  #forget(watched: WatchedOwner | null): void {
-    if (watched) for (const { account } of this.#accountsOf(watched.owner)) this.#histories.forget(account);
-  }
 }
+
+const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null => (unexplained.size === 0 ? { slot, timeSec } : null);

@@ -5,6 +5,8 @@ import type { SessionCreated } from '../domain/events/session-events.ts';
 import type { Mode, NotificationId, SessionId } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { coverageStream, deliveryStream, sessionStream } from '../domain/streams.ts';
+import { RECENT_SEC, turnOf } from '../domain/sweep-turns.ts';
+import { toSec } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { decodeEvent } from '../runtime/codec.ts';
 import { conclusionOf } from './timeline-conclusion.ts';
@@ -29,11 +31,18 @@ export interface CoveredRange {
   readonly gaps: readonly { readonly fromBlock: number; readonly toBlock: number }[];
 }
 
+/** Chain time up to which every transfer to the session's address is known to the ledger; null before anything was recorded as read. */
+export interface ReadTo {
+  readonly network: Network;
+  readonly timeSec: number | null;
+}
+
 export interface Timeline {
   readonly sessionId: SessionId;
   readonly mode: Mode;
   readonly entries: readonly TimelineEntry[];
   readonly coverage: readonly CoveredRange[];
+  readonly readTo: readonly ReadTo[];
   /** The answer to "why is this (not) paid?" in one paragraph. */
   readonly conclusion: string;
 }
@@ -53,18 +62,55 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
   );
   const events = [...session, ...deliveries.flat()].sort(inOrder);
   const coverage = await coverageOf(store, created.data, nowSec);
+  const readTo = await readToOf(
+    store,
+    created.data,
+    session.find(({ event }) => END_EVENTS.has(event.type)),
+  );
   return {
     sessionId: id,
     mode: created.data.mode,
     entries: events.map((stored) => ({ atMs: stored.atMs, type: stored.event.type, ...describeEvent(stored.event) })),
     coverage,
-    conclusion: conclusionOf(
+    readTo,
+    conclusion: `${conclusionOf(
       session.map(({ event }) => event),
       coverage,
       nowSec,
-    ),
+    )}${readToWords(readTo)}`,
   };
 }
+
+/** After one of these a session is not waited for any more: accounts are then read in rounds. */
+const END_EVENTS: ReadonlySet<string> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled']);
+
+async function readToOf(
+  store: EventStore,
+  { mode, paymentOptions }: SessionCreated['data'],
+  end: StoredEvent<DomainEvent> | undefined,
+): Promise<ReadTo[]> {
+  const options = [...new Map(paymentOptions.map((option) => [option.network, option])).values()];
+  return Promise.all(
+    options.map(async ({ network, address }) => {
+      const last = await store.lastOfStream(coverageStream(mode, network));
+      const range = last === null ? null : rangeOf(last);
+      if (range === null) return { network, timeSec: null };
+      const isInRounds = range.sweeps !== undefined && end !== undefined;
+      return { network, timeSec: isInRounds ? readInRounds(address, toSec(end.atMs), range) : range.toBlockTimeSec };
+    }),
+  );
+}
+
+/** Up to its end the session's accounts were read like all open ones, and since then whenever it was their turn. */
+function readInRounds(address: string, endedAtSec: number, { toBlockTimeSec, sweeps }: RangeScanned['data']): number {
+  const isRecent = toBlockTimeSec - endedAtSec <= RECENT_SEC;
+  const mark = isRecent ? sweeps!.recent : sweeps!.old;
+  const lookedSec = mark === null ? null : turnOf(address) < mark.turns ? mark.startedSec : mark.previousSec;
+  return Math.max(lookedSec ?? 0, Math.min(endedAtSec, toBlockTimeSec));
+}
+
+const readToWords = (readTo: readonly ReadTo[]): string =>
+  ` Read up to: ${readTo.map(({ network, timeSec }) => `${network} ${timeSec === null ? 'not yet' : new Date(timeSec * 1000).toISOString()}`).join(', ')}.`;
 
 const inOrder = (one: StoredEvent<DomainEvent>, other: StoredEvent<DomainEvent>): number =>
   one.atMs - other.atMs || one.stream.localeCompare(other.stream) || one.revision - other.revision;

@@ -28,6 +28,8 @@ export class ScriptedAccountChain implements AccountChain {
   readonly unexplained = new Map<string, bigint>();
   readonly hiddenFromHistory = new Set<string>();
   readonly notShownYet = new Set<string>();
+  /** Nobody answers for these when asked by name, although they are in the chain. */
+  readonly denied = new Set<string>();
   down = false;
   readonly calls: string[] = [];
 
@@ -102,13 +104,17 @@ export class ScriptedAccountChain implements AccountChain {
     return slot > this.slot ? null : this.#block(slot);
   }
 
-  async disprove({ txHash }: DepositFacts): Promise<Disproof | null> {
+  /** By what the finalized chain holds. */
+  async disprove({ txHash, blockNumber }: DepositFacts): Promise<Disproof | null> {
     this.#mustBeUp(`disprove ${txHash}`);
-    return this.transactions.some((candidate) => candidate.txHash === txHash) ? null : 'reorg';
+    const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);
+    if (this.finalizedSlot < blockNumber || transaction?.slot === blockNumber) return null;
+    return transaction?.failed ? 'failed' : 'reorg';
   }
 
   async transferAt(txHash: string): Promise<Transfer | null> {
     this.#mustBeUp(`transferAt ${txHash}`);
+    if (this.denied.has(txHash)) return null;
     const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);
     return transaction === undefined || transaction.failed ? null : this.#transferOf(transaction, this.tokenAccountsOf(transaction.owner)[0]!);
   }

@@ -110,6 +110,7 @@ const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessio
     { network: 'ethereum', fromBlock: 1, toBlock: 9, toTimeSec: 1_767_225_600, providers: ['rpc.example'], gaps: [{ fromBlock: 3, toBlock: 4 }] },
   ],
   conclusion: 'Not paid yet.',
+  readTo: [{ network: 'ethereum' as const, timeSec: 1_790_001_812 }],
 });
 
 const ledger: NonNullable<HttpAppOptions['ledger']> = {

@@ -23,6 +23,8 @@ export interface PlayedSolanaNode {
   finalizedSlot: number;
   genesis: string;
   fork: string;
+  /** Slots without a block. */
+  skipped: Set<number>;
   /** By signature. */
   transactions: Map<string, PlayedTransaction>;
   /** Signatures by account, newest first. */
@@ -60,6 +62,7 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
     finalizedSlot,
     genesis: MAINNET_GENESIS,
     fork: '0',
+    skipped: new Set(),
     transactions: new Map(),
     histories: new Map(),
     accounts: new Map(),
@@ -89,6 +92,8 @@ export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: big
   return { data: data.toString('base64') };
 }
 
+const slotBefore = (node: PlayedSolanaNode, slot: number): number => (node.skipped.has(slot - 1) ? slotBefore(node, slot - 1) : slot - 1);
+
 const error = (code: number, message: string): Reply => ({ error: { code, message } });
 
 function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
@@ -115,9 +120,15 @@ function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
           blockhash: hashOfSlot(slot, node.fork),
           previousBlockhash: hashOfSlot(slot - 1, node.fork),
           blockTime: node.timeOf(slot),
-          parentSlot: slot - 1,
+          parentSlot: slotBefore(node, slot),
+          signatures: [...node.transactions].filter(([, transaction]) => transaction.slot === slot).map(([signature]) => signature),
         },
       };
+    }
+    case 'getBlocksWithLimit': {
+      let slot = params[0] as number;
+      while (node.skipped.has(slot)) slot += 1;
+      return { result: slot > limit ? [] : [slot] };
     }
     case 'getMultipleAccounts':
       return { result: { context: { slot: limit }, value: (params[0] as string[]).map((address) => accountOf(node, address, limit)) } };

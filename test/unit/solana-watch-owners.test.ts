@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
+import { TURNS, turnOf } from '../../src/domain/sweep-turns.ts';
 import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
 import { seedWatchedOwners } from '../../src/processes/watch-solana-seed.ts';
 
@@ -28,6 +29,8 @@ const created = (name: string, mode: 'test' | 'live', networks: string[]) =>
       paymentOptions: networks.map((network) => ({ network, address: `owner-${name}` })),
     },
   });
+const atTurns = (owners: WatchedOwners, tier: 'recent' | 'old', nowSec: number): string[] =>
+  Array.from({ length: TURNS }, (_, turn) => names(owners.atTurn(tier, turn, nowSec))).flat();
 const names = (list: readonly { owner: string }[]): string[] => list.map(({ owner }) => owner);
 
 describe('the owners that are watched', () => {
@@ -58,28 +61,36 @@ describe('the owners that are watched', () => {
     owners.apply(stored('a', { type, data: {} }));
     expect(owners.open(NOW, NOW).fresh).toEqual([]);
     expect(owners.find('owner-a')).toMatchObject({ endedAtSec: NOW });
-    expect(names(owners.next('recent', 5, NOW + 60))).toEqual(['owner-a']);
+    expect(atTurns(owners, 'recent', NOW + 60)).toEqual(['owner-a']);
   });
 
-  it('come round one after the other, each once a sweep', () => {
+  it('come up once a round, each at a turn of its own', () => {
     const owners = new WatchedOwners('test');
-    for (const name of ['a', 'b', 'c', 'd', 'e']) owners.add(watched(name, { endedAtSec: NOW }));
-    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-a', 'owner-b']);
-    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-c', 'owner-d']);
-    expect(names(owners.next('recent', 2, NOW))).toEqual(['owner-e']);
-    expect(names(owners.next('recent', 9, NOW))).toEqual(['owner-a', 'owner-b', 'owner-c', 'owner-d', 'owner-e']);
-    expect(owners.next('old', 3, NOW)).toEqual([]);
+    const given = Array.from({ length: 500 }, (_, index) => watched(`${index}`, { endedAtSec: NOW }));
+    for (const owner of given) owners.add(owner);
+    expect(atTurns(owners, 'recent', NOW).sort()).toEqual(names(given).sort());
+    expect(owners.atTurn('recent', turnOf('owner-7'), NOW).map(({ owner }) => owner)).toContain('owner-7');
+    const busiest = Math.max(...Array.from({ length: TURNS }, (_, turn) => owners.atTurn('recent', turn, NOW).length));
+    expect(busiest).toBeLessThan(8);
+    expect(atTurns(owners, 'old', NOW)).toEqual([]);
   });
 
   it('are looked at ever less often as their session ages', () => {
     const owners = new WatchedOwners('test');
     owners.add(watched('a', { endedAtSec: NOW }));
-    owners.next('recent', 1, NOW + 3_600);
+    atTurns(owners, 'recent', NOW + 3_600);
     expect([owners.sizeOf('recent'), owners.sizeOf('old')]).toEqual([1, 0]);
-    owners.next('recent', 1, NOW + 25 * 3_600);
+    expect(atTurns(owners, 'recent', NOW + 25 * 3_600)).toEqual(['owner-a']);
     expect([owners.sizeOf('recent'), owners.sizeOf('old')]).toEqual([0, 1]);
-    expect(names(owners.next('old', 1, NOW + 26 * 3_600))).toEqual(['owner-a']);
+    expect(atTurns(owners, 'old', NOW + 26 * 3_600)).toEqual(['owner-a']);
     expect(owners.size).toBe(1);
+  });
+
+  it('are old from the beginning when they were read long after their session ended', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('read', { endedAtSec: NOW }), NOW + 25 * 3_600);
+    owners.add(watched('unread', { endedAtSec: NOW }), NOW + 3_600);
+    expect([atTurns(owners, 'recent', NOW), atTurns(owners, 'old', NOW)]).toEqual([['owner-unread'], ['owner-read']]);
   });
 
   it('are not waited for without end when nobody ends their session', () => {
@@ -129,7 +140,7 @@ describe('the list of owners at start', () => {
         const from = rows.findIndex(({ key }) => key === afterKey) + 1;
         return rows.slice(from, from + limit);
       },
-    });
+    }, NOW);
     expect(owners.size).toBe(1_002);
     expect(owners.find('owner-page-0007')).toMatchObject({ sessionId: 'cs_page-0007', endedAtSec: null });
     expect(owners.find('owner-paid')).toMatchObject({ endedAtSec: NOW + 5 });

@@ -181,22 +181,77 @@ describe('the Solana watcher', () => {
     await until('the other', () => told.includes('confirm cs_a solana:tx-other:1'));
   });
 
+  it('keeps a payment that nobody shows any more until the chain proves that it is gone', async () => {
+    const { chain, watcher, told, anomalies, open, until, polls } = watching();
+    open('a');
+    await watcher.start();
+    const { txHash } = chain.pay('a', 7_000_000n);
+    await until('recorded', () => told.length === 1);
+    chain.denied.add(txHash);
+    chain.finalize();
+    await until('doubted', () => anomalies.some(({ kind }) => kind === 'withheld'));
+    await polls(5);
+    expect(told).toEqual(['record cs_a 7.00']);
+  });
+
+  it.each(['detected', 'final'] as const)('keeps a %s payment that nobody shows after a restart', async (status) => {
+    const { chain, watcher, told, anomalies, open, until, polls } = watching({}, { pending: [pendingOf('a', status)] });
+    chain.pay('a', 7_000_000n);
+    chain.finalize();
+    chain.denied.add('tx-1');
+    open('a');
+    await watcher.start();
+    await until('doubted', () => anomalies.some(({ kind }) => kind === 'withheld'));
+    await polls(5);
+    expect(told.filter((line) => line.startsWith('revert'))).toEqual([]);
+  });
+
+  it('never takes a final payment back, whatever the chain says', async () => {
+    const { watcher, chain, told, anomalies, open, until, polls } = watching({}, { pending: [pendingOf('a', 'final')] });
+    chain.slot = 1_001;
+    chain.finalize();
+    open('a');
+    await watcher.start();
+    await until('doubted', () => anomalies.some(({ kind }) => kind === 'withheld'));
+    await polls(5);
+    expect(told).toEqual([]);
+  });
+
+  it('takes nothing back for a transaction that is listed with another amount than before', async () => {
+    const { chain, watcher, told, open, until, polls } = watching();
+    open('a');
+    await watcher.start();
+    chain.pay('a', 7_000_000n);
+    await until('recorded', () => told.length === 1);
+    const { slot } = chain.transactions[0]!;
+    chain.transactions = [{ ...chain.transactions[0]!, units: 1_000_000n }];
+    await watcher.recheck('a');
+    await polls(3);
+    expect(told).toEqual(['record cs_a 7.00']);
+    chain.transactions = [{ ...chain.transactions[0]!, slot: slot + 1 }];
+    chain.slot += 1;
+    chain.finalize();
+    await until('replaced', () => told.includes('record cs_a 1.00'));
+    expect(told.slice(0, 3)).toEqual(['record cs_a 7.00', 'revert cs_a solana:tx-1:1 reorg', 'record cs_a 1.00']);
+  });
+
+  it('finds again by itself what was taken back wrongly, of an ended session too', async () => {
+    const { chain, owners, watcher, told, open, until } = watching({ recentIntervalMs: 1e9 });
+    open('a');
+    await watcher.start();
+    chain.pay('a', 7_000_000n);
+    await until('recorded', () => told.length === 1);
+    owners.end('cs_a' as SessionId, NOW_SEC);
+    const [truth] = chain.transactions;
+    chain.transactions = [];
+    chain.finalize();
+    await until('reverted', () => told.includes('revert cs_a solana:tx-1:1 reorg'));
+    chain.transactions = [truth!];
+    await until('back', () => told.filter((line) => line === 'record cs_a 7.00').length === 2);
+  });
+
   it('takes a deposit up again after a restart and brings it to its end', async () => {
-    const facts = {
-      depositKey: 'solana:tx-1:1',
-      network: 'solana',
-      coin: 'USDT',
-      tokenAddress: 'mint-usdt',
-      amount: '7.00',
-      fromAddress: 'payer',
-      toAddress: 'a',
-      txHash: 'tx-1',
-      logIndex: 1,
-      blockNumber: 1_001,
-      blockHash: 'hash-1001',
-      blockTimeSec: 1_800_001_001,
-    } as const;
-    const pending: PendingDeposit = { sessionId: 'cs_a' as SessionId, facts, rule: { kind: 'finalized' }, status: 'detected' };
+    const pending = pendingOf('a', 'detected');
     const { chain, watcher, told, open, until } = watching({}, { pending: [pending] });
     chain.pay('a', 7_000_000n);
     chain.finalize();
@@ -404,6 +459,26 @@ describe('the Solana watcher', () => {
     await until('scanned', () => watcher.scannedToSec() === chainTime(1_010));
     expect(times).toHaveLength(2);
   });
+});
+
+const pendingOf = (owner: string, status: PendingDeposit['status']): PendingDeposit => ({
+  sessionId: `cs_${owner}` as SessionId,
+  facts: {
+    depositKey: 'solana:tx-1:1',
+    network: 'solana',
+    coin: 'USDT',
+    tokenAddress: 'mint-usdt',
+    amount: '7.00',
+    fromAddress: 'payer',
+    toAddress: owner,
+    txHash: 'tx-1',
+    logIndex: 1,
+    blockNumber: 1_001,
+    blockHash: 'hash-1001',
+    blockTimeSec: 1_800_001_001,
+  },
+  rule: { kind: 'finalized' },
+  status,
 });
 
 const chainTime = (slot: number): number => 1_800_000_000 + slot;

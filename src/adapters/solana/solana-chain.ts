@@ -12,6 +12,7 @@ import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { usedSolanaOwners } from './solana-address-history.ts';
+import { solanaDisproof } from './solana-disproof.ts';
 import { verifySolanaProvider } from './solana-provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './solana-rpc.ts';
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
@@ -140,11 +141,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   disprove(deposit: DepositFacts): Promise<Disproof | null> {
     return agreedDisproof(this.#pool, async (provider) => {
       await this.#admit(provider);
-      const transaction = await readTransaction(provider, deposit.txHash, 'confirmed');
-      if (transaction !== null) return transaction.meta?.err === null ? null : 'failed';
-      await this.#assertAbsent(provider, deposit.txHash);
-      const block = await blockAtSlot(provider, deposit.blockNumber, 'confirmed');
-      return block !== null && block.hash !== deposit.blockHash ? 'reorg' : null;
+      return solanaDisproof(provider, this.settings, deposit, this.#finalizedSeen);
     });
   }
 

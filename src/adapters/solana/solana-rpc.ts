@@ -59,6 +59,30 @@ export async function blockAtSlot(provider: RpcProvider, slot: number, commitmen
   return { number: slot, hash: block.blockhash, parentHash: block.previousBlockhash, timeSec };
 }
 
+/** A finalized block by what proves that a transaction, or a slot, is not in the chain. */
+export interface FinalizedBlock {
+  readonly slot: number;
+  readonly parentSlot: number;
+  readonly hash: string;
+  readonly signatures: ReadonlySet<string>;
+}
+
+/** The first finalized block at the slot or above it. Throws `ProviderFault` (behind) when there is none yet. */
+export async function firstFinalizedFrom(provider: RpcProvider, slot: number): Promise<FinalizedBlock> {
+  const [first] = await ask<readonly number[]>(provider, 'getBlocksWithLimit', [slot, 1, { commitment: 'finalized' }]);
+  if (first === undefined) throw new ProviderFault('behind', `has no finalized block from slot ${slot} on`);
+  const options = {
+    commitment: 'finalized',
+    encoding: 'json',
+    transactionDetails: 'signatures',
+    rewards: false,
+    maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
+  };
+  const block = await ask<{ blockhash: string; parentSlot: number; signatures?: readonly string[] } | null>(provider, 'getBlock', [first, options]);
+  if (!block?.signatures) throw new ProviderFault('incapable', `does not list what is in the block of slot ${first}`);
+  return { slot: first, parentSlot: block.parentSlot, hash: block.blockhash, signatures: new Set(block.signatures) };
+}
+
 interface RawAccount {
   readonly owner: string;
   readonly data: readonly [string, string];
@@ -71,13 +95,13 @@ export interface Balances {
 }
 
 /** At most 99 accounts and the clock of the very same state, so that no second call is needed to know how old it is. */
-export async function readBalances(provider: RpcProvider, accounts: readonly TokenAccount[]): Promise<Balances> {
+export async function readBalances(provider: RpcProvider, accounts: readonly TokenAccount[], commitment: Commitment = 'confirmed'): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
-  const options = { encoding: 'base64', commitment: 'confirmed', dataSlice: { offset: 0, length: 72 } };
+  const options = { encoding: 'base64', commitment, dataSlice: { offset: 0, length: 72 } };
   const answer = await ask<{ context: { slot: number }; value: readonly (RawAccount | null)[] }>(provider, 'getMultipleAccounts', [names, options]);
   const clock = answer.value[accounts.length];
   if (answer.value.length !== names.length || !clock) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
-  provider.reportHead(answer.context.slot);
+  if (commitment === 'confirmed') provider.reportHead(answer.context.slot);
   const units = accounts.map((account, index) => unitsIn(answer.value[index]!, account));
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }
@@ -120,8 +144,12 @@ export async function readTransaction(provider: RpcProvider, txHash: string, com
   return transaction;
 }
 
-/** Whether the provider has heard of the transaction at all, in its whole history. */
-export async function hasStatus(provider: RpcProvider, txHash: string): Promise<boolean> {
-  const answer = await ask<{ value: readonly unknown[] }>(provider, 'getSignatureStatuses', [[txHash], { searchTransactionHistory: true }]);
+/** Whether the provider has heard of the transaction at all, in its whole history up to the slot. */
+export async function hasStatus(provider: RpcProvider, txHash: string, slot = 0): Promise<boolean> {
+  const answer = await ask<{ context: { slot: number }; value: readonly unknown[] }>(provider, 'getSignatureStatuses', [
+    [txHash],
+    { searchTransactionHistory: true },
+  ]);
+  if (answer.context.slot < slot) throw new ProviderFault('behind', `knows no status up to slot ${slot} yet`);
   return answer.value[0] !== null;
 }

@@ -21,7 +21,24 @@ export interface RangeScanned {
     readonly toBlockTimeSec: number;
     readonly providers: readonly string[];
     readonly transfersSeen: number;
+    /** Where a chain is read by accounts: how far the rounds over those of ended sessions had come. */
+    readonly sweeps?: SweepMarks;
   };
+}
+
+/** A round over the addresses of ended sessions: those whose turn (`turnOf`) is over were read at its start or later, the others at the start of the one before. */
+export interface SweepMark {
+  readonly startedSec: number;
+  /** Null before the second round. */
+  readonly previousSec: number | null;
+  /** Turns that are over. */
+  readonly turns: number;
+}
+
+/** `recent`: ended within a day. Null before the first turn. */
+export interface SweepMarks {
+  readonly recent: SweepMark | null;
+  readonly old: SweepMark | null;
 }
 
 /** A local chain was started anew: facts of the old one are marked "previous chain", never read as a reorg. */

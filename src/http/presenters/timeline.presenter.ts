@@ -8,6 +8,7 @@ export function presentTimeline(timeline: Timeline): TimelineBody {
     session_id: timeline.sessionId,
     conclusion: timeline.conclusion,
     entries: timeline.entries.map(({ atMs, type, message, facts }) => ({ at: toSec(atMs), type, message, facts: { ...facts } })),
+    read_to: timeline.readTo.map(({ network, timeSec }) => ({ network, time: timeSec })),
     coverage: timeline.coverage.map((range) => ({
       network: range.network,
       from_block: range.fromBlock,

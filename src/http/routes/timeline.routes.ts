@@ -20,6 +20,7 @@ const EXAMPLE = {
       facts: { due: '10.01', coin: 'USDT', expires_at: 1790001800, rate: '1.0002' },
     },
   ],
+  read_to: [{ network: 'ethereum', time: 1790086412 }],
   coverage: [{ network: 'ethereum', from_block: 21000010, to_block: 21000160, to_time: 1790001812, providers: ['rpc.example'], gaps: [] }],
 } satisfies TimelineBody;
 

@@ -26,6 +26,10 @@ export const timelineOf = z
     session_id: z.string(),
     conclusion: z.string().meta({ description: 'Why the session is, or is not, paid.' }),
     entries: z.array(timelineEntry).meta({ description: 'Every observation and decision, oldest first.' }),
+    read_to: z.array(z.object({ network, time: unixSeconds.nullable() })).meta({
+      description:
+        'Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often.',
+    }),
     coverage: z.array(coveredRange).meta({ description: 'What was read of each network while the session could be paid, and by which provider.' }),
   })
   .meta({ id: 'Timeline' });
