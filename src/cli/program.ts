@@ -269,10 +269,11 @@ function addSessions(program: Command, host: CliHost): void {
   admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever');
   const chain = program.command('chain').description('the chains and how far they were read');
   admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
-  admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks again; known transfers change nothing', [
-    ['--network <network>', 'ethereum, bsc or tron', true],
-    ['--from <block>', 'first block', true],
-    ['--to <block>', 'last block', true],
+  admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks, or on Solana an address, again; known transfers change nothing', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--from <block>', 'first block'],
+    ['--to <block>', 'last block'],
+    ['--address <address>', 'on Solana: the address of a session'],
     ['--mode <mode>', 'test or live, where the network is watched in both'],
   ]);
   const projection = program.command('projection').description('rebuildable look-ups');

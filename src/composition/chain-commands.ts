@@ -1,11 +1,13 @@
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
+import type { NetworkSettings } from '../domain/networks.ts';
+import type { JsonValue } from '../ports/read-model.ts';
 import type { WatchedNetwork } from './chains.ts';
 
 /** Most blocks of one rescan: an hour of the fastest chain. More is asked for in several. */
 const MAX_RESCAN_BLOCKS = 10_000;
 
 /** `quittance chain status | rescan`. */
-export function chainCommands(watched: readonly WatchedNetwork[]): AdminCommands {
+export function chainCommands(watched: readonly WatchedNetwork[], isOurs: (settings: NetworkSettings, address: string) => boolean): AdminCommands {
   return {
     'chain.status': async () =>
       watched.map(({ settings, watcher }) => {
@@ -23,11 +25,19 @@ export function chainCommands(watched: readonly WatchedNetwork[]): AdminCommands
           failed_reads_in_a_row: consecutiveFailures,
         };
       }),
-    'chain.rescan': async (args) => {
+    'chain.rescan': async (args): Promise<JsonValue> => {
       const { watcher, settings } = watchedOf(watched, args);
+      if (watcher.recheck) {
+        if (optionalText(args, 'from') ?? optionalText(args, 'to'))
+          throw new CommandRefused(`${settings.network} is not read by blocks: name the --address of a session instead of --from and --to`);
+        const address = requiredText(args, 'address');
+        if (!isOurs(settings, address)) throw new CommandRefused('address was not given to any session');
+        const { transfers } = await watcher.recheck(address);
+        return { network: settings.network, address, transfers_to_us: transfers };
+      }
+      if (optionalText(args, 'address')) throw new CommandRefused(`${settings.network} is read by blocks: name --from and --to instead of --address`);
       const [from, to] = [blockOf(args, 'from'), blockOf(args, 'to')];
-      if (!watcher.rescan)
-        throw new CommandRefused(`${settings.network} is not read by blocks: its accounts are followed whole, so there is no range to read again`);
+      if (!watcher.rescan) throw new CommandRefused(`${settings.network} cannot be read again`);
       if (to < from || to - from >= MAX_RESCAN_BLOCKS) throw new CommandRefused(`to must be at most ${MAX_RESCAN_BLOCKS - 1} blocks above from`);
       const result = await watcher.rescan(from, to);
       return {

@@ -35,12 +35,14 @@ export class LeasedWatcher implements NetworkWatcher {
   #lease: RunningLease | null = null;
   #wrongChain: WrongChain | null = null;
 
-  /** Absent where the chain is not read by blocks. */
+  /** Absent where the chain is not read by blocks; `recheck` where it is. */
   readonly rescan?: NonNullable<NetworkWatcher['rescan']>;
+  readonly recheck?: NonNullable<NetworkWatcher['recheck']>;
 
   constructor(deps: LeasedWatcherDeps) {
     this.#deps = deps;
-    if (deps.settings.network !== 'solana') this.rescan = (fromBlock, toBlock) => this.#rescan(fromBlock, toBlock);
+    if (deps.settings.network === 'solana') this.recheck = (address) => this.#recheck(address);
+    else this.rescan = (fromBlock, toBlock) => this.#rescan(fromBlock, toBlock);
   }
 
   /** Resolves after the first attempt to get the lease and to read. Rejects with `WrongChain`. */
@@ -71,8 +73,17 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   async #rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
-    if (!this.#current?.rescan) throw new RangeError(`another process reads ${this.#deps.settings.network} now: ask there`);
+    if (!this.#current?.rescan) throw this.#elsewhere();
     return this.#current.rescan(fromBlock, toBlock);
+  }
+
+  async #recheck(address: string): Promise<{ readonly transfers: number }> {
+    if (!this.#current?.recheck) throw this.#elsewhere();
+    return this.#current.recheck(address);
+  }
+
+  #elsewhere(): RangeError {
+    return new RangeError(`another process reads ${this.#deps.settings.network} now: ask there`);
   }
 
   /** What was told stays true while a new watcher has not read anything yet. */

@@ -16,6 +16,8 @@ import { adminCommands } from './admin.ts';
 import { auditCommands } from './audit-commands.ts';
 import { auditHealth, type RunningAudit } from './audit.ts';
 import { chainCommands } from './chain-commands.ts';
+import { indexKey } from './core.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
 import type { WatchedNetwork } from './chains.ts';
 import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
 import { startInbox } from './inbox.ts';
@@ -158,7 +160,10 @@ function operatorCommands(
     more: {
       ...webhookCommands(core, webhooks.desk, parts.random),
       ...addressCommands(addresses),
-      ...chainCommands(watched),
+      ...chainCommands(
+        watched,
+        ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
+      ),
       ...auditCommands(audit, store),
       ...compareCommands(parts.storage.comparison),
       ...ledger.commands,

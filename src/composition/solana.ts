@@ -56,6 +56,7 @@ export async function watchSolana(
       scannedToSec: () => watcher.scannedToSec(),
       onScanned: (listener) => watcher.onScanned(listener),
       status: () => watcher.status(),
+      recheck: (address) => watcher.recheck(address),
     },
   };
 }

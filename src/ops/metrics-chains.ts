@@ -20,6 +20,7 @@ const ANOMALIES: readonly Anomaly['kind'][] = [
   'parked',
   'disputed',
   'withheld',
+  'unexplained',
   'returned',
   'kept-final',
 ];

@@ -126,6 +126,14 @@ export type Anomaly =
   | { readonly kind: 'withheld'; readonly depositKey: string }
   /** A deposit that had been reverted is in the chain: it is recorded again. */
   | { readonly kind: 'returned'; readonly depositKey: string }
+  /** An account's history does not add up to its balance, however often it is read: the balance is taken as it is for now. Token base units. */
+  | {
+      readonly kind: 'unexplained';
+      readonly sessionId: SessionId;
+      readonly account: string;
+      readonly balanceUnits: string;
+      readonly explainedUnits: string;
+    }
   /** Sandbox: a final deposit is not on the chain that came back; the ledger keeps it. */
   | { readonly kind: 'kept-final'; readonly depositKey: string };
 

@@ -76,7 +76,9 @@ export class WatchedAccounts {
     this.#headSlot = Math.max(this.#headSlot ?? 0, look.slot);
     this.#timeSec = Math.max(this.#timeSec ?? 0, look.timeSec);
     this.#deps.found.saw(look.providers);
-    const changed = accounts.flatMap((account, index) => (this.#isExplained(account, look.units[index]!) ? [] : [{ account, units: look.units[index]! }]));
+    const changed = accounts.flatMap((account, index) =>
+      this.#isExplained(account, look.units[index]!) ? [] : [{ account, units: look.units[index]! }],
+    );
     const unexplained = new Set<string>();
     const follow = async ({ account, units }: (typeof changed)[number]): Promise<void> => {
       if (!(await this.#follow(account, units, look))) unexplained.add(account.owner);
@@ -188,7 +190,9 @@ export class WatchedAccounts {
 
   #reportUnexplained({ owner, account }: TokenAccount, balanceUnits: bigint, explainedUnits: bigint): void {
     const sessionId = this.#deps.addresses.sessionOf(owner);
-    if (sessionId !== null) this.#deps.observer?.onUnexplainedBalance?.({ sessionId, account, balanceUnits, explainedUnits });
+    if (sessionId === null) return;
+    const units = { balanceUnits: balanceUnits.toString(), explainedUnits: explainedUnits.toString() };
+    this.#deps.observer?.onAnomaly?.({ kind: 'unexplained', sessionId, account, ...units });
   }
 
   #accountsOf(owner: string): readonly TokenAccount[] {

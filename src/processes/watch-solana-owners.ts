@@ -125,7 +125,7 @@ class EndedOwners {
   add(watched: WatchedOwner): void {
     const turn = turnOf(watched.owner);
     let owners = this.#turns.get(turn);
-    if (!owners) this.#turns.set(turn, (owners = new Map()));
+    if (!owners) this.#turns.set(turn, (owners = new Map<string, WatchedOwner>()));
     if (!owners.has(watched.owner)) this.size += 1;
     owners.set(watched.owner, watched);
   }

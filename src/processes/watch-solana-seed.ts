@@ -10,12 +10,7 @@ const PAGE = 1_000;
  * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint (`seedFrom`), so that
  * nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to which an earlier run had read.
  */
-export async function seedWatchedOwners(
-  owners: WatchedOwners,
-  mode: Mode,
-  readModel: Pick<ReadModel, 'scan'>,
-  readToSec: number,
-): Promise<void> {
+export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readModel: Pick<ReadModel, 'scan'>, readToSec: number): Promise<void> {
   for (let afterKey: string | undefined; ;) {
     const page = await readModel.scan(SESSIONS_TABLE, { limit: PAGE, ...(afterKey !== undefined && { afterKey }) });
     for (const { row } of page) addSession(owners, mode, row as unknown as SessionRow, readToSec);

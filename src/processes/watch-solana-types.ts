@@ -1,4 +1,3 @@
-import type { SessionId } from '../domain/ids.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { Coverage, DepositTrackingDeps, RescanResult, WatchChainDeps, WatchObserver, WatchStatus } from './watch-chain-types.ts';
 import type { WatchedOwners } from './watch-solana-owners.ts';
@@ -12,6 +11,8 @@ export interface NetworkWatcher {
   status(): WatchStatus;
   /** Reads a range of blocks again, both ends included; absent where a chain is not read by blocks. */
   rescan?(fromBlock: number, toBlock: number): Promise<RescanResult>;
+  /** Reads the whole history of one of our addresses again; present where a chain is read by accounts. */
+  recheck?(address: string): Promise<{ readonly transfers: number }>;
 }
 
 export interface WatchSolanaDeps
@@ -20,7 +21,7 @@ export interface WatchSolanaDeps
   readonly chain: AccountChain;
   /** Every owner ever given out in this mode, fed by the ledger; `addressesComplete` covers it too. */
   readonly owners: WatchedOwners;
-  readonly observer?: WatchSolanaObserver;
+  readonly observer?: WatchObserver;
   /**
    * Token base units by token account that the books hold, read once at the start. A balance that equals them is read through
    * its history later than others, so that thousands of paid sessions do not keep the rest waiting after a start.
@@ -55,17 +56,4 @@ export interface WatchSolanaOptions {
    * what was final is kept, and neither is a reorganisation.
    */
   readonly isNewChain?: boolean;
-}
-
-/** The history of an account does not add up to its balance, however often it is read. */
-export interface UnexplainedBalance {
-  readonly sessionId: SessionId;
-  readonly account: string;
-  readonly balanceUnits: bigint;
-  readonly explainedUnits: bigint;
-}
-
-export interface WatchSolanaObserver extends WatchObserver {
-  /** An alarm: the balance is taken as it is, and the history is read again with the next change. */
-  onUnexplainedBalance?(balance: UnexplainedBalance): void;
 }

@@ -305,7 +305,6 @@ export class SolanaWatcher implements NetworkWatcher {
     await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }
-
 }
 
 const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null => (unexplained.size === 0 ? { slot, timeSec } : null);

@@ -119,7 +119,6 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
           observer: {
             onTrouble: ({ error }) => troubles.push(error),
             onAnomaly: (anomaly) => troubles.push(anomaly.kind),
-            onUnexplainedBalance: () => troubles.push('unexplained'),
           },
         },
         { pollIntervalMs: 100, coverageIntervalMs: 500 },

@@ -253,7 +253,8 @@ describe('reading a Solana transfer anew', () => {
     const chain = chainOver([node]);
     await chain.balances([]);
     expect(await chain.transferAt('never', 1)).toBeNull();
-    node.override = ({ method }) => (method === 'getSignatureStatuses' ? { result: { context: { slot: node.slot }, value: [{ slot: 1 }] } } : undefined);
+    node.override = ({ method }) =>
+      method === 'getSignatureStatuses' ? { result: { context: { slot: node.slot }, value: [{ slot: 1 }] } } : undefined;
     await expect(chain.transferAt('never', 1)).rejects.toThrow(ChainUnavailable);
     node.override = () => undefined;
     node.slot -= 20;

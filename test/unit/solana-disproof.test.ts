@@ -48,9 +48,7 @@ const paying = (slot: number, units: bigint, err: unknown = null): PlayedTransac
     meta: {
       err,
       preTokenBalances: [],
-      postTokenBalances: [
-        { accountIndex: 1, mint: USDT, owner: OWNER, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: units.toString() } },
-      ],
+      postTokenBalances: [{ accountIndex: 1, mint: USDT, owner: OWNER, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: units.toString() } }],
     },
     transaction: { message: { accountKeys: ['payer', ACCOUNT] } },
   }) as PlayedTransaction;

@@ -135,12 +135,17 @@ describe('the list of owners at start', () => {
       row('elsewhere', { options: 'tron USDT T 6 1 Tx 0 - - -' }),
     ];
     const owners = new WatchedOwners('test');
-    await seedWatchedOwners(owners, 'test', {
-      scan: async (_, { afterKey, limit }) => {
-        const from = rows.findIndex(({ key }) => key === afterKey) + 1;
-        return rows.slice(from, from + limit);
+    await seedWatchedOwners(
+      owners,
+      'test',
+      {
+        scan: async (_, { afterKey, limit }) => {
+          const from = rows.findIndex(({ key }) => key === afterKey) + 1;
+          return rows.slice(from, from + limit);
+        },
       },
-    }, NOW);
+      NOW,
+    );
     expect(owners.size).toBe(1_002);
     expect(owners.find('owner-page-0007')).toMatchObject({ sessionId: 'cs_page-0007', endedAtSec: null });
     expect(owners.find('owner-paid')).toMatchObject({ endedAtSec: NOW + 5 });

@@ -8,7 +8,7 @@ import { ChainUnavailable } from '../../src/ports/chain.ts';
 import { AccountHistories } from '../../src/processes/watch-solana-accounts.ts';
 import { SolanaWatcher } from '../../src/processes/watch-solana.process.ts';
 import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
-import type { UnexplainedBalance, WatchSolanaOptions } from '../../src/processes/watch-solana-types.ts';
+import type { WatchSolanaOptions } from '../../src/processes/watch-solana-types.ts';
 import type { Anomaly, CoveredBlock, PendingDeposit } from '../../src/processes/watch-chain-types.ts';
 import { ScriptedAccountChain } from '../support/account-chain.ts';
 
@@ -26,7 +26,6 @@ function watching(options: Partial<WatchSolanaOptions> = {}, before: { pending?:
   const facts: DepositFacts[] = [];
   const ranges: RangeScanned['data'][] = [];
   const anomalies: Anomaly[] = [];
-  const unexplained: UnexplainedBalance[] = [];
   const troubles: unknown[] = [];
   let nowSec = NOW_SEC;
   let refusing = false;
@@ -50,7 +49,6 @@ function watching(options: Partial<WatchSolanaOptions> = {}, before: { pending?:
       pendingDeposits: async () => before.pending ?? [],
       observer: {
         onAnomaly: (anomaly) => anomalies.push(anomaly),
-        onUnexplainedBalance: (balance) => unexplained.push(balance),
         onTrouble: ({ error }) => troubles.push(error),
       },
     },
@@ -79,7 +77,6 @@ function watching(options: Partial<WatchSolanaOptions> = {}, before: { pending?:
     facts,
     ranges,
     anomalies,
-    unexplained,
     troubles,
     open,
     until,
@@ -391,16 +388,16 @@ describe('the Solana watcher', () => {
   });
 
   it('raises an alarm over a balance that no history explains, and goes on', async () => {
-    const { chain, watcher, told, unexplained, open, until } = watching({ unexplainedAfterMs: 20 });
+    const { chain, watcher, told, anomalies, open, until } = watching({ unexplainedAfterMs: 20 });
     open('a');
     chain.unexplained.set('a', 500n);
     await watcher.start();
-    await until('alarm', () => unexplained.length === 1);
-    expect(unexplained[0]).toMatchObject({ sessionId: 'cs_a', balanceUnits: 500n, explainedUnits: 0n });
+    await until('alarm', () => anomalies.length === 1);
+    expect(anomalies[0]).toMatchObject({ kind: 'unexplained', sessionId: 'cs_a', balanceUnits: '500', explainedUnits: '0' });
     await until('scanned', () => watcher.scannedToSec() !== null);
     chain.pay('a', 2_000_000n);
     await until('recorded', () => told.length === 1);
-    expect(unexplained).toHaveLength(1);
+    expect(anomalies).toHaveLength(1);
   });
 
   it('reads everything of an owner again on request', async () => {

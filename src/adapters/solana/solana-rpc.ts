@@ -95,7 +95,11 @@ export interface Balances {
 }
 
 /** At most 99 accounts and the clock of the very same state, so that no second call is needed to know how old it is. */
-export async function readBalances(provider: RpcProvider, accounts: readonly TokenAccount[], commitment: Commitment = 'confirmed'): Promise<Balances> {
+export async function readBalances(
+  provider: RpcProvider,
+  accounts: readonly TokenAccount[],
+  commitment: Commitment = 'confirmed',
+): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
   const options = { encoding: 'base64', commitment, dataSlice: { offset: 0, length: 72 } };
   const answer = await ask<{ context: { slot: number }; value: readonly (RawAccount | null)[] }>(provider, 'getMultipleAccounts', [names, options]);
