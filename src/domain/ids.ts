@@ -36,7 +36,7 @@ export function parseRefundId(text: string): RefundId | null {
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** RFC 4648 base32 in lower case, without padding. */
+/** RFC 4648 base32 in lower case, without padding. Written out, since what is pure runs without packages, projections above all. */
 export function base32(bytes: Uint8Array): string {
   let text = '';
   let buffer = 0;

@@ -1,7 +1,6 @@
-import type { KeyObject } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { toSec } from '../ports/clock.ts';
 import type { WebhookEndpoint } from '../ports/endpoint-directory.ts';
-import { hmacSha256Hex } from '../runtime/hmac-sha256.ts';
 
 export interface SignedHeadersInput {
   /** Such as `X-Service-`. */
@@ -51,5 +50,5 @@ function secretsAt({ secret, nextSecret }: WebhookEndpoint, nowSec: number): { m
 
 /** HMAC-SHA256 of `timestamp.nonce.body`, hex (specification, "Delivery request"). */
 function sign(secret: KeyObject, timestamp: string, nonce: string, body: string): string {
-  return hmacSha256Hex(secret, `${timestamp}.${nonce}.${body}`);
+  return createHmac('sha256', secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
 }

@@ -1,3 +1,4 @@
+import { base32nopad } from '@scure/base';
 import { base32 } from '../domain/ids.ts';
 import type { SessionId } from '../domain/ids.ts';
 import type { AddressFamily } from '../domain/networks.ts';
@@ -177,25 +178,12 @@ function bitOf(hash: number, bitmap: Uint32Array): number {
   return hash >>> (Math.clz32(bitmap.length) - 4);
 }
 
-const BASE32_VALUES = new Int8Array(128).fill(-1);
-for (let value = 0; value < 32; value += 1) BASE32_VALUES['abcdefghijklmnopqrstuvwxyz234567'.charCodeAt(value)] = value;
+const SESSION_ID_LENGTH = 35;
 
 /** `cs_` and 32 base32 characters are 160 bits. */
 function packSessionId(sessionId: SessionId, bytes: Uint8Array): void {
-  let buffer = 0;
-  let bits = 0;
-  let at = 0;
-  if (sessionId.length !== 35) throw new Error('not a session id');
-  for (let index = 3; index < 35; index += 1) {
-    const value = BASE32_VALUES[sessionId.charCodeAt(index)] ?? -1;
-    if (value < 0) throw new Error('not a session id');
-    buffer = ((buffer << 5) | value) & 0xfff;
-    bits += 5;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes[at] = buffer >> bits;
-    at += 1;
-  }
+  if (sessionId.length !== SESSION_ID_LENGTH) throw new Error('not a session id');
+  bytes.set(base32nopad.decode(sessionId.slice(3).toUpperCase()));
 }
 
 const unpackSessionId = (bytes: Uint8Array): SessionId => `cs_${base32(bytes)}` as SessionId;

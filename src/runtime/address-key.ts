@@ -1,4 +1,5 @@
 import type { AddressFamily } from '../domain/networks.ts';
+import { fromBase58 } from './base58.ts';
 
 /** Values of hex digits; -1 elsewhere. */
 const HEX_VALUES = new Int8Array(128).fill(-1);
@@ -7,13 +8,11 @@ for (let value = 0; value < 16; value += 1) {
   HEX_VALUES[value.toString(16).toUpperCase().charCodeAt(0)] = value;
 }
 
-const BASE58_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const BASE58_VALUES = new Int8Array(128).fill(-1);
-for (let value = 0; value < 58; value += 1) BASE58_VALUES[BASE58_ALPHABET.charCodeAt(value)] = value;
-
 const TRON_BYTES = 25;
-const TRON_PREFIX = 0x41;
+const TRON_PREFIX = [0x41];
 const SOLANA_BYTES = 32;
+/** In base58. Decoding takes time that grows with the square of the length. */
+const LONGEST_TEXT = 44;
 
 /**
  * Writes an address as the words of its bytes, the same for every way to write it: 20 bytes for EVM and TRON, 32 for
@@ -21,8 +20,8 @@ const SOLANA_BYTES = 32;
  */
 export function writeAddressKey(family: AddressFamily, text: string, words: Uint32Array): boolean {
   if (family === 'evm') return text.length === 42 && text.startsWith('0x') && writeHex(text, 2, words);
-  if (family === 'solana') return decodeBase58(text, SOLANA_BYTES) && copy(words, 0);
-  if (text.length === 34) return decodeBase58(text, TRON_BYTES) && decoded[0] === TRON_PREFIX && copy(words, 1);
+  if (family === 'solana') return writeBase58(text, SOLANA_BYTES, [], words);
+  if (text.length === 34) return writeBase58(text, TRON_BYTES, TRON_PREFIX, words);
   // Logs of java-tron carry 20 bytes without a prefix, its other answers 21 bytes with `41`.
   if (text.length === 40) return writeHex(text, 0, words);
   return text.length === 42 && (text.startsWith('41') || text.startsWith('0x')) && writeHex(text, 2, words);
@@ -44,33 +43,13 @@ function writeHex(text: string, from: number, words: Uint32Array): boolean {
   return true;
 }
 
-const decoded = new Uint8Array(SOLANA_BYTES);
-
-/** Decodes into `decoded`; false unless the text is exactly `length` bytes of base58. */
-function decodeBase58(text: string, length: number): boolean {
-  if (text.length > 44) return false;
-  decoded.fill(0);
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    let carry = code < 128 ? BASE58_VALUES[code]! : -1;
-    if (carry < 0) return false;
-    for (let at = length - 1; at >= 0; at -= 1) {
-      carry += decoded[at]! * 58;
-      decoded[at] = carry & 0xff;
-      carry >>>= 8;
-    }
-    if (carry !== 0) return false;
-  }
-  // A leading zero byte is one leading "1": anything else is another number of bytes.
-  const zeros = decoded.subarray(0, length).findIndex((byte) => byte !== 0);
-  const ones = /^1*/.exec(text)![0].length;
-  return ones === (zeros < 0 ? length : zeros);
-}
-
-/** Most significant byte first, as hex reads. */
-function copy(words: Uint32Array, from: number): boolean {
-  for (let word = 0, at = from; word < words.length; word += 1, at += 4) {
-    words[word] = (decoded[at]! << 24) | (decoded[at + 1]! << 16) | (decoded[at + 2]! << 8) | decoded[at + 3]!;
+/** False unless the text is exactly `length` bytes and begins with the prefix, which is left out. */
+function writeBase58(text: string, length: number, prefix: readonly number[], words: Uint32Array): boolean {
+  const bytes = text.length > LONGEST_TEXT ? null : fromBase58(text);
+  if (bytes?.length !== length || prefix.some((byte, at) => bytes[at] !== byte)) return false;
+  // Most significant byte first, as hex reads.
+  for (let word = 0, at = prefix.length; word < words.length; word += 1, at += 4) {
+    words[word] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
   }
   return true;
 }

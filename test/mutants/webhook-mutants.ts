@@ -9,7 +9,7 @@ export interface Mutant {
 }
 
 const CONNECTION = 'src/adapters/webhook-http/connection.ts';
-const READER = 'src/adapters/webhook-http/answer-reader.ts';
+const POOL = 'src/adapters/webhook-http/connection-pool.ts';
 const EXCHANGE = 'src/adapters/webhook-http/exchange.ts';
 const SENDER = 'src/adapters/webhook-http/http-webhook-sender.ts';
 const URLS = 'src/adapters/webhook-http/webhook-url.ts';
@@ -37,16 +37,36 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     ...['W1: that accepts', 'W2: that sends', 'W3: that answers 200', 'W6: .* costs no more', 'W20: that took too long'],
   ),
   mutant('the mark of a body that was cut', EXCHANGE, 'incomplete: status !== null', 'incomplete: false', 'W3: that answers', 'W3: with a body'),
-  mutant('the bound of what is read', EXCHANGE, 'this.#readBytes > READ_BYTES', 'this.#readBytes > Infinity', 'W4:'),
+  mutant(
+    'the bound of what is read',
+    CONNECTION,
+    'this.#readBefore > MAX_READ_BYTES',
+    'this.#readBefore > Infinity',
+    ...['W4:', 'a reason without end', 'a chunk line without end', 'chunks of one byte without end'],
+  ),
+  mutant(
+    'counting what is read for each answer',
+    CONNECTION,
+    'this.#readBefore = this.#socket?.bytesRead ?? 0;',
+    '',
+    'as long as the bound again and again',
+  ),
   mutant('the bound of what is kept', EXCHANGE, 'KEPT_BYTES - this.#keptBytes', 'Infinity', 'W4:'),
   mutant(
     'leaving bodies packed',
     EXCHANGE,
-    '#onBody(bytes: Uint8Array): void {',
-    "#onBody(packed: Uint8Array): void {\n    const bytes = packed[0] === 0x1f ? process.getBuiltinModule('node:zlib').gunzipSync(packed, { finishFlush: 2 }) : packed;",
+    'onResponseData(_: unknown, bytes: Uint8Array): void {',
+    "onResponseData(_: unknown, packed: Uint8Array): void {\n    const bytes = packed[0] === 0x1f ? process.getBuiltinModule('node:zlib').gunzipSync(packed, { finishFlush: 2 }) : packed;",
     'W5:',
   ),
-  mutant('the bound of a head', READER, 'MAX_HEAD_BYTES = 16 * 1024', 'MAX_HEAD_BYTES = 16 * 1024 * 1024', 'W7: a header of 1 MB'),
+  mutant(
+    'the bound of a head',
+    CONNECTION,
+    'MAX_HEAD_BYTES = 16 * 1024',
+    'MAX_HEAD_BYTES = 16 * 1024 * 1024',
+    'with a header of 17 KB',
+    'headers of 17 KB',
+  ),
   mutant(
     'staying where a redirect leads away',
     SENDER,
@@ -56,12 +76,12 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     'the bound of informational answers',
-    READER,
+    EXCHANGE,
     'this.#informational > MAX_INFORMATIONAL',
     'this.#informational > Infinity',
     'W9: an unusual status',
   ),
-  mutant('telling 1xx from the answer', READER, 'if (head.status >= 200) {', 'if (head.status >= 100) {', 'W9: an unusual status'),
+  mutant('telling 1xx from the answer', EXCHANGE, 'if (status < 200) {', 'if (status < 100) {', 'W9: an unusual status'),
   mutant(
     'retries after a lost connection',
     DECIDER,
@@ -113,11 +133,24 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'pinning the address that was checked',
     CONNECTION,
-    'const address = this.#pin(isAddress ? [host] : await rules.resolve(host), rules, preference);',
-    'this.#pin(isAddress ? [host] : await rules.resolve(host), rules, preference);\n    const address = isAddress ? host : (await rules.resolve(host))[0]!;',
+    'const address = this.#pin(isAddress ? [host] : await this.#rules.resolve(host));',
+    'this.#pin(isAddress ? [host] : await this.#rules.resolve(host));\n    const address = isAddress ? host : (await this.#rules.resolve(host))[0]!;',
     'W15: a name that turns bad',
   ),
-  mutant('the end of a connection that speaks unasked', CONNECTION, 'else this.#lose();', '', 'that speaks unasked is ended'),
+  mutant(
+    'memory of origins that end kept connections',
+    POOL,
+    'if (isLost && lease.isReused) this.#unkept.set(lease.origin, nowMs + UNKEPT_MS);',
+    '',
+    'fails one delivery, not every other one',
+  ),
+  mutant(
+    'connections of one merchant alone',
+    POOL,
+    'this.#idleOf.get(merchantId);',
+    'this.#idleOf.values().next().value;',
+    'is never shared between merchants',
+  ),
   mutant(
     'the check of addresses in a URL',
     URLS,

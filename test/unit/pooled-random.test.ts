@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { randomBytesPooled, randomUuidPooled } from '../../src/runtime/pooled-random.ts';
+import { randomBytesPooled } from '../../src/runtime/pooled-random.ts';
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -30,28 +30,5 @@ describe('random bytes drawn ahead', () => {
     const counts = Array.from({ length: 8 }, () => new Set<number>());
     for (let draw = 0; draw < 8_000; draw += 1) randomBytesPooled(8).forEach((byte, place) => counts[place]!.add(byte));
     expect(counts.map((values) => values.size)).toEqual(counts.map(() => 256));
-  });
-});
-
-describe('UUIDs from the pool', () => {
-  const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-  it('are of version 4 and no two are alike, also across refills and between draws of bytes', () => {
-    const seen = new Set<string>();
-    for (let draw = 0; draw < 3_000; draw += 1) {
-      const uuid = randomUuidPooled();
-      expect(uuid).toMatch(V4);
-      expect(seen.has(uuid)).toBe(false);
-      seen.add(uuid);
-      if (draw % 7 === 0) randomBytesPooled(33);
-    }
-  });
-
-  it('use every digit at every place that is free', () => {
-    const digits = Array.from({ length: 36 }, () => new Set<string>());
-    for (let draw = 0; draw < 2_000; draw += 1) [...randomUuidPooled()].forEach((digit, place) => digits[place]!.add(digit));
-    const sizes = digits.map((values) => values.size);
-    const expected = [...'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'].map((kind) => ({ x: 16, y: 4 })[kind] ?? 1);
-    expect(sizes).toEqual(expected);
   });
 });

@@ -12,11 +12,12 @@ export class ForbiddenAddress extends Error {
 /** The TLS handshake failed: the other side was reached, but is not who it claims to be or speaks no acceptable TLS. */
 export class TlsFailure extends Error {
   override readonly name = 'TlsFailure';
-  readonly code: string;
+  /** The code of the runtime's error; not called `code`, since the client treats some codes in ways of its own. */
+  readonly reason: string;
 
-  constructor(code: string) {
-    super(`TLS failed (${code})`);
-    this.code = code;
+  constructor(reason: string) {
+    super(`TLS failed (${reason})`);
+    this.reason = reason;
   }
 }
 

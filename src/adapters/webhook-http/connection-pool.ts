@@ -3,8 +3,6 @@ import { Connection, type ConnectionRules, type Origin } from './connection.ts';
 
 /** Idle connections over all merchants; the oldest ones are closed first. */
 const MAX_IDLE = 512;
-/** How often connections whose time has passed are looked for. */
-const SWEEP_MS = 1_000;
 /**
  * For so long an origin that ended a kept connection under a request gets a new one for each. It may do so after every
  * answer, without saying so; then of the attempts that follow each other closely every other one would fail.
@@ -18,8 +16,6 @@ export interface Lease {
   readonly connection: Connection;
   /** It carried an exchange before this one. */
   isReused: boolean;
-  /** Until when it may be used again, on the clock of `performance.now`. */
-  idleUntilMs: number;
 }
 
 /** Connections that are kept for the next request of the same merchant to the same origin, and for no other. */
@@ -32,7 +28,6 @@ export class ConnectionPool {
   readonly #idle = new Set<Lease>();
   /** Origins whose connections are not kept for now, until when. */
   readonly #unkept = new WeakMap<Origin, number>();
-  #sweeper: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(rules: ConnectionRules) {
@@ -44,8 +39,7 @@ export class ConnectionPool {
     const idle = this.#idleOf.get(merchantId);
     for (let lease = idle?.at(-1); lease; lease = idle?.at(-1)) {
       // Where the endpoint moved, what led to its old place is of no more use.
-      const isUsable = lease.origin === origin && performance.now() < lease.idleUntilMs;
-      if (!isUsable) {
+      if (lease.origin !== origin) {
         this.#drop(lease);
         continue;
       }
@@ -57,34 +51,31 @@ export class ConnectionPool {
     return this.#openNew(merchantId, origin);
   }
 
-  /** Takes a connection back; `keepAliveMs` is how long it may be used again, 0 when not at all. `isLost`: it ended before there was an answer. */
-  release(lease: Lease, keepAliveMs: number, isLost: boolean): void {
+  /** Takes a connection back. `isSound`: the answer was complete. `isLost`: the connection ended before there was an answer. */
+  release(lease: Lease, isSound: boolean, isLost: boolean): void {
     const nowMs = performance.now();
     lease.connection.release();
     if (isLost && lease.isReused) this.#unkept.set(lease.origin, nowMs + UNKEPT_MS);
-    if (keepAliveMs === 0 || this.#isClosed || (this.#unkept.get(lease.origin) ?? 0) > nowMs) {
+    if (!isSound || this.#isClosed || (this.#unkept.get(lease.origin) ?? 0) > nowMs) {
       this.#drop(lease);
       return;
     }
-    lease.idleUntilMs = nowMs + keepAliveMs;
     this.#idle.add(lease);
     const idle = this.#idleOf.get(lease.merchantId);
     if (idle) idle.push(lease);
     else this.#idleOf.set(lease.merchantId, [lease]);
     if (this.#idle.size > MAX_IDLE) this.#drop(this.#idle.values().next().value!);
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   /** Ends every connection, those in use too. */
   close(): void {
     this.#isClosed = true;
     for (const lease of this.#open) this.#drop(lease);
-    this.#stopSweeping();
   }
 
   #openNew(merchantId: MerchantId, origin: Origin): Lease {
     const connection = new Connection(origin, this.#rules, () => this.#drop(lease));
-    const lease: Lease = { merchantId, origin, connection, isReused: false, idleUntilMs: 0 };
+    const lease: Lease = { merchantId, origin, connection, isReused: false };
     this.#open.add(lease);
     return lease;
   }
@@ -99,16 +90,5 @@ export class ConnectionPool {
     const idle = this.#idleOf.get(lease.merchantId)!;
     idle.splice(idle.indexOf(lease), 1);
     if (idle.length === 0) this.#idleOf.delete(lease.merchantId);
-  }
-
-  #sweep(): void {
-    const nowMs = performance.now();
-    for (const lease of this.#idle) if (lease.idleUntilMs <= nowMs) this.#drop(lease);
-    if (this.#idle.size === 0) this.#stopSweeping();
-  }
-
-  #stopSweeping(): void {
-    if (this.#sweeper) clearInterval(this.#sweeper);
-    this.#sweeper = null;
   }
 }

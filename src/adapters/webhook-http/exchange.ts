@@ -1,30 +1,27 @@
+import { errors, type Dispatcher } from 'undici';
 import type { WebhookAnswer } from '../../ports/webhook-sender.ts';
-import { InvalidAnswer } from './answer-head.ts';
-import { AnswerReader } from './answer-reader.ts';
 import { ForbiddenAddress, TlsFailure } from './connection-faults.ts';
 import { DnsFailure } from './host-resolver.ts';
 
 /** Kept of an answer. */
 const KEPT_BYTES = 4 * 1024;
-/** Read of an answer, head and all, before the connection is cut. */
-const READ_BYTES = 64 * 1024;
+/** `102` and `103` may precede an answer; a flood of them is none. */
+const MAX_INFORMATIONAL = 8;
 const DETAIL_LENGTH = 100;
 const NOTHING = new Uint8Array(0);
 
 /** What an exchange came to, before the connection adds its address and the clock its duration. */
-export type Ending = Pick<WebhookAnswer, 'status' | 'fault' | 'detail' | 'retryAfter' | 'body' | 'incomplete'> & {
-  /** How long the connection may wait for another request; 0 when it is not to carry another. */
-  readonly keepAliveMs: number;
-};
+export type Ending = Pick<WebhookAnswer, 'status' | 'fault' | 'detail' | 'retryAfter' | 'body' | 'incomplete'>;
 
-/** One request's answer within its bounds. Ends exactly once. */
-export class Exchange {
+/** One request's answer within its bounds, handed over by the client. Ends exactly once. */
+export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end: (ending: Ending) => void;
-  readonly #reader = new AnswerReader((bytes) => this.#onBody(bytes));
   #ended = false;
+  #status: number | null = null;
+  #retryAfter: string | null = null;
+  #informational = 0;
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
-  #readBytes = 0;
 
   constructor(end: (ending: Ending) => void) {
     this.#end = end;
@@ -35,22 +32,9 @@ export class Exchange {
     this.#settle('timeout', 'no complete answer in time');
   }
 
-  /** Bytes of the answer, which the caller may overwrite afterwards. */
-  read(bytes: Buffer): void {
-    this.#readBytes += bytes.length;
-    if (this.#readBytes > READ_BYTES) this.#settle('network', 'answer too long');
-    if (this.#ended) return;
-    try {
-      if (this.#reader.read(bytes)) this.#complete();
-    } catch (error) {
-      this.fail(error as Error);
-    }
-  }
-
-  /** The receiver closed its side. */
-  close(): void {
-    if (this.#reader.end()) this.#complete();
-    else this.#settle('network', 'connection lost (other side closed)');
+  /** More came than is read of an answer. */
+  overflow(): void {
+    this.#settle('invalid_response', 'answer too long');
   }
 
   /** There was no connection, or there is none any more, or what came over it was no answer. */
@@ -59,23 +43,40 @@ export class Exchange {
     this.#settle(fault, detail);
   }
 
-  #onBody(bytes: Uint8Array): void {
+  onRequestStart(): void {}
+
+  onResponseStart(_: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    if (status < 200) {
+      this.#informational += 1;
+      if (this.#informational > MAX_INFORMATIONAL) this.#settle('invalid_response', 'too many informational answers');
+      return;
+    }
+    this.#status = status;
+    const retryAfter = headers['retry-after'];
+    // Said twice, it says nothing.
+    this.#retryAfter = typeof retryAfter === 'string' ? retryAfter.trim() : null;
+  }
+
+  onResponseData(_: unknown, bytes: Uint8Array): void {
     if (this.#keptBytes >= KEPT_BYTES) return;
-    // Copied, since the bytes are a window on what is read next.
+    // Copied, since the bytes are a window on a much larger read.
     const part = Uint8Array.prototype.slice.call(bytes, 0, KEPT_BYTES - this.#keptBytes);
     this.#kept.push(part);
     this.#keptBytes += part.length;
   }
 
-  #complete(): void {
-    const { head, keepAliveMs } = this.#reader;
-    this.#finish({ status: head?.status ?? null, fault: null, detail: null, incomplete: false, keepAliveMs });
+  onResponseEnd(): void {
+    this.#finish({ status: this.#status, fault: null, detail: null, incomplete: false });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.fail(error);
   }
 
   /** A complete head decides on its own, whatever becomes of the body. */
   #settle(fault: NonNullable<WebhookAnswer['fault']>, detail: string): void {
-    const status = this.#reader.head?.status ?? null;
-    this.#finish({ status, fault: status === null ? fault : null, detail: printable(detail), incomplete: status !== null, keepAliveMs: 0 });
+    const status = this.#status;
+    this.#finish({ status, fault: status === null ? fault : null, detail: printable(detail), incomplete: status !== null });
   }
 
   #finish(ending: Omit<Ending, 'body' | 'retryAfter'>): void {
@@ -83,7 +84,7 @@ export class Exchange {
     this.#ended = true;
     this.#end({
       ...ending,
-      retryAfter: this.#reader.head?.retryAfter ?? null,
+      retryAfter: this.#retryAfter,
       body: this.#kept.length === 0 ? NOTHING : this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept),
     });
   }
@@ -93,9 +94,15 @@ export class Exchange {
 function faultOf(error: Error): { fault: NonNullable<WebhookAnswer['fault']>; detail: string } {
   if (error instanceof ForbiddenAddress) return { fault: 'blocked', detail: error.message };
   if (error instanceof DnsFailure) return { fault: 'dns', detail: error.code };
-  if (error instanceof TlsFailure) return { fault: 'tls', detail: error.code };
-  if (error instanceof InvalidAnswer) return { fault: 'invalid_response', detail: error.message };
+  if (error instanceof TlsFailure) return { fault: 'tls', detail: error.reason };
+  if (isInvalidAnswer(error)) return { fault: 'invalid_response', detail: error.message };
+  if (error instanceof errors.SocketError) return { fault: 'network', detail: `connection lost (${error.message})` };
   return { fault: 'network', detail: (error as NodeJS.ErrnoException).code ?? error.message };
 }
+
+const isInvalidAnswer = (error: Error): boolean =>
+  error instanceof errors.HTTPParserError ||
+  error instanceof errors.HeadersOverflowError ||
+  error instanceof errors.ResponseContentLengthMismatchError;
 
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, DETAIL_LENGTH);

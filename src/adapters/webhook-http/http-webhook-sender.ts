@@ -3,7 +3,6 @@ import type { Connection, Origin } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Exchange, type Ending } from './exchange.ts';
 import { dnsResolver, systemResolver, type HostResolver } from './host-resolver.ts';
-import { requestStart, requestText } from './request-text.ts';
 import { vetWebhookUrl, type UrlRules } from './webhook-url.ts';
 
 export interface HttpWebhookSenderOptions extends UrlRules {
@@ -19,12 +18,9 @@ const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_KNOWN_URLS = 10_000;
 const NOTHING = new Uint8Array(0);
 
-type Target = { readonly ok: true; readonly origin: Origin; readonly start: string } | { readonly ok: false; readonly reason: string };
+type Target = { readonly ok: true; readonly origin: Origin; readonly path: string } | { readonly ok: false; readonly reason: string };
 
-/**
- * Sends notifications over HTTP/1.1 with keep-alive connections that belong to one merchant and one origin. A general
- * client costs more than all else of a delivery; what this one request needs of HTTP is little.
- */
+/** Sends notifications over HTTP/1.1 with keep-alive connections that belong to one merchant and one origin. */
 export class HttpWebhookSender implements WebhookSender {
   readonly #options: HttpWebhookSenderOptions;
   readonly #timeoutMs: number;
@@ -42,11 +38,11 @@ export class HttpWebhookSender implements WebhookSender {
     const startedAt = performance.now();
     const target = this.#target(url);
     if (!target.ok) return Promise.resolve(refused(target.reason));
-    const request = requestText(target.start, headers, body);
+    const request = { method: 'POST', path: target.path, headers: headers as string[], body } as const;
     const lease = this.#pool.take(merchantId, target.origin);
     return new Promise((resolve) => {
       const exchange = new Exchange((ending) => {
-        this.#pool.release(lease, ending.keepAliveMs, ending.fault === 'network');
+        this.#pool.release(lease, ending.fault === null && !ending.incomplete, ending.fault === 'network');
         resolve(answerOf(ending, lease.connection, performance.now() - startedAt));
       });
       lease.connection.send(request, exchange, this.#timeoutMs, attempt - 1);
@@ -68,11 +64,11 @@ export class HttpWebhookSender implements WebhookSender {
   }
 }
 
-function targetOf({ protocol, hostname, host, port, pathname, search }: URL): Target {
+function targetOf({ origin: href, protocol, hostname, port, pathname, search }: URL): Target {
   const secure = protocol === 'https:';
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, '');
-  const origin = { secure, host: bare, port: port === '' ? (secure ? 443 : 80) : Number(port) };
-  return { ok: true, origin, start: requestStart(host, pathname + search) };
+  const origin = { href, secure, host: bare, port: port === '' ? (secure ? 443 : 80) : Number(port) };
+  return { ok: true, origin, path: pathname + search };
 }
 
 function refused(reason: string): WebhookAnswer {
