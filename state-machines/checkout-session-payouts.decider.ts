@@ -1,5 +1,5 @@
+import type { RefundFailureReason } from '../src/domain/events/refund-failures.ts';
 import type {
-  RefundFailureReason,
   RefundPayoutFailed,
   RefundPayoutLanded,
   RefundPayoutReplaced,
@@ -39,6 +39,8 @@ export interface FailPayout {
   readonly legId: string;
   readonly reason: RefundFailureReason;
   readonly networkFee: string | null;
+  /** The newest transaction of the leg, when the chain's own rule excludes all that was signed for good. */
+  readonly excludedTxHash?: string;
   readonly nowSec: number;
   /** For a session that is paid by the money that the refund held. */
   readonly valuation: Valuation | null;
@@ -88,11 +90,13 @@ function recordLanded({ data, valuation }: RecordPayoutLanded, { refund, leg }: 
   return accept(landed, ...endOf(refund, data.legId, 'COMPLETED', data.landedAtSec, null, valuation));
 }
 
-function fail({ legId, reason, networkFee, nowSec, valuation }: FailPayout, { refund, leg }: Found, context: SessionContext): Decision<SessionEvent> {
+function fail(command: FailPayout, { refund, leg }: Found, context: SessionContext): Decision<SessionEvent> {
+  const { legId, reason, networkFee, excludedTxHash, nowSec, valuation } = command;
   if (leg.status === 'FAILED') return accept();
   if (leg.status === 'COMPLETED') return refuse('conflict', `${legId} has already paid`);
   // Signed bytes may still land whatever anyone thinks of the payer; only the chain can declare them without effect.
-  if (leg.status === 'PROCESSING' && reason !== 'execution_reverted') return refuse('conflict', `${legId} is already signed`);
+  const isExcluded = reason === 'execution_reverted' || (excludedTxHash !== undefined && excludedTxHash === leg.txHashes.at(-1));
+  if (leg.status === 'PROCESSING' && !isExcluded) return refuse('conflict', `${legId} is already signed`);
   const failed: RefundPayoutFailed = {
     type: 'RefundPayoutFailed',
     data: { refundId: refund.requested.refundId, legId, reason, networkFee, failedAtSec: nowSec },

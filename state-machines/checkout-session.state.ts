@@ -1,8 +1,8 @@
+import type { RefundFailureReason } from '../src/domain/events/refund-failures.ts';
 import type {
   DepositConfirmed,
   DepositDetected,
   DepositKind,
-  RefundFailureReason,
   RefundLeg,
   RefundPayoutSigned,
   RefundRequested,

@@ -2,7 +2,7 @@ import { CommandRefused, requiredText, type AdminArguments, type AdminCommands }
 import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { HealthFact } from '../ops/health.ts';
-import type { PayoutVerdict } from '../ports/payouts.ts';
+import { needsLook, type PayoutVerdict } from '../ports/payouts.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
 import type { Core } from './core.ts';
@@ -49,7 +49,8 @@ export function payoutCommands(payouts: LeasedPayouts, { signer, addresses }: Pa
 /** Treasuries that cannot pay, for the board and for `/readyz`. */
 export function payoutHealth(payouts: LeasedPayouts): readonly HealthFact[] {
   return payouts.status().map(({ mode, network, alarm, waiting }) => {
-    const detail = alarm ?? (waiting[0] ? `${waiting.length} refunds wait: ${waiting[0].detail}` : undefined);
+    const first = waiting.find(({ reason }) => needsLook(reason)) ?? waiting[0];
+    const detail = alarm ?? (first ? `${waiting.length} refunds wait: ${first.detail}` : undefined);
     return { name: `treasury:${mode}:${network}`, state: detail === undefined ? 'ok' : 'degraded', ...(detail !== undefined && { detail }) };
   });
 }

@@ -54,6 +54,8 @@ const SANDBOX_BUMP_SEC = 15;
 const POLL_MS = { ethereum: 6_000, bsc: 2_000, tron: 3_000, solana: 1_500 } as const satisfies Record<Network, number>;
 /** Refunds on Ethereum are complete 12 blocks deep; the rest of the way to finality they are watched. */
 const ETHEREUM_DEPTH = 12;
+/** Longer than any reorganisation that a chain mends by itself takes to bring a transfer back. */
+const DEPOSIT_GRACE_MS = { sandbox: 30_000, production: 15 * 60_000 } as const;
 const GWEI = 10n ** 9n;
 const FALLBACK_TIP = { ethereum: GWEI, bsc: GWEI / 20n } as const;
 
@@ -79,6 +81,7 @@ export async function startPayouts(
     isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
     pollMs: pollMsOf(parts.sandbox),
+    depositGraceMs: DEPOSIT_GRACE_MS[parts.sandbox ? 'sandbox' : 'production'],
     log,
   });
   await payouts.start();

@@ -94,11 +94,13 @@ export function fromTokenUnits(units: bigint, decimals: number): bigint {
   return units * POWERS[SCALE - decimals]!;
 }
 
+/** Whether a token of so many decimals can express the amount exactly. */
+export const fitsDecimals = (units: bigint, decimals: number): boolean => units % POWERS[SCALE - decimals]! === 0n;
+
 /** 10^-18 units to token base units. Throws when the token cannot express the amount exactly. */
 export function toTokenUnits(units: bigint, decimals: number): bigint {
-  const factor = POWERS[SCALE - decimals]!;
-  if (units % factor !== 0n) throw new RangeError(`${formatAmount(units)} has more than ${decimals} decimals`);
-  return units / factor;
+  if (!fitsDecimals(units, decimals)) throw new RangeError(`${formatAmount(units)} has more than ${decimals} decimals`);
+  return units / POWERS[SCALE - decimals]!;
 }
 
 /** `units * rate`, rounded up to `decimals`: what the payer owes after conversion. */

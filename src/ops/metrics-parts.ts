@@ -108,6 +108,9 @@ const WAIT_REASONS: readonly WaitReason[] = [
   'policy_limit',
   'payouts_stopped',
   'signer_unavailable',
+  'deposit_not_final',
+  'deposit_reverted',
+  'unexpected_error',
 ];
 
 export function reportPayouts(registry: Registry, status: () => readonly TreasuryState[]): void {

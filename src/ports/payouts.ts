@@ -1,9 +1,10 @@
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
-import type { PayoutValidity, RefundFailureReason } from '../domain/events/session-events.ts';
+import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
+import type { PayoutValidity } from '../domain/events/session-events.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
-import type { Coin } from '../domain/money.ts';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import { amountOf, fitsDecimals, type Coin } from '../domain/money.ts';
+import { tokenOf, type Network, type NetworkSettings, type Token } from '../domain/networks.ts';
 
 /** One leg of a refund, as the session's own stream has it. */
 export interface PayoutOrder {
@@ -23,6 +24,29 @@ export interface PayoutOrder {
 /** A token transfer, whatever it is for. */
 export type TokenTransfer = Pick<PayoutOrder, 'coin' | 'amount' | 'toAddress'>;
 
+/** Thrown for a transfer that would be refused in the same way the next time: asking again helps nobody. */
+export class TransferImpossible extends Error {
+  override readonly name = 'TransferImpossible';
+  readonly reason: ImpossibleReason;
+
+  constructor(reason: ImpossibleReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The token that the order moves, in units that it has. Throws `TransferImpossible`. */
+export function tokenToMove(settings: NetworkSettings, { coin, amount }: Pick<TokenTransfer, 'coin' | 'amount'>): Token {
+  const token = tokenOf(settings, coin);
+  if (!token) throw new TransferImpossible('token_not_supported', `${coin} is no token of ${settings.network}`);
+  if (!fitsDecimals(amountOf(amount), token.decimals))
+    throw new TransferImpossible(
+      'amount_not_payable',
+      `${amount} ${coin} is finer than the ${token.decimals} decimals it has on ${settings.network}`,
+    );
+  return token;
+}
+
 /** Whether a payout may be signed now. `wait` resolves itself, with time or an operator; `fail` does not. */
 export type PreCheck =
   | { readonly kind: 'ready' }
@@ -37,7 +61,16 @@ export type WaitReason =
   | 'waiting_for_approval'
   | 'policy_limit'
   | 'payouts_stopped'
-  | 'signer_unavailable';
+  | 'signer_unavailable'
+  /** The deposit that it pays back left the chain before anything was signed, and may come back. */
+  | 'deposit_not_final'
+  /** The same after it was signed: it is not sent again before the deposit is back. */
+  | 'deposit_reverted'
+  /** Something that nobody foresaw. */
+  | 'unexpected_error';
+
+/** What a person must look at: it does not end by itself, or should never have come. */
+export const needsLook = (reason: WaitReason): boolean => reason === 'deposit_reverted' || reason === 'unexpected_error';
 
 /** What is promised to payouts that have not landed yet. */
 export interface Promised {

@@ -4,9 +4,18 @@ import { formatAmount } from '../domain/money.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import { treasuryStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
+import { StoreUnavailable } from '../ports/event-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { MoveChain, MoveOrder, MoveSigner } from '../ports/moves.ts';
-import { mayStillLand, validityOf, type PayoutFate, type PayoutRefusal, type Promised, type WaitReason } from '../ports/payouts.ts';
+import {
+  mayStillLand,
+  TransferImpossible,
+  validityOf,
+  type PayoutFate,
+  type PayoutRefusal,
+  type Promised,
+  type WaitReason,
+} from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import { newMoveId } from '../use-cases/move-ids.ts';
@@ -14,10 +23,11 @@ import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../state-machines/treasury.machine.ts';
 import { isApproved, isBeingSigned, isFromTreasury, movesInFlight, type Move, type MoveReservation } from '../../state-machines/treasury-moves.ts';
+import { isTransient, RoundFaults, textOf } from './money-out-faults.ts';
 import { MoveNotes, type WaitingMove } from './move-money-notes.ts';
-import { isTransient } from './pay-refunds-desk.ts';
 import { WAIT_REASONS } from './pay-refunds-notes.ts';
 import { addedTo, promisedOf } from './promised.ts';
+import { WAIT_LOOKS } from './turns.ts';
 
 export interface MoveDeskDeps {
   readonly chain: MoveChain;
@@ -36,8 +46,6 @@ export interface MoveDeskDeps {
 const MAX_IN_FLIGHT = 8;
 /** Moves started in one round. */
 const ROUND = 20;
-/** Looks of a waiting move come this many times as rarely as those of a sent one. */
-const WAIT_FACTOR = 4;
 
 /** Sweeps, top-ups and transfers out of one treasury, by the rules of refunds: reserve, sign, write down, send, watch. */
 export class MoveDesk {
@@ -77,50 +85,79 @@ export class MoveDesk {
     return result.ok ? null : result.refusal.message;
   }
 
-  /** One look at everything that moves. Throws when the store or every provider is gone; the next round goes on. */
+  /** One look at everything that moves. Throws when the store, the chain or the signer is gone; the next round goes on. */
   async round(): Promise<void> {
+    const faults = new RoundFaults();
+    await this.#round(faults);
+    faults.settle();
+  }
+
+  async #round(faults: RoundFaults): Promise<void> {
     const { open } = await this.context();
-    if (open !== null && 'moveId' in open && this.#notes.isDue(open.moveId)) await this.#finish(open);
+    if (open !== null && 'moveId' in open && this.#notes.turns.isDue(open.moveId)) await this.#finishOpen(open);
     const context = await this.context();
+    const moves = Object.values(context.moves);
     const isFollowed = ({ terms, signed }: Move): boolean => signed.length > 0 && !isBeingSigned(context, terms.moveId);
-    for (const move of Object.values(context.moves).filter(isFollowed)) await this.#each(move, () => this.#follow(move));
+    for (const move of this.#notes.turns.due(moves.filter(isFollowed), idOf)) {
+      this.#notes.turns.postpone(idOf(move), 1);
+      await this.#each(move, faults, () => this.#follow(move, faults));
+    }
     if (this.alarm !== null || Object.keys(context.unknownOutflows).length > 0) return;
-    const fresh = Object.values(context.moves).filter((move) => move.signed.length === 0 && isApproved(move) && this.#notes.isDue(move.terms.moveId));
-    for (const move of fresh.slice(0, ROUND)) await this.#each(move, () => this.#start(move));
+    const fresh = moves.filter((move) => move.signed.length === 0 && isApproved(move));
+    const owner = ({ kind, terms }: Move): string => terms.merchantId ?? kind;
+    for (const move of this.#notes.turns.take(fresh, ROUND, { id: idOf, owner })) {
+      await this.#each(move, faults, () => this.#start(move, faults));
+      if (this.alarm !== null) return;
+    }
   }
 
   /** One move that cannot go on must not hold up the others. */
-  async #each({ terms: { moveId } }: Move, task: () => Promise<void>): Promise<void> {
-    if (!this.#notes.isDue(moveId)) return;
-    this.#notes.postpone(moveId, 1);
+  async #each(move: Move, faults: RoundFaults, task: () => Promise<void>): Promise<void> {
     try {
       await task();
     } catch (error) {
-      if (isTransient(error)) throw error;
-      this.#notes.postpone(moveId, WAIT_FACTOR);
-      this.#deps.log.error({ err: error, move: moveId }, 'a move of the treasury cannot go on');
-      this.#wait(moveId, 'chain_unavailable', error instanceof Error ? error.message : 'unknown');
+      if (error instanceof TransferImpossible && move.signed.length === 0) {
+        this.#deps.log.error({ move: idOf(move), reason: error.reason, detail: error.message }, 'a move of the treasury can never be made');
+        return this.#fail(move, error.reason);
+      }
+      faults.judge(error, () => {
+        this.#deps.log.error({ err: error, move: idOf(move) }, 'a move of the treasury cannot go on');
+        this.#holdUp(idOf(move), 'unexpected_error', textOf(error));
+      });
+    }
+  }
+
+  /** What was reserved holds the account's sequence, so everything waits for it. */
+  async #finishOpen(open: MoveReservation): Promise<void> {
+    try {
+      await this.#finish(open);
+      this.#notes.setAlarm('reservation', null);
+    } catch (error) {
+      if (isTransient(error) || error instanceof StoreUnavailable) throw error;
+      this.#notes.turns.backOff(open.moveId);
+      this.#notes.setAlarm('reservation', `${open.moveId} is reserved and cannot be finished: ${textOf(error)}`);
     }
   }
 
   /* What is to be sent */
 
-  async #start(move: Move): Promise<void> {
+  async #start(move: Move, faults: RoundFaults): Promise<void> {
     const context = await this.context();
     const { moveId } = move.terms;
     const order = orderOf(move);
     const own = isFromTreasury(move.kind);
     if (own && movesInFlight(context).length >= MAX_IN_FLIGHT) return;
-    this.#notes.postpone(moveId, WAIT_FACTOR);
     const check = await this.chain.check(order, this.treasury, own ? await this.#promised(context) : NOTHING);
+    faults.answered('chain');
     if (check.kind === 'fail') return this.#fail(move, check.reason);
-    if (check.kind === 'wait') return this.#wait(moveId, check.reason, check.detail);
+    if (check.kind === 'wait') return this.#holdUp(moveId, check.reason, check.detail);
     if (check.kind === 'needs_gas') return this.#topUp(move, check.amount, context);
     const verdict = await this.#deps.signer.checkMove(order);
+    faults.answered('signer');
     if (!verdict.ok) return this.#refused(move, verdict);
     const onChain = await this.chain.nextNonce(order.fromAddress);
     if (own && onChain !== null && onChain > (context.nextNonce ?? 0))
-      return this.#wait(moveId, 'payouts_stopped', `${this.treasury} has sent ${onChain} transactions, the ledger knows ${context.nextNonce ?? 0}`);
+      return this.#holdUp(moveId, 'payouts_stopped', `${this.treasury} has sent ${onChain} transactions, the ledger knows ${context.nextNonce ?? 0}`);
     const draft = await this.chain.draft(order, this.treasury, own ? (context.nextNonce ?? onChain) : onChain);
     return this.#reserve(move, draft, 1, null);
   }
@@ -170,14 +207,16 @@ export class MoveDesk {
     crashPoint('after-move-signed-event');
     this.#notes.setAlarm('signer', null);
     this.#notes.goesOn(moveId);
+    this.#notes.turns.forget(moveId);
+    this.#notes.turns.postpone(moveId, 1);
     this.#deps.log.info({ move: moveId, kind: move.kind, tx: txHash, network: this.chain.network }, 'a move of the treasury is sent');
     await this.chain.broadcast({ txHash, signedBytes, validity });
   }
 
   async #refused(move: Move, refusal: PayoutRefusal): Promise<void> {
     const { moveId } = move.terms;
-    this.#notes.postpone(moveId, WAIT_FACTOR);
     if (refusal.kind === 'stopped') {
+      this.#notes.turns.postpone(moveId, WAIT_LOOKS);
       this.#notes.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
       return this.#wait(moveId, 'payouts_stopped', refusal.message);
     }
@@ -185,14 +224,16 @@ export class MoveDesk {
       this.#deps.log.error({ move: moveId, code: refusal.code, reason: refusal.message }, 'the signer denied a move of the treasury');
       return this.#fail(move, 'rejected_by_policy');
     }
-    this.#wait(moveId, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
+    this.#holdUp(moveId, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
   }
 
   /* What was sent */
 
-  async #follow(move: Move): Promise<void> {
+  async #follow(move: Move, faults: RoundFaults): Promise<void> {
     const { moveId } = move.terms;
     const fate = await this.chain.fate(orderOf(move), move.signed);
+    faults.answered('chain');
+    this.#notes.turns.clear(moveId);
     this.#notes.setAlarm(moveId, fate.kind === 'alarm' ? fate.detail : null);
     const last = move.signed.at(-1)!;
     switch (fate.kind) {
@@ -210,10 +251,10 @@ export class MoveDesk {
       case 'absent':
         // The newest alone may cost more than the address holds.
         for (const sent of mayStillLand(move.signed)) await this.chain.broadcast(sent);
-        return;
+        return this.#notes.goesOn(moveId);
       case 'pending': {
         const outMs = this.#notes.sentSince.outMs(moveId, last, this.#deps.clock.nowMs());
-        if (fate.inBlock || outMs < this.chain.bumpAfterMs) return;
+        if (fate.inBlock || outMs < this.chain.bumpAfterMs) return this.#notes.goesOn(moveId);
         const bumped = await this.chain.bump(last.draft);
         if (bumped) return this.#reserve(move, bumped, last.attempt + 1, { txHash: last.txHash, why: 'fee_bump' });
         this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
@@ -258,6 +299,12 @@ export class MoveDesk {
     return this.chain.network === 'solana' ? this.treasury : terms.fromAddress;
   }
 
+  /** It waits for a reason of its own, and less often each time. */
+  #holdUp(moveId: string, reason: WaitReason, detail: string): void {
+    this.#notes.turns.backOff(moveId);
+    this.#wait(moveId, reason, detail);
+  }
+
   #wait(moveId: string, reason: WaitReason, detail: string): void {
     this.#notes.wait(moveId, reason, detail, this.#deps.clock.nowMs());
   }
@@ -266,6 +313,8 @@ export class MoveDesk {
     return toSec(this.#deps.clock.nowMs());
   }
 }
+
+const idOf = ({ terms }: Move): string => terms.moveId;
 
 const NOTHING: Promised = { coins: {}, payouts: 0 };
 

@@ -1,6 +1,7 @@
 import type { Log } from '../ports/log.ts';
-import type { WaitReason } from '../ports/payouts.ts';
+import { needsLook, type WaitReason } from '../ports/payouts.ts';
 import { SentSince } from './sent-since.ts';
+import { Turns } from './turns.ts';
 
 /** Why a move is not done yet, for people. */
 export interface WaitingMove {
@@ -13,17 +14,16 @@ export interface WaitingMove {
 /** What a desk remembers between two rounds. All of it is about pace and people; a crash may lose it. */
 export class MoveNotes {
   readonly sentSince = new SentSince();
+  readonly turns: Turns;
   readonly #log: Log;
   readonly #treasury: string;
-  readonly #pollMs: number;
   readonly #waiting = new Map<string, WaitingMove>();
-  readonly #notBeforeMs = new Map<string, number>();
   readonly #alarms = new Map<string, string>();
 
   constructor(parts: { readonly log: Log; readonly treasury: string; readonly pollMs: number }) {
     this.#log = parts.log;
     this.#treasury = parts.treasury;
-    this.#pollMs = parts.pollMs;
+    this.turns = new Turns(parts.pollMs);
   }
 
   get waiting(): readonly WaitingMove[] {
@@ -42,7 +42,7 @@ export class MoveNotes {
 
   wait(moveId: string, reason: WaitReason, detail: string, nowMs: number): void {
     const before = this.#waiting.get(moveId);
-    if (before?.reason !== reason) this.#log.warn({ move: moveId, reason, detail }, 'a move of the treasury waits');
+    if (before?.reason !== reason) this.#log[needsLook(reason) ? 'error' : 'warn']({ move: moveId, reason, detail }, 'a move of the treasury waits');
     this.#waiting.set(moveId, { moveId, reason, detail, sinceMs: before?.sinceMs ?? nowMs });
   }
 
@@ -50,17 +50,9 @@ export class MoveNotes {
     this.#waiting.delete(moveId);
   }
 
-  isDue(moveId: string): boolean {
-    return (this.#notBeforeMs.get(moveId) ?? 0) <= performance.now();
-  }
-
-  postpone(moveId: string, times: number): void {
-    this.#notBeforeMs.set(moveId, performance.now() + this.#pollMs * times);
-  }
-
   forget(moveId: string): void {
     this.#waiting.delete(moveId);
-    this.#notBeforeMs.delete(moveId);
+    this.turns.forget(moveId);
     this.sentSince.forget(moveId);
     this.#alarms.delete(moveId);
   }

@@ -4,7 +4,7 @@ import type { MoveChain } from '../ports/moves.ts';
 import type { Promised, TreasuryAddresses } from '../ports/payouts.ts';
 import { MoveDesk, type MoveDeskDeps } from './move-money-desk.ts';
 import type { WaitingMove } from './move-money-notes.ts';
-import { isTransient } from './pay-refunds-desk.ts';
+import { isTransient } from './money-out-faults.ts';
 
 export interface MoveMoneyDeps extends Omit<MoveDeskDeps, 'chain' | 'treasury' | 'owed' | 'pollMs'> {
   readonly chains: readonly MoveChain[];

@@ -2,6 +2,8 @@ import type { Clock } from '../ports/clock.ts';
 import { toSec } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
+import type { Valuation } from '../domain/events/session-events.ts';
+import type { Coin } from '../domain/money.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
 import { orderedLeg, type OrderedLeg } from '../use-cases/payouts-orders.ts';
@@ -20,6 +22,7 @@ interface BooksDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly valuation: (currency: string, coin: Coin) => Valuation | null;
 }
 
 /** The two streams that a payout lives in: its session's and its treasury's. */
@@ -34,6 +37,10 @@ export class PayoutBooks {
 
   nowSec(): number {
     return toSec(this.#deps.clock.nowMs());
+  }
+
+  valuationOf({ created }: Found['context'], coin: Coin): Valuation | null {
+    return created?.rateLock ? this.#deps.valuation(created.currency, coin) : null;
   }
 
   async find(ref: LegRef): Promise<Found | null> {

@@ -25,4 +25,6 @@ export interface DeskDeps {
   readonly valuation: (currency: string, coin: Coin) => Valuation | null;
   /** Between two looks at the same payout. */
   readonly pollMs: number;
+  /** How long a deposit that left the chain may take to come back before its refund is given up. */
+  readonly depositGraceMs: number;
 }

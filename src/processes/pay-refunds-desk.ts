@@ -1,34 +1,34 @@
-import type { Valuation, RefundFailureReason } from '../domain/events/session-events.ts';
+import type { RefundFailureReason } from '../domain/events/refund-failures.ts';
 import type { PayoutDraft } from '../domain/events/treasury-events.ts';
 import type { RefundId } from '../domain/ids.ts';
-import type { Coin } from '../domain/money.ts';
 import { treasuryStream } from '../domain/streams.ts';
-import { ChainUnavailable } from '../ports/chain.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
-import { mayStillLand, validityOf, type PayoutChain, type PayoutFate, type PayoutRefusal, type Promised } from '../ports/payouts.ts';
+import { TransferImpossible, validityOf, type PayoutChain, type PayoutRefusal, type Promised, type WaitReason } from '../ports/payouts.ts';
 import { crashPoint } from '../runtime/crash-point.ts';
 import type { OrderedLeg } from '../use-cases/payouts-orders.ts';
+import { coverOf, type Cover } from '../../state-machines/refund-cover.ts';
 import { movesInFlight } from '../../state-machines/treasury-moves.ts';
-import type { SessionContext } from '../../state-machines/checkout-session.state.ts';
-import { lastOfLeg, openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
+import { openPayout, type Reservation } from '../../state-machines/treasury.machine.ts';
+import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './money-out-faults.ts';
 import { PayoutBooks, type Found } from './pay-refunds-books.ts';
-import { DeskNotes, WAIT_REASONS, type Waiting } from './pay-refunds-notes.ts';
 import type { DeskDeps } from './pay-refunds-deps.ts';
-import { promisedOf } from './promised.ts';
+import { DeskNotes, WAIT_REASONS, type Waiting } from './pay-refunds-notes.ts';
+import { SentPayouts } from './pay-refunds-sent.ts';
 import type { LegRef } from './pay-refunds-work.ts';
+import { promisedOf } from './promised.ts';
+import { WAIT_LOOKS } from './turns.ts';
 
 /** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
 const MAX_IN_FLIGHT = 16;
-/** Legs looked at in one round. */
+/** Legs tried in one round. */
 const ROUND = 20;
-/** Looks of a waiting leg come this many times as rarely as those of a sent one. */
-const WAIT_FACTOR = 4;
 
 /** One treasury account: at most one payout is between reservation and broadcast at any time. */
 export class TreasuryDesk {
   readonly #deps: DeskDeps;
   readonly #notes: DeskNotes;
   readonly #books: PayoutBooks;
+  readonly #sent: SentPayouts;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(deps: DeskDeps) {
@@ -36,6 +36,12 @@ export class TreasuryDesk {
     const stream = treasuryStream(deps.chain.mode, deps.chain.network);
     this.#books = new PayoutBooks(deps, stream);
     this.#notes = new DeskNotes({ log: deps.log, treasury: stream, nowMs: () => deps.clock.nowMs(), pollMs: deps.pollMs });
+    this.#sent = new SentPayouts({
+      ...{ deps, books: this.#books, notes: this.#notes },
+      replace: (found, draft, why) => this.#replace(found, draft, why),
+      fail: (ref, reason, networkFee, excludedTxHash) => this.#fail(ref, reason, networkFee, excludedTxHash),
+      finished: (ref) => this.#finished(ref),
+    });
   }
 
   get chain(): PayoutChain {
@@ -46,8 +52,11 @@ export class TreasuryDesk {
     return this.#deps.treasury;
   }
 
+  /** While the chain or the signer is away, everything waits for it. */
   get waiting(): readonly Waiting[] {
-    return this.#notes.waiting;
+    const { outage, waiting } = this.#notes;
+    if (outage === null) return waiting;
+    return this.#deps.work.open(this.chain.mode, this.chain.network).map(({ refundId, legId }) => ({ refundId, legId, ...outage }));
   }
 
   /** What keeps the whole treasury from paying, or null. */
@@ -55,32 +64,50 @@ export class TreasuryDesk {
     return this.#notes.alarm;
   }
 
-  /** One look at everything this treasury owes. Throws when the store or every provider is gone; the next round goes on. */
+  /** One look at everything this treasury owes. Throws when the store, the chain or the signer is gone; the next round goes on. */
   round(): Promise<void> {
     return this.#inTurn(async () => {
+      const faults = new RoundFaults();
       try {
-        await this.#round();
+        await this.#round(faults);
+        faults.settle();
+        this.#notes.setOutage(null);
       } catch (error) {
-        if (error instanceof ChainUnavailable)
-          this.#deps.work.open(this.chain.mode, this.chain.network).forEach((ref) => this.#notes.wait(ref, 'chain_unavailable', error.message));
+        const helper = helperGone(error);
+        if (helper) this.#notes.setOutage(OUTAGE_REASON[helper], textOf(error));
         throw error;
       }
     });
   }
 
-  async #round(): Promise<void> {
+  async #round(faults: RoundFaults): Promise<void> {
     const context = await this.#books.treasury();
     const open = openPayout(context);
     // A reservation of another kind of move is that move's to finish.
-    const isFree = context.open === null || (open !== null && this.#notes.isDue(open) && (await this.#finish(open)));
+    const isFree = context.open === null || (open !== null && (await this.#finishOpen(open)));
     const unknown = Object.values(context.unknownOutflows)[0];
     this.#notes.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
     const { mode, network } = this.chain;
-    const legs = await this.#legs(this.#deps.work.open(mode, network));
+    const legs = await this.#readable(this.#deps.work.open(mode, network));
     // A leg that ended could not take the replacement that is reserved for it, and the reservation would hold up everything.
-    await this.#followSent(isFree ? legs : legs.filter(({ ref }) => ref.legId !== open?.legId));
-    await this.#watchLanded();
-    if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#legs(legs.map(({ ref }) => ref)));
+    await this.#sent.follow(isFree ? legs : legs.filter(({ ref }) => ref.legId !== open?.legId), faults);
+    await this.#sent.watchLanded(faults);
+    if (isFree && !this.#notes.isHalted()) await this.#payPending(await this.#readable(legs.map(({ ref }) => ref)), faults);
+  }
+
+  /** What was reserved comes before everything else, since it holds the account's sequence. False while it is not finished. */
+  async #finishOpen(open: Reservation): Promise<boolean> {
+    if (!this.#notes.turns.isDue(open.legId)) return false;
+    try {
+      const isFinished = await this.#finish(open);
+      this.#notes.setAlarm('reservation', null);
+      return isFinished;
+    } catch (error) {
+      if (isTransient(error) || error instanceof StoreUnavailable) throw error;
+      this.#notes.turns.backOff(open.legId);
+      this.#notes.setAlarm('reservation', `the payout of ${open.legId} is reserved and cannot be finished: ${textOf(error)}`);
+      return false;
+    }
   }
 
   /** What refunds that are not done still take; with `sent`, those alone that are signed and may have taken it already. */
@@ -99,143 +126,60 @@ export class TreasuryDesk {
     });
   }
 
-  /* What was sent */
+  /* What is owed */
 
-  async #followSent(legs: readonly Found[]): Promise<void> {
-    for (const found of legs.filter(({ leg, ref }) => leg.status === 'PROCESSING' && this.#notes.isDue(ref)).slice(0, ROUND)) {
-      this.#notes.postpone(found.ref, 1);
-      await this.#each(found.ref, async () => {
-        const fate = await this.chain.fate(found.order, this.treasury, found.leg.payouts);
-        this.#notes.setAlarm(found.ref.legId, fate.kind === 'alarm' ? fate.detail : null);
-        if (fate.kind !== 'alarm') await this.#act(found, fate);
-      });
+  async #payPending(legs: readonly Found[], faults: RoundFaults): Promise<void> {
+    const pending = legs.filter(({ leg }) => leg.status === 'PENDING');
+    if (!pending.some(({ ref }) => this.#notes.turns.isDue(ref.legId)) || !(await this.#sequenceAgrees(faults))) return;
+    const moves = movesInFlight(await this.#books.treasury());
+    const inFlight = legs.filter(({ leg }) => leg.status === 'PROCESSING');
+    const mayGoOn = (): boolean => inFlight.length + moves.length < MAX_IN_FLIGHT && this.alarm === null;
+    if (!mayGoOn()) return;
+    const turns = this.#notes.turns.take(pending, ROUND, { id: ({ ref }) => ref.legId, owner: ({ ref }) => ref.merchantId });
+    for (const found of turns) {
+      try {
+        if (await this.#payOrFail(found, promisedOf(inFlight, moves), faults)) inFlight.push(found);
+      } catch (error) {
+        faults.judge(error, () => this.#blame(found.ref, error));
+        // What it left behind counts: bytes take money, and a reservation is finished before anything else.
+        if ((await this.#books.find(found.ref))?.leg.status === 'PROCESSING') inFlight.push(found);
+        if ((await this.#books.treasury()).open !== null) return;
+      }
+      if (!mayGoOn()) return;
     }
   }
 
-  /** One payout that cannot go on must not hold up the others. False when it could not. */
-  async #each(ref: LegRef, task: () => Promise<void>): Promise<boolean> {
+  /** True once the payout is signed. */
+  async #payOrFail(found: Found, promised: Promised, faults: RoundFaults): Promise<boolean> {
     try {
-      await task();
-      return true;
+      return await this.#pay(found, promised, faults);
     } catch (error) {
-      if (isTransient(error) || error instanceof StoreUnavailable) throw error;
-      this.#notes.postpone(ref, WAIT_FACTOR);
-      this.#deps.log.error({ err: error, refund: ref.refundId, leg: ref.legId }, 'a refund payout cannot go on');
-      this.#notes.wait(ref, 'chain_unavailable', error instanceof Error ? error.message : 'unknown');
+      if (!(error instanceof TransferImpossible)) throw error;
+      const { refundId, legId } = found.ref;
+      this.#deps.log.error({ refund: refundId, leg: legId, reason: error.reason, detail: error.message }, 'a refund payout can never be made');
+      await this.#fail(found.ref, error.reason, null);
       return false;
     }
   }
 
-  async #act(found: Found, fate: Exclude<PayoutFate, { kind: 'alarm' }>): Promise<void> {
-    const { ref, leg, order } = found;
-    const last = leg.payouts.at(-1)!;
-    switch (fate.kind) {
-      case 'landed':
-        return this.#land(found, fate.landed);
-      case 'ineffective': {
-        const released = await this.#deps.signer.releasePayout(order);
-        if (!released.ok) return this.#notes.wait(ref, 'signer_unavailable', released.message);
-        crashPoint('after-release');
-        return this.#fail(ref, 'execution_reverted', fate.networkFee);
-      }
-      case 'never':
-        return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');
-      case 'absent':
-        for (const payout of mayStillLand(leg.payouts)) await this.chain.broadcast(payout);
-        return;
-      case 'pending': {
-        const outMs = this.#notes.sentSince.outMs(ref.legId, last, this.#deps.clock.nowMs());
-        const draft = lastOfLeg(await this.#books.treasury(), ref.legId)?.draft;
-        if (fate.inBlock || outMs < this.chain.bumpAfterMs || !draft) return;
-        const bumped = await this.chain.bump(draft);
-        return bumped
-          ? this.#replace(found, bumped, 'fee_bump')
-          : this.#notes.wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
-      }
-    }
-  }
-
-  async #land({ ref, order, context }: Found, landed: Extract<PayoutFate, { kind: 'landed' }>['landed']): Promise<void> {
-    const nowSec = this.#books.nowSec();
-    crashPoint('before-landed-event');
-    await this.#books.tellSession(ref, {
-      type: 'RecordPayoutLanded',
-      data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: nowSec },
-      valuation: this.#valuationOf(context, order.coin),
-    });
-    crashPoint('after-landed-event');
-    this.#finished(ref);
-    this.#deps.log.info({ refund: ref.refundId, leg: ref.legId, tx: landed.txHash, network: ref.network }, 'a refund payout landed');
-  }
-
-  /** A payout that was reported as done stays watched until the chain cannot take it back. */
-  async #watchLanded(): Promise<void> {
-    const { mode, network } = this.chain;
-    for (const ref of this.#deps.work
-      .landed(mode, network)
-      .filter((candidate) => this.#notes.isDue(candidate))
-      .slice(0, ROUND)) {
-      this.#notes.postpone(ref, 1);
-      const found = await this.#books.find(ref);
-      const txHash = found?.leg.landedTxHash;
-      const landedIn = found?.leg.landedIn;
-      if (!found || !txHash || !landedIn) {
-        this.#deps.work.isFinal(ref);
-        continue;
-      }
-      const { vanished, withheld, final, headNumber } = await this.chain.hasVanished({ txHash, ...landedIn });
-      if (final) this.#deps.work.isFinal(ref);
-      if (withheld)
-        this.#deps.log.warn(
-          { refund: ref.refundId, leg: ref.legId, tx: txHash, network },
-          'a provider does not show a completed refund payout whose block is in the chain',
-        );
-      if (!vanished) continue;
-      this.#deps.log.error(
-        { refund: ref.refundId, leg: ref.legId, tx: txHash, network },
-        'a completed refund payout left the chain; the same bytes go out again',
-      );
-      await this.#books.tellSession(ref, {
-        type: 'RecordPayoutReverted',
-        data: { refundId: ref.refundId as RefundId, legId: ref.legId, txHash, headNumber },
-      });
-      crashPoint('after-reverted-event');
-      this.#deps.work.isFinal(ref);
-      await this.chain.broadcast(found.leg.payouts.find((payout) => payout.txHash === txHash)!);
-    }
-  }
-
-  /* What is owed */
-
-  async #payPending(legs: readonly Found[]): Promise<void> {
-    const sent = legs.filter(({ leg }) => leg.status === 'PROCESSING');
-    const pending = legs.filter(({ leg, ref }) => leg.status === 'PENDING' && this.#notes.isDue(ref));
-    if (pending.length === 0) return;
-    if (!(await this.#sequenceAgrees())) return;
-    const moves = movesInFlight(await this.#books.treasury());
-    const inFlight = [...sent];
-    for (const found of pending.slice(0, ROUND)) {
-      if (inFlight.length + moves.length >= MAX_IN_FLIGHT) return;
-      this.#notes.postpone(found.ref, WAIT_FACTOR);
-      const isFine = await this.#each(found.ref, async () => {
-        if (await this.#pay(found, promisedOf(inFlight, moves))) inFlight.push(found);
-      });
-      // What it left behind, bytes perhaps, is counted from the next round on.
-      if (!isFine || this.alarm !== null) return;
-    }
-  }
-
-  /** True once the payout is signed and sent. */
-  async #pay({ ref, order }: Found, promised: Promised): Promise<boolean> {
+  async #pay({ ref, order, context }: Found, promised: Promised, faults: RoundFaults): Promise<boolean> {
     if (this.#deps.isOurs(order.toAddress) || order.toAddress === this.treasury) {
       await this.#fail(ref, 'rejected_by_policy', null);
       return false;
     }
+    const cover = coverOf(context, ref.legId);
+    if (cover !== 'final') {
+      await this.#missed(ref, cover);
+      return false;
+    }
+    this.#notes.found(ref);
     const check = await this.chain.check(order, this.treasury, promised);
+    faults.answered('chain');
     if (check.kind === 'fail') await this.#fail(ref, check.reason, null);
-    if (check.kind === 'wait') this.#notes.wait(ref, check.reason, check.detail);
+    if (check.kind === 'wait') this.#holdUp(ref, check.reason, check.detail);
     if (check.kind !== 'ready') return false;
     const verdict = await this.#deps.signer.checkPayout(order);
+    faults.answered('signer');
     if (!verdict.ok) {
       await this.#refused(ref, verdict, true);
       return false;
@@ -243,6 +187,24 @@ export class TreasuryDesk {
     const { nextNonce } = await this.#books.treasury();
     const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next);
     return this.#reserve(ref, order, draft, 1, null);
+  }
+
+  /** Nothing is signed for it yet. Within a reorganisation the money may come back; once that is over the leg ends. */
+  async #missed(ref: LegRef, cover: Exclude<Cover, 'final'>): Promise<void> {
+    if (cover === 'awaited') this.#notes.found(ref);
+    else if (this.#notes.missedForMs(ref) >= this.#deps.depositGraceMs) return this.#fail(ref, 'deposit_reverted', null);
+    this.#holdUp(ref, 'deposit_not_final', `the deposits that ${ref.legId} pays back left the chain or are not final again`);
+  }
+
+  #blame(ref: LegRef, error: unknown): void {
+    this.#deps.log.error({ err: error, refund: ref.refundId, leg: ref.legId }, 'a refund payout cannot go on');
+    this.#holdUp(ref, 'unexpected_error', textOf(error));
+  }
+
+  /** It waits for a reason of its own, and less often each time. */
+  #holdUp(ref: LegRef, reason: WaitReason, detail: string): void {
+    this.#notes.turns.backOff(ref.legId);
+    this.#notes.wait(ref, reason, detail);
   }
 
   async #replace({ ref, order, leg }: Found, draft: PayoutDraft, why: 'fee_bump' | 'can_never_land'): Promise<void> {
@@ -296,33 +258,35 @@ export class TreasuryDesk {
     this.#notes.setAlarm('signer', null);
     this.#notes.goesOn(reservation);
     if (isPaid) return true;
-    this.#notes.postpone(ref, 1);
-    await this.chain.broadcast(payout);
-    this.#deps.log.info({ refund: refundId, leg: legId, attempt, tx: txHash, network }, 'a refund payout was sent');
+    this.#notes.turns.forget(legId);
+    this.#notes.turns.postpone(legId, 1);
+    if (await this.#sent.send(ref, [txHash]))
+      this.#deps.log.info({ refund: refundId, leg: legId, attempt, tx: txHash, network }, 'a refund payout was sent');
     return true;
   }
 
   async #refused(ref: LegRef, refusal: PayoutRefusal, first: boolean): Promise<void> {
     if (refusal.kind === 'stopped') {
       this.#notes.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
-      this.#notes.postpone(ref, WAIT_FACTOR);
+      this.#notes.turns.postpone(ref.legId, WAIT_LOOKS);
       return this.#notes.wait(ref, 'payouts_stopped', refusal.message);
     }
     if (refusal.kind === 'denied' && first) {
       this.#deps.log.error({ refund: ref.refundId, leg: ref.legId, code: refusal.code }, 'the signer denied a refund payout');
       return this.#fail(ref, 'rejected_by_policy', null);
     }
-    this.#notes.wait(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
+    this.#holdUp(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
   }
 
   /**
    * The account's own sequence must be where the ledger is. Ahead: somebody else holds the key. Behind: a node forgot
    * payouts, which block every later one, so they go out again.
    */
-  async #sequenceAgrees(): Promise<boolean> {
+  async #sequenceAgrees(faults: RoundFaults): Promise<boolean> {
     const { nextNonce, recent } = await this.#books.treasury();
     const { next } = await this.chain.sequence(this.treasury);
     if (next === null) return true;
+    faults.answered('chain');
     if (next > (nextNonce ?? 0)) {
       this.#notes.setAlarm(
         'sequence',
@@ -334,7 +298,8 @@ export class TreasuryDesk {
     for (const taken of recent.filter(({ nonce }) => nonce !== null && nonce >= next)) {
       const found = await this.#books.find({ ...taken, mode: this.chain.mode, network: this.chain.network } as unknown as LegRef);
       const payout = found?.leg.payouts.find(({ txHash }) => txHash === taken.txHash);
-      if (payout && found!.leg.status === 'COMPLETED') await this.chain.broadcast(payout);
+      const isOwed = found?.leg.status === 'COMPLETED' && coverOf(found.context, found.leg.leg.legId) === 'final';
+      if (payout && isOwed) await this.chain.broadcast(payout);
     }
     return true;
   }
@@ -349,19 +314,33 @@ export class TreasuryDesk {
 
   async #legs(refs: readonly LegRef[]): Promise<Found[]> {
     const found: Found[] = [];
+    for (const ref of refs) found.push(...(await this.#leg(ref)));
+    return found;
+  }
+
+  /** The same without those whose session cannot be read, which must not hold up the others. */
+  async #readable(refs: readonly LegRef[]): Promise<Found[]> {
+    const found: Found[] = [];
     for (const ref of refs) {
-      const leg = await this.#books.find(ref);
-      if (!leg || leg.leg.status === 'COMPLETED' || leg.leg.status === 'FAILED') this.#finished(ref);
-      else found.push(leg);
+      try {
+        found.push(...(await this.#leg(ref)));
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        if (this.#notes.turns.isDue(ref.legId)) this.#blame(ref, error);
+      }
     }
     return found;
   }
 
-  #valuationOf({ created }: SessionContext, coin: Coin): Valuation | null {
-    return created?.rateLock ? this.#deps.valuation(created.currency, coin) : null;
+  /** None once it has ended. */
+  async #leg(ref: LegRef): Promise<Found[]> {
+    const found = await this.#books.find(ref);
+    if (found && found.leg.status !== 'COMPLETED' && found.leg.status !== 'FAILED') return [found];
+    this.#finished(ref);
+    return [];
   }
 
-  async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null): Promise<void> {
+  async #fail(ref: LegRef, reason: RefundFailureReason, networkFee: string | null, excludedTxHash?: string): Promise<void> {
     const found = await this.#books.find(ref);
     await this.#books.tellSession(ref, {
       type: 'FailPayout',
@@ -369,8 +348,9 @@ export class TreasuryDesk {
       legId: ref.legId,
       reason,
       networkFee,
+      ...(excludedTxHash !== undefined && { excludedTxHash }),
       nowSec: this.#books.nowSec(),
-      valuation: found && this.#valuationOf(found.context, found.context.created!.dueCoin),
+      valuation: found && this.#books.valuationOf(found.context, found.context.created!.dueCoin),
     });
     this.#finished(ref);
     this.#deps.log.warn({ refund: ref.refundId, leg: ref.legId, reason }, 'a refund payout failed');
@@ -381,6 +361,3 @@ export class TreasuryDesk {
     this.#deps.work.done(ref);
   }
 }
-
-export const isTransient = (error: unknown): boolean =>
-  error instanceof ChainUnavailable || (error instanceof Error && error.name === 'SignerUnavailable');

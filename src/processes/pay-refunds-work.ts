@@ -1,4 +1,4 @@
-import type { Mode, SessionId } from '../domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { sessionOfStream, sessionStream } from '../domain/streams.ts';
 import type { EventStore, Subscription } from '../ports/event-store.ts';
@@ -10,6 +10,7 @@ import { LANDED_PAYOUTS_TABLE, landedKey, OPEN_REFUNDS_TABLE, openPayouts } from
 
 export interface LegRef {
   readonly sessionId: SessionId;
+  readonly merchantId: MerchantId;
   readonly refundId: string;
   readonly legId: string;
   readonly mode: Mode;
@@ -91,8 +92,8 @@ export class PayoutWork {
     const refund = state?.context.refunds[refundId];
     for (const { leg, status } of Object.values(refund?.legs ?? {})) {
       if (status === 'COMPLETED' || status === 'FAILED') continue;
-      const mode = state!.context.created!.mode;
-      put(this.#open, { sessionId, refundId, legId: leg.legId, mode, network: leg.network });
+      const { mode, merchantId } = state!.context.created!;
+      put(this.#open, { sessionId, merchantId, refundId, legId: leg.legId, mode, network: leg.network });
       this.#deps.onWork(mode, leg.network);
     }
   }
@@ -100,7 +101,9 @@ export class PayoutWork {
   async #addLanded(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const leg = state?.context.refunds[refundId]?.legs[legId];
-    if (leg) put(this.#landed, { sessionId, refundId, legId, mode: state.context.created!.mode, network: leg.leg.network });
+    if (!leg) return;
+    const { mode, merchantId } = state.context.created!;
+    put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
   }
 
   async #scan(table: string, from: string | undefined, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {

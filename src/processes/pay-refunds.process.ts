@@ -5,7 +5,8 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { PayoutChain, PayoutSigner, Promised, TreasuryAddresses } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { DeskDeps } from './pay-refunds-deps.ts';
-import { isTransient, TreasuryDesk } from './pay-refunds-desk.ts';
+import { isTransient } from './money-out-faults.ts';
+import { TreasuryDesk } from './pay-refunds-desk.ts';
 import type { Waiting } from './pay-refunds-notes.ts';
 import { PayoutWork } from './pay-refunds-work.ts';
 

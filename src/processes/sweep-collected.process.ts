@@ -9,7 +9,7 @@ import type { SessionHandler } from '../use-cases/session-handler.ts';
 import { sweepCandidates, type SweepCandidate, type SweepFilter } from '../use-cases/sweep-plan.ts';
 import type { MoveDesk } from './move-money-desk.ts';
 import type { MoveMoney } from './move-money.process.ts';
-import { isTransient } from './pay-refunds-desk.ts';
+import { isTransient } from './money-out-faults.ts';
 
 export interface SweepCollectedDeps {
   readonly moves: MoveMoney;

@@ -16,9 +16,13 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
   const created = context.created;
   if (!refund || !leg || !created) return null;
   const { network, coin, amount, toAddress, depositKeys } = leg.leg;
-  const deposits = depositKeys.flatMap((key) => proofOf(context, key) ?? []);
+  // What a reorganisation took pays nothing; the signer would stop at it although the others may suffice.
+  const deposits = depositKeys.flatMap((key) => (isFinal(context, key) ? (proofOf(context, key) ?? []) : []));
   return { refund, leg, order: { mode: created.mode, network, sessionId: created.sessionId, refundId, legId, coin, amount, toAddress, deposits } };
 }
+
+const isFinal = ({ deposits }: SessionContext, depositKey: string): boolean =>
+  deposits[depositKey]?.status === 'final' && deposits[depositKey].aside === undefined;
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {
   const facts = deposits[depositKey]?.facts;

@@ -22,18 +22,18 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'new-transaction-on-retry': [
     IN_SIGNER,
     {
-      file: 'src/processes/pay-refunds-desk.ts',
+      file: 'src/processes/pay-refunds-sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.chain.broadcast(last); return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
     },
     { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#isDead(last, false);", to: 'return true;' },
   ],
   /** The same bug, but the signer is sound. */
   'new-transaction-on-retry-in-the-process-only': [
     {
-      file: 'src/processes/pay-refunds-desk.ts',
+      file: 'src/processes/pay-refunds-sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.chain.broadcast(last); return this.#replace(found, await this.chain.draft(order, this.treasury, null), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
     },
   ],
   /** Nothing is written down before the money is on its way. */

@@ -17,7 +17,7 @@ import { evmOutflows } from './evm-outflows.ts';
 import { mustReadHeader } from './evm-rpc.ts';
 import { nativeFateAt } from './evm-native-fate.ts';
 import type { EvmPayouts } from './evm-payouts.ts';
-import { TOKEN, view } from './evm-payouts.ts';
+import { gasOfTransfer, view } from './evm-payouts.ts';
 
 /** A plain transfer to an account without code. */
 const NATIVE_GAS = 21_000n;
@@ -146,9 +146,8 @@ export class EvmMoves implements MoveChain {
 
   async #gasLimit(provider: RpcProvider, transfer: TokenTransfer, from: string): Promise<bigint> {
     const token = this.#payouts.token(transfer);
-    const data = TOKEN.encodeFunctionData('transfer', [transfer.toAddress, toTokenUnits(amountOf(transfer.amount), token.decimals)]);
-    const estimate = BigInt(String(await provider.call('eth_estimateGas', [{ from, to: token.address, data }])));
-    return (estimate * GAS_MARGIN) / HUNDRED;
+    const units = toTokenUnits(amountOf(transfer.amount), token.decimals);
+    return ((await gasOfTransfer(provider, token, { from, to: transfer.toAddress, units })) * GAS_MARGIN) / HUNDRED;
   }
 }
 

@@ -1,18 +1,20 @@
 import { Interface, getAddress } from 'ethers';
 import { amountOf, formatAmount, fromTokenUnits, least, toTokenUnits } from '../../domain/money.ts';
-import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type {
-  ChainSequence,
-  LandedCheck,
-  LandedPayout,
-  PayoutChain,
-  PayoutFate,
-  PreCheck,
-  Promised,
-  SentPayout,
-  TokenTransfer,
+import {
+  tokenToMove,
+  TransferImpossible,
+  type ChainSequence,
+  type LandedCheck,
+  type LandedPayout,
+  type PayoutChain,
+  type PayoutFate,
+  type PreCheck,
+  type Promised,
+  type SentPayout,
+  type TokenTransfer,
 } from '../../ports/payouts.ts';
 import { ProviderFault, RpcError, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
@@ -115,8 +117,7 @@ export class EvmPayouts implements PayoutChain {
     const token = this.token(order);
     const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals);
     return this.on(async (provider) => {
-      const data = TOKEN.encodeFunctionData('transfer', [order.toAddress, tokenUnits]);
-      const estimate = BigInt(String(await provider.call('eth_estimateGas', [{ from: treasury, to: token.address, data }])));
+      const estimate = await gasOfTransfer(provider, token, { from: treasury, to: order.toAddress, units: tokenUnits });
       const gasLimit = (estimate * 3n) / 2n > GAS_FLOOR ? (estimate * 3n) / 2n : GAS_FLOOR;
       const { maxFeePerGas, tip } = await this.fees(provider);
       const fees = { maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() };
@@ -192,11 +193,9 @@ export class EvmPayouts implements PayoutChain {
     return known ? { kind: 'pending', inBlock: opinions.some((fate) => fate.kind === 'landed') } : { kind: 'absent' };
   }
 
-  /** Throws when the network has no such token: a bug. */
+  /** Throws `TransferImpossible`. */
   token(order: TokenTransfer): Token {
-    const token = tokenOf(this.settings, order.coin);
-    if (!token) throw new Error(`${order.coin} is no token of ${this.network}`);
-    return token;
+    return tokenToMove(this.settings, order);
   }
 
   /** Null when so much is paid for a unit of gas. */
@@ -258,13 +257,33 @@ async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bi
   }
 }
 
+const isRevert = (error: unknown): boolean => error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message);
+
+/** What the transfer takes. Throws `TransferImpossible` when the token refuses it though the sender holds enough. */
+export async function gasOfTransfer(
+  provider: RpcProvider,
+  token: Token,
+  { from, to, units }: { readonly from: string; readonly to: string; readonly units: bigint },
+): Promise<bigint> {
+  const data = TOKEN.encodeFunctionData('transfer', [to, units]);
+  try {
+    return BigInt(String(await provider.call('eth_estimateGas', [{ from, to: token.address, data }])));
+  } catch (error) {
+    if (!isRevert(error)) throw error;
+    // A provider that lags may not know yet what the sender holds.
+    if (BigInt((await view(provider, token, 'balanceOf', [from])) ?? '0x0') < units)
+      throw new ProviderFault('behind', `knows too little of ${token.coin} at the sender`);
+    throw new TransferImpossible('transfer_rejected', `the token refuses the transfer: ${(error as Error).message}`);
+  }
+}
+
 /** Null when the contract has no such function or refuses to answer. */
 export async function view(provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<string | null> {
   try {
     const answer = await provider.call('eth_call', [{ to: token.address, data: TOKEN.encodeFunctionData(name, args) }, 'latest']);
     return typeof answer === 'string' && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : null;
   } catch (error) {
-    if (error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message)) return null;
+    if (isRevert(error)) return null;
     if (error instanceof RpcError) throw new ProviderFault('incapable', `does not answer eth_call (${error.code})`);
     throw error;
   }

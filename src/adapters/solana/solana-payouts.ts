@@ -1,8 +1,18 @@
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../domain/money.ts';
-import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import type { PayoutDraft } from '../../domain/events/treasury-events.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import type { ChainSequence, LandedCheck, PayoutChain, PayoutFate, PreCheck, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
+import {
+  tokenToMove,
+  type ChainSequence,
+  type LandedCheck,
+  type PayoutChain,
+  type PayoutFate,
+  type PreCheck,
+  type Promised,
+  type SentPayout,
+  type TokenTransfer,
+} from '../../ports/payouts.ts';
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/spl-token.ts';
@@ -185,11 +195,9 @@ export class SolanaPayouts implements PayoutChain {
     return transaction ? { kind: 'ineffective', txHash, networkFee: spentLamports(transaction) } : { kind: 'pending', inBlock: true };
   }
 
-  /** Throws when the network has no such token: a bug. */
+  /** Throws `TransferImpossible`. */
   token(order: TokenTransfer): Token {
-    const token = tokenOf(this.settings, order.coin);
-    if (!token) throw new Error(`${order.coin} is no token of ${this.network}`);
-    return token;
+    return tokenToMove(this.settings, order);
   }
 
   /** Asks one provider. Throws `ChainUnavailable`. */

@@ -2,6 +2,7 @@ import type { MerchantId, Mode, RefundId, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
+import type { RefundFailureReason } from './refund-failures.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -325,7 +326,7 @@ export interface RefundPayoutLanded {
   };
 }
 
-/** A landed payout left the chain: the same bytes go out again. */
+/** A landed payout left the chain: the same bytes go out again while the deposits that they pay back are final. */
 export interface RefundPayoutReverted {
   readonly type: 'RefundPayoutReverted';
   readonly data: { readonly refundId: RefundId; readonly legId: string; readonly txHash: string; readonly headNumber: number };
@@ -341,16 +342,6 @@ export interface RefundPayoutFailed {
     readonly failedAtSec: number;
   };
 }
-
-export type RefundFailureReason =
-  | 'recipient_frozen'
-  | 'token_paused'
-  | 'treasury_frozen'
-  | 'payer_ambiguous'
-  | 'insufficient_gas'
-  | 'rejected_by_policy'
-  | 'execution_reverted'
-  | 'rejected_by_operator';
 
 export interface RefundCompleted {
   readonly type: 'RefundCompleted';

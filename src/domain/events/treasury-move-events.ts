@@ -4,6 +4,7 @@ import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
 import type { PayoutValidity } from './session-events.ts';
 import type { JournalPlace, MoveDraft } from './treasury-events.ts';
+import type { ImpossibleReason } from './refund-failures.ts';
 
 /*
  * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in the
@@ -76,7 +77,7 @@ export interface MoveCompleted extends MoveTerms {
 }
 
 export type MoveFailureReason =
-  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted';
+  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted' | ImpossibleReason;
 
 export interface MoveFailed extends MoveTerms {
   readonly reason: MoveFailureReason;

@@ -1,0 +1,39 @@
+import { least } from '../src/domain/money.ts';
+import { depositsOf, type DepositState, type LegState, type SessionContext } from './checkout-session.state.ts';
+
+/**
+ * What the deposits that a leg pays back say: they are final and enough, enough with those on their way to being final,
+ * or the money is gone.
+ */
+export type Cover = 'final' | 'awaited' | 'gone';
+
+/** Money that went out comes before money that may have, and that before what only waits. */
+const RANK: Readonly<Record<LegState['status'], number>> = { COMPLETED: 0, PROCESSING: 1, PENDING: 2, FAILED: 3 };
+
+/** Whether the money that a leg pays back is still there, once every leg before it has had its share of the same deposits. */
+export function coverOf(context: SessionContext, legId: string): Cover {
+  if (isCovered(context, legId, ['final'])) return 'final';
+  return isCovered(context, legId, ['final', 'detected']) ? 'awaited' : 'gone';
+}
+
+function isCovered(context: SessionContext, legId: string, counted: readonly DepositState['status'][]): boolean {
+  const left = new Map(depositsOf(context).flatMap(({ facts, units, status }) => (counted.includes(status) ? [[facts.depositKey, units]] : [])));
+  const legs = Object.values(context.refunds)
+    .flatMap((refund) => Object.values(refund.legs))
+    .filter(({ status }) => status !== 'FAILED')
+    .sort((one, other) => RANK[one.status] - RANK[other.status]);
+  for (const { leg, units, status } of legs) {
+    const available = leg.depositKeys.reduce((total, key) => total + (left.get(key) ?? 0n), 0n);
+    if (leg.legId === legId) return available >= units;
+    // What waits and finds too little takes nothing; what is signed may take all there is.
+    if (status === 'PENDING' && available < units) continue;
+    let rest = units;
+    for (const key of leg.depositKeys) {
+      const held = left.get(key) ?? 0n;
+      const share = least(held, rest);
+      left.set(key, held - share);
+      rest -= share;
+    }
+  }
+  return false;
+}

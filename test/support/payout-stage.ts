@@ -1,0 +1,190 @@
+import { expect } from 'vitest';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import type { DepositFacts } from '../../src/domain/events/session-events.ts';
+import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type {
+  PayoutChain,
+  PayoutFate,
+  PayoutOrder,
+  PayoutRequest,
+  PayoutSignature,
+  PayoutVerdict,
+  PreCheck,
+  SentPayout,
+} from '../../src/ports/payouts.ts';
+import { TreasuryDesk } from '../../src/processes/pay-refunds-desk.ts';
+import type { LegRef, PayoutWork } from '../../src/processes/pay-refunds-work.ts';
+import { NotificationIds } from '../../src/runtime/notification-ids.ts';
+import { createTreasuryHandler, type TreasuryHandler } from '../../src/use-cases/payouts-handler.ts';
+import { createSessionHandler, type SessionHandler } from '../../src/use-cases/session-handler.ts';
+import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
+import type { LegState, SessionContext } from '../../state-machines/checkout-session.state.ts';
+import type { TreasuryContext } from '../../state-machines/treasury.machine.ts';
+import { MemoryEventStore } from './memory-event-store.ts';
+import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, SESSION_ID } from './session-facts.ts';
+
+export const TREASURY = '0xTreasury';
+const CONTEXT = { correlationId: 'test', actor: 'test' };
+
+export const EVM_DRAFT: PayoutDraft = {
+  ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '10000000', gasLimit: '90000' },
+  ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
+};
+export const TRON_DRAFT: PayoutDraft = {
+  ...{ kind: 'tron', tokenAddress: 'TToken', tokenUnits: '10000000', refBlockBytes: '00', refBlockHash: '00' },
+  ...{ timestampMs: 0, expirationMs: 1, feeLimit: 1 },
+};
+
+export const landedAs = (txHash: string): PayoutFate => ({
+  ...{ kind: 'landed', final: true },
+  landed: { txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: CREATED_AT, networkFee: '0.001' },
+});
+
+export interface StageOptions {
+  readonly network?: Network;
+  readonly pollMs?: number;
+  readonly depositGraceMs?: number;
+}
+
+/** One desk over a chain and a signer that do as they are told; what it writes down is real. */
+export class PayoutStage {
+  readonly network: Network;
+  readonly sessions: SessionHandler;
+  readonly treasuries: TreasuryHandler;
+  readonly desk: TreasuryDesk;
+  /** Transactions, in the order in which they went out. */
+  readonly broadcast: string[] = [];
+  /** How often a leg was checked on chain. */
+  readonly checks = new Map<string, number>();
+  legs: LegRef[] = [];
+  landed: LegRef[] = [];
+  check: (order: PayoutOrder) => PreCheck | Error = () => ({ kind: 'ready' });
+  checkBySigner: (order: PayoutOrder) => PayoutVerdict | Error = () => ({ ok: true });
+  drawUp: (order: PayoutOrder, nonce: number | null) => PayoutDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 }) as PayoutDraft;
+  fateOf: (order: PayoutOrder, sent: readonly SentPayout[]) => PayoutFate | Error = () => ({ kind: 'absent' });
+  bumped: PayoutDraft | null = { ...EVM_DRAFT, maxFeePerGas: '125' } as PayoutDraft;
+  vanished: (txHash: string) => boolean = () => false;
+  sign: (request: PayoutRequest) => PayoutSignature | Error = signedAs((request) => `0x${request.order.legId}-${request.attempt}`);
+  onBroadcast: (sent: SentPayout) => void | Promise<void> = () => undefined;
+  /** What the account has sent. */
+  nonce = 0;
+  bumpAfterMs = 0;
+  clockOffMs = 0;
+
+  constructor({ network = 'ethereum', pollMs = 0, depositGraceMs = 60_000 }: StageOptions = {}) {
+    this.network = network;
+    const store = new MemoryEventStore();
+    const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
+    this.sessions = createSessionHandler(deps);
+    this.treasuries = createTreasuryHandler(deps);
+    const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+    this.desk = new TreasuryDesk({
+      ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
+      ...{ clock: { nowMs: () => Date.now() + this.clockOffMs }, random: nodeRandom, log: silent },
+      signer: {
+        checkPayout: async (order) => orThrow(this.checkBySigner(order)),
+        signPayout: async (request) => orThrow(this.sign(request)),
+        releasePayout: () => Promise.resolve({ ok: true }),
+      },
+      work: {
+        open: () => this.legs,
+        landed: () => this.landed,
+        done: ({ legId }: LegRef) => void (this.legs = this.legs.filter((leg) => leg.legId !== legId)),
+        isFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
+      } as unknown as PayoutWork,
+      ...{ isOurs: () => false, valuation: () => null, pollMs, depositGraceMs },
+    });
+  }
+
+  /** A session that was paid 10 USDT by one final deposit, unless told otherwise. */
+  async paidSession(sessionId: SessionId = SESSION_ID, change: { readonly merchantId?: MerchantId; readonly deposit?: Partial<DepositFacts> } = {}) {
+    const created = createdFacts({ sessionId, orderId: sessionId, ...(change.merchantId && { merchantId: change.merchantId }) });
+    await this.tell(sessionId, { type: 'CreateSession', data: created });
+    return this.deposit(sessionId, { network: this.network, txHash: `0x${sessionId}`, ...change.deposit });
+  }
+
+  /** The transfer is seen and final; the same one may come again after it was reverted. */
+  async deposit(sessionId: SessionId, change: Partial<DepositFacts>): Promise<string> {
+    const facts = depositFacts(change);
+    const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+    const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: blockNumber + 20 };
+    await this.tell(sessionId, { type: 'RecordDeposit', facts }, { type: 'ConfirmDeposit', data, nowSec: CREATED_AT + 90, valuation: null });
+    return depositKey;
+  }
+
+  async revert(sessionId: SessionId, depositKey: string): Promise<void> {
+    await this.tell(sessionId, { type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 300 });
+  }
+
+  /** In whole coins; null: all that is left. False when the session refuses. */
+  async requestRefund(refundId: string, coins: number | null, sessionId: SessionId = SESSION_ID): Promise<boolean> {
+    const answer = await this.sessions.execute(
+      sessionStream(sessionId),
+      {
+        ...{ type: 'RequestRefund', refundId: refundId as RefundId, coin: 'USDT', units: coins === null ? null : BigInt(coins) * 10n ** 18n },
+        ...{ asked: null, reason: null, idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: CREATED_AT + 100 },
+      },
+      CONTEXT,
+    );
+    const context = await this.context(sessionId);
+    for (const legId of Object.keys(answer.ok ? (context.refunds[refundId]?.legs ?? {}) : {}))
+      this.legs.push({ sessionId, merchantId: context.created!.merchantId ?? MERCHANT_ID, refundId, legId, mode: 'test', network: this.network });
+    return answer.ok;
+  }
+
+  async tell(sessionId: SessionId, ...commands: SessionCommand[]): Promise<void> {
+    for (const command of commands) expect(await this.sessions.execute(sessionStream(sessionId), command, CONTEXT)).toMatchObject({ ok: true });
+  }
+
+  async context(sessionId: SessionId = SESSION_ID): Promise<SessionContext> {
+    return (await this.sessions.read(sessionStream(sessionId)))!.context;
+  }
+
+  async leg(legId: string, sessionId: SessionId = SESSION_ID): Promise<LegState> {
+    const refunds = Object.values((await this.context(sessionId)).refunds);
+    return refunds.map(({ legs }) => legs[legId]).find((leg) => leg !== undefined)!;
+  }
+
+  async treasury(): Promise<TreasuryContext> {
+    return (await this.treasuries.read(treasuryStream('test', this.network)))!.context;
+  }
+
+  #chain(): PayoutChain {
+    const chain = {
+      ...{ network: this.network, mode: 'test' },
+      check: async (order: PayoutOrder) => {
+        this.checks.set(order.legId, (this.checks.get(order.legId) ?? 0) + 1);
+        return orThrow(this.check(order));
+      },
+      sequence: async () => (this.network === 'ethereum' ? { next: this.nonce, final: this.nonce } : { next: null, final: null }),
+      draft: async (order: PayoutOrder, _treasury: string, nonce: number | null) => orThrow(this.drawUp(order, nonce)),
+      bump: async () => this.bumped,
+      broadcast: async (sent: SentPayout) => {
+        this.broadcast.push(sent.txHash);
+        await this.onBroadcast(sent);
+      },
+      fate: async (order: PayoutOrder, _treasury: string, sent: readonly SentPayout[]) => orThrow(this.fateOf(order, sent)),
+      hasVanished: async ({ txHash }: { txHash: string }) => ({ vanished: this.vanished(txHash), withheld: false, final: false, headNumber: 400 }),
+    } as unknown as PayoutChain;
+    Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
+    return chain;
+  }
+}
+
+/** A signer that signs everything, under the names given. */
+export const signedAs =
+  (nameOf: (request: PayoutRequest) => string) =>
+  (request: PayoutRequest): PayoutSignature => {
+    const seq = (request.ledger?.seq ?? 0) + 1;
+    const txHash = nameOf(request);
+    return { ok: true, txHash, signedBytes: `bytes ${txHash}`, journal: { seq, hash: `h${seq}` } };
+  };
+
+function orThrow<Value>(answer: Value | Error): Value {
+  if (answer instanceof Error) throw answer;
+  return answer;
+}
