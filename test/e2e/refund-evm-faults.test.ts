@@ -4,6 +4,7 @@ import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
 import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
 import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
 import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
+import { ChainUnavailable } from '../../src/ports/chain.ts';
 import { validityOf, type LandedPayout, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
 import type { SignedEntry } from '../../src/signer/payout-journal.ts';
@@ -184,6 +185,16 @@ describe('a payout on a misbehaving network', () => {
     await chain.send('USDT', 'pause', []);
     await chain.mine();
     expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+  });
+
+  it('is known to be impossible when the token refuses it or cannot express it, and only then', async () => {
+    const tooFine = { ...order, amount: '0.0000001' };
+    await expect(payouts.check(tooFine, treasury, NOTHING_PROMISED)).rejects.toMatchObject({ reason: 'amount_not_payable' });
+    const tooMuch = { ...order, amount: '1000.01' };
+    await expect(payouts.draft(tooMuch, treasury, 0)).rejects.toThrow(ChainUnavailable);
+    await chain.send('USDT', 'addBlackList', [treasury]);
+    await chain.mine();
+    await expect(payouts.draft(order, treasury, 0)).rejects.toMatchObject({ name: 'TransferImpossible', reason: 'transfer_rejected' });
   });
 
   it('knows a payer that is a contract from one whose key only lets code help', async () => {

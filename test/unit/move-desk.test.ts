@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { MoveDraft } from '../../src/domain/events/treasury-events.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type { MoveChain, MoveRequestToSign, MoveSigner } from '../../src/ports/moves.ts';
-import type { PayoutFate, PayoutSignature, SentPayout } from '../../src/ports/payouts.ts';
+import type { MoveChain, MoveCheck, MoveOrder, MoveRequestToSign, MoveSigner } from '../../src/ports/moves.ts';
+import { TransferImpossible, type PayoutFate, type PayoutSignature, type SentPayout } from '../../src/ports/payouts.ts';
 import { MoveDesk } from '../../src/processes/move-money-desk.ts';
 import { NotificationIds } from '../../src/runtime/notification-ids.ts';
 import { createTreasuryHandler } from '../../src/use-cases/payouts-handler.ts';
@@ -29,6 +29,7 @@ class Stage {
   readonly desk: MoveDesk;
   readonly broadcast: string[] = [];
   fate: PayoutFate = { kind: 'pending', inBlock: false };
+  check: (order: MoveOrder) => MoveCheck = () => ({ kind: 'ready' });
   sign: (request: MoveRequestToSign) => PayoutSignature = signed;
 
   constructor() {
@@ -36,7 +37,7 @@ class Stage {
     const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
     const chain = {
       ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
-      check: () => Promise.resolve({ kind: 'ready' }),
+      check: async (order: MoveOrder) => this.check(order),
       nextNonce: () => Promise.resolve(0),
       draft: () => Promise.resolve(draft),
       bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
@@ -55,16 +56,18 @@ class Stage {
   }
 }
 
+const requested = (moveId: string, amount = '5.00') => ({
+  ...({ type: 'RequestMove', kind: 'sweep' } as const),
+  data: {
+    ...({ moveId, mode: 'test', network: 'ethereum', coin: 'USDT', amount, fromAddress: `0xCollection of ${moveId}`, toAddress: TREASURY } as const),
+    ...{ derivationIndex: 4, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
+  },
+});
+
 let stage: Stage;
 beforeEach(async () => {
   stage = new Stage();
-  const refused = await stage.desk.tell({
-    ...{ type: 'RequestMove', kind: 'sweep' },
-    data: {
-      ...{ moveId: 'swp', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: '0xCollection', toAddress: TREASURY },
-      ...{ derivationIndex: 4, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
-    },
-  });
+  const refused = await stage.desk.tell(requested('swp'));
   expect(refused).toBeNull();
   await stage.desk.round();
   expect((await stage.desk.context()).moves['swp']!.signed.map(({ txHash }) => txHash)).toEqual(['0xs1']);
@@ -90,5 +93,40 @@ describe('a move that nobody shows any more', () => {
     stage.broadcast.length = 0;
     await stage.desk.round();
     expect(stage.broadcast).toEqual(['0xs1', '0xs2']);
+  });
+});
+
+describe('moves that cannot go on', () => {
+  const isStuck = ({ moveId }: MoveOrder): boolean => moveId.startsWith('stuck');
+  const signedOf = async (moveId: string): Promise<number> => (await stage.desk.context()).moves[moveId]!.signed.length;
+
+  it('do not keep a healthy one from being signed, however many they are', async () => {
+    stage.fate = { kind: 'pending', inBlock: true };
+    stage.check = (order) => {
+      if (isStuck(order)) throw new TypeError('nobody foresaw this');
+      return { kind: 'ready' };
+    };
+    stage.sign = ({ order: { moveId }, ledger }) => {
+      const seq = (ledger?.seq ?? 0) + 1;
+      return { ok: true, txHash: `0x${moveId}`, signedBytes: moveId, journal: { seq, hash: `h${seq}` } };
+    };
+    for (let index = 0; index < 100; index += 1) await stage.desk.tell(requested(`stuck${index}`));
+    for (let round = 0; round < 10; round += 1) await stage.desk.round();
+    await stage.desk.tell(requested('healthy'));
+    await stage.desk.round();
+    expect(await signedOf('healthy')).toBe(1);
+    expect(stage.desk.waiting).toHaveLength(100);
+    expect(new Set(stage.desk.waiting.map(({ reason }) => reason))).toEqual(new Set(['unexpected_error']));
+  });
+
+  it('end when they can never be drawn up', async () => {
+    stage.check = (order) => {
+      if (isStuck(order)) throw new TransferImpossible('amount_not_payable', 'too fine');
+      return { kind: 'ready' };
+    };
+    await stage.desk.tell(requested('stuck'));
+    await stage.desk.round();
+    expect((await stage.desk.context()).moves['stuck']).toBeUndefined();
+    expect(stage.desk.waiting).toEqual([]);
   });
 });

@@ -64,6 +64,28 @@ const fail = (legId: string, reason: FailPayout['reason']): FailPayout => ({
   valuation: null,
 });
 
+describe('a leg whose deposit left the chain', () => {
+  const signed: SessionEvent = { type: 'RefundPayoutSigned', data: payout('leg-1', '0xa') };
+
+  it('ends before it is signed', () => {
+    given(...history)
+      .when(fail('leg-1', 'deposit_reverted'))
+      .then('RefundPayoutFailed');
+  });
+
+  it('ends after it was signed only when the chain excludes its newest transaction', () => {
+    given(...history, signed)
+      .when(fail('leg-1', 'deposit_reverted'))
+      .thenRefused('conflict');
+    given(...history, signed)
+      .when({ ...fail('leg-1', 'deposit_reverted'), excludedTxHash: '0xother' })
+      .thenRefused('conflict');
+    given(...history, signed)
+      .when({ ...fail('leg-1', 'deposit_reverted'), excludedTxHash: '0xa' })
+      .then('RefundPayoutFailed');
+  });
+});
+
 describe('a payout', () => {
   it('is signed once: the same transaction again adds nothing, another one is refused', () => {
     const { events } = given(...history)
