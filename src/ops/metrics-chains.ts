@@ -19,6 +19,7 @@ const ANOMALIES: readonly Anomaly['kind'][] = [
   'other-chain',
   'parked',
   'disputed',
+  'unproven',
   'withheld',
   'unexplained',
   'returned',

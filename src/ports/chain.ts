@@ -37,8 +37,11 @@ export interface IsOurs {
 }
 
 export interface ScanOptions {
-  /** Providers to use only when there is no other: the range was read from them before, and a second opinion is wanted. */
-  readonly preferOtherThan?: readonly string[];
+  /**
+   * Providers that read the range before, where a second opinion is wanted: another one is asked, and one of these only by another
+   * method, which asks the blocks themselves what they hold.
+   */
+  readonly readBefore?: readonly string[];
 }
 
 export interface ScanResult {

@@ -122,6 +122,8 @@ export type Anomaly =
   | { readonly kind: 'parked'; readonly depositKey: string; readonly error: unknown }
   /** The providers do not agree on the transfer, or a needed second one is not to be had: it stays as it is. */
   | { readonly kind: 'disputed'; readonly depositKey: string; readonly error: unknown }
+  /** Final blocks could not be read a second time, or what they hold contradicts what was answered: they stay without evidence. */
+  | { readonly kind: 'unproven'; readonly fromBlock: number; readonly error: unknown }
   /** No provider shows a transfer that is recorded, and nothing shows that the chain lost it: it stays as it is. */
   | { readonly kind: 'withheld'; readonly depositKey: string }
   /** A deposit that had been reverted is in the chain: it is recorded again. */

@@ -1,26 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WrongChain } from '../ports/chain.ts';
+import { ChainUnavailable, WrongChain } from '../ports/chain.ts';
 import type { Block, ScanResult } from '../ports/chain.ts';
 import { toSec } from '../ports/clock.ts';
 import { commonBlockBelow } from './watch-chain-common-block.ts';
 import { CoverageLog } from './watch-chain-coverage.ts';
 import { TrackedDeposits } from './watch-chain-deposits.ts';
 import { depositKeyOf } from './watch-chain-facts.ts';
+import { FirstReadings } from './watch-chain-first-readings.ts';
 import { KnownBlocks } from './watch-chain-known-blocks.ts';
 import { findStart } from './watch-chain-start.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './watch-chain-types.ts';
 
 const LONGEST_PAUSE_MS = 15_000;
 const STOP_GRACE_MS = 5_000;
-/** So many final blocks unread are a gap to catch up with, which is read once; fewer are read twice as ever. */
+/** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
 const GAP_BLOCKS = 64;
+/** A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept waiting. */
+const SECOND_READING_MS = 2_000;
 
 /**
  * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments show
  * at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider where
- * there is one. Only `covered` is durable (`RangeScanned`), so a restart reads again whatever may still change and leaves
- * no gap. Both move only after every transfer they passed was accepted by its session, and `covered` only after it was confirmed. A gap longer than finality is
- * read once, oldest first.
+ * there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart reads again whatever may still change and leaves
+ * no gap. Both move only after every transfer they passed was accepted by its session, and `covered` only after it was confirmed.
  */
 export class ChainWatcher {
   readonly #deps: WatchChainDeps;
@@ -28,6 +30,7 @@ export class ChainWatcher {
   readonly #known = new KnownBlocks();
   readonly #deposits: TrackedDeposits;
   readonly #coverage: CoverageLog;
+  readonly #firstReadings = new FirstReadings();
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #stopping = new AbortController();
   readonly #createdSec: number;
@@ -36,7 +39,6 @@ export class ChainWatcher {
   #covered: Block | null = null;
   #finalized: Block | null = null;
   #head: Block | null = null;
-  #recentProviders: readonly string[] = [];
   #coveredAtMs = -Infinity;
   #verified = false;
   #failures = 0;
@@ -150,10 +152,9 @@ export class ChainWatcher {
     else await this.#mendFork(head);
     const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
     if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head)) await this.#readFinalized();
-    if (this.#isFarBehind(head)) await this.#readFinal();
     await this.#readRecent(head);
-    if (secondReadingDue) await this.#readFinal();
     await this.#settle();
+    if (secondReadingDue) await this.#readFinal();
   }
 
   #settle(): Promise<void> {
@@ -230,6 +231,7 @@ export class ChainWatcher {
     const rewound = this.#options.sandbox && head.number < scanned.number;
     this.#known.dropAbove(common.number);
     this.#known.add(common);
+    this.#firstReadings.dropAbove(common.number);
     this.#deposits.suspectAbove(common.number, rewound);
     this.#moveTo(common);
     if (beyondFinality) {
@@ -247,9 +249,12 @@ export class ChainWatcher {
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
       if (!(await this.#follows(result))) return;
       await this.#deposits.observe(result.transfers);
-      this.#recentProviders = result.providers;
+      this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
       this.#moveTo(result.lastBlock);
+      if (!this.#isFarBehind(head)) continue;
+      await this.#settle();
+      await this.#readFinal();
     }
   }
 
@@ -262,33 +267,44 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads the blocks that became final since, oldest first, and moves the durable cursor over them. Never above the tick's head: what was
-   * mined since may pay an address that is not known here yet.
+   * Reads the blocks that became final since a second time, oldest first, and moves the durable cursor over them. Never above what was
+   * read the first time: what was mined since may pay an address that is not known here yet. Trouble with it holds up nothing else.
    */
   async #readFinal(): Promise<void> {
-    const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number);
-    while (this.#covered!.number < end && !this.#stopping.signal.aborted) {
+    const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number, this.#scanned!.number);
+    const untilMs = performance.now() + SECOND_READING_MS;
+    for (let goesOn = true; goesOn && this.#covered!.number < end && !this.#stopping.signal.aborted;) {
       const from = this.#covered!.number + 1;
-      const limit = Math.min(end, this.#deposits.oldestUndecided - 1);
-      if (limit < from) return;
-      const isSecond = from <= this.#scanned!.number;
-      const result = await this.#scan(from, Math.min(limit, from + this.#options.maxScanBlocks - 1), isSecond ? this.#recentProviders : []);
-      if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return;
-      const fresh = await this.#deposits.observe(result.transfers);
-      if (isSecond) for (const depositKey of fresh) this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
-      await this.#settle();
-      if (this.#deposits.oldestUndecided <= result.lastBlock.number) return;
-      await this.#cover(from, result);
+      const { to, providers } = this.#firstReadings.from(from);
+      const limit = Math.min(end, to, this.#deposits.oldestUndecided - 1, from + this.#options.maxScanBlocks - 1);
+      if (limit < from || performance.now() > untilMs) return;
+      goesOn = await this.#coverSome(from, limit, providers).catch((error: unknown) => {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        this.#deps.observer?.onAnomaly?.({ kind: 'unproven', fromBlock: from, error });
+        return false;
+      });
     }
     this.#coveredAtMs = performance.now();
   }
 
+  /** False when something in the range keeps the cursor where it is. */
+  async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
+    const result = await this.#scan(from, limit, readBefore);
+    if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return false;
+    for (const depositKey of await this.#deposits.observe(result.transfers)) this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
+    await this.#settle();
+    if (this.#deposits.oldestUndecided <= result.lastBlock.number) return false;
+    await this.#cover(from, result);
+    return true;
+  }
+
   async #cover(from: number, result: ScanResult): Promise<void> {
-    this.#covered = result.lastBlock;
-    this.#known.insert(result.lastBlock);
-    this.#known.dropBelow(result.lastBlock.number - this.#options.deepBlocks);
-    this.#deposits.forgetBelow(result.lastBlock.number - this.#options.deepBlocks);
-    if (result.lastBlock.number > this.#scanned!.number) this.#moveTo(result.lastBlock);
+    const { lastBlock } = result;
+    this.#covered = lastBlock;
+    this.#firstReadings.dropBelow(lastBlock.number + 1);
+    this.#known.insert(lastBlock);
+    this.#known.dropBelow(lastBlock.number - this.#options.deepBlocks);
+    this.#deposits.forgetBelow(lastBlock.number - this.#options.deepBlocks);
     await this.#coverage.add(from, result, result.transfers.length);
   }
 
@@ -316,8 +332,8 @@ export class ChainWatcher {
     return complete;
   }
 
-  #scan(from: number, to: number, preferOtherThan: readonly string[] = []): Promise<ScanResult> {
-    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { preferOtherThan });
+  #scan(from: number, to: number, readBefore: readonly string[] = []): Promise<ScanResult> {
+    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { readBefore });
   }
 
   #moveTo(block: Block): void {

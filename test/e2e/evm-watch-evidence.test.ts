@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { FaultProxy, lying } from '../support/fault-proxy.ts';
+import { FaultProxy, lying, refusing } from '../support/fault-proxy.ts';
 import type { Fault } from '../support/fault-proxy.ts';
 import { WatchWorld } from './evm-watch-world.ts';
 import type { WorldOptions } from './evm-watch-world.ts';
@@ -157,5 +157,80 @@ describe('money that was taken back although the chain holds it', () => {
     expect(backAgain(world)).toBe(false);
     await world.watcher.rescan(2, 9);
     await world.until(() => backAgain(world));
+  });
+});
+
+/** Every `eth_getLogs` answer lacks our transfers but keeps others of the same block, so that no header gives it away. */
+const withoutOurs = (ours: string): Fault =>
+  lying('eth_getLogs', (logs: { topics: string[] }[]) => logs.filter(({ topics }) => !topics[2]!.endsWith(ours.slice(2).toLowerCase())));
+
+describe('the only provider leaves a payment out of every log answer', () => {
+  const detectedBy = async (...faults: ((ours: string) => Fault)[]): Promise<Scene> => {
+    const made = await scene(finalWithin);
+    const { anvil, token, ours } = made.world;
+    for (const fault of faults) made.provider.play(fault(ours));
+    await anvil.transfer(token, anvil.account(8), 1n);
+    await anvil.pay(token, ours, 1_000_000n);
+    await anvil.mine(4);
+    return made;
+  };
+
+  test('and the second reading finds it in the receipts of its block', async () => {
+    const { world } = await detectedBy(withoutOurs);
+    await world.until(() => world.book.log.length === 2 && world.lastCovered()!.block >= 2);
+    expect(world.book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
+    expect(world.anomalies).toMatchObject([{ kind: 'found-late' }]);
+  });
+
+  test('out of its receipts, too: these do not fit the header, and nothing counts as read until they do', async () => {
+    const lyingReceipts = (ours: string): Fault =>
+      lying('eth_getBlockReceipts', (receipts: { logs: { topics: string[] }[] }[]) =>
+        receipts.map((receipt) => ({
+          ...receipt,
+          logs: receipt.logs.filter(({ topics }) => !topics[2]?.endsWith(ours.slice(2).toLowerCase())),
+        })),
+      );
+    const { world, provider } = await detectedBy(withoutOurs, lyingReceipts);
+    await world.until(() => world.anomalies.some(({ kind }) => kind === 'unproven'));
+    await world.anvil.mine(5);
+    await world.caughtUp();
+    expect(world.lastCovered()!.block).toBeLessThan(2);
+    provider.heal();
+    await world.until(() => world.book.log.length === 2 && world.lastCovered()!.block >= 2);
+  });
+
+  test('of a range, and serves no receipts of blocks: it is asked by block hash', async () => {
+    const ofRanges =
+      (ours: string): Fault =>
+      async (call, forward) => {
+        const [filter] = call.params as [{ blockHash?: string }];
+        return call.method === 'eth_getLogs' && filter.blockHash === undefined ? withoutOurs(ours)(call, forward) : undefined;
+      };
+    const { world } = await detectedBy(ofRanges, () => refusing('eth_getBlockReceipts', { code: -32601, message: 'no such method' }));
+    await world.until(() => world.book.log.length === 2);
+    expect(world.book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
+  });
+
+  test('while a gap is caught up with', async () => {
+    const { world, provider } = await scene(finalWithin);
+    const { anvil, token, ours, book } = world;
+    await world.watcher.stop();
+    await anvil.mine(100);
+    await anvil.transfer(token, anvil.account(8), 1n);
+    await anvil.pay(token, ours, 1_000_000n);
+    await anvil.mine(100);
+    provider.play(withoutOurs(ours));
+    await world.restart();
+    await world.until(() => book.log.length === 2 && world.lastCovered()!.block >= 200);
+    expect(book.log).toEqual(['detected 1.00 in 102', 'confirmed 1.00 in 102']);
+  });
+
+  test('and blocks whose headers exclude a transfer cost no receipts', async () => {
+    const { world, provider } = await scene(finalWithin);
+    await world.anvil.mine(20);
+    await world.until(() => world.lastCovered()!.block >= 18);
+    // The block with the token's deployment has its first transfer.
+    expect(provider.count('eth_getBlockReceipts')).toBeLessThanOrEqual(1);
+    expect(provider.calls.filter(({ method, params }) => method === 'eth_getBlockByNumber' && params[0] === '0x5').length).toBeLessThanOrEqual(3);
   });
 });

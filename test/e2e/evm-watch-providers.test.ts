@@ -183,6 +183,7 @@ describe('a long absence', () => {
     const detected = book.log.filter((line) => line.startsWith('detected'));
     expect(detected.map((line) => Number(line.split(' ').at(-1)))).toEqual([1, 2, 3].map((part) => from + part * 1_001));
     expect(first.count('eth_getLogs')).toBeLessThan(30);
+    await world.until(async () => world.watcher.status().coveredBlock === (await anvil.head()) - 2, 120_000);
     await world.watcher.stop();
     expect(world.ranges.at(-1)!.toBlock).toBe((await anvil.head()) - 2);
     expect(world.ranges.reduce((sum, { fromBlock, toBlock }) => sum + toBlock - fromBlock + 1, 0)).toBe(

@@ -358,6 +358,7 @@ describe('the sandbox', () => {
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
     await world.until(() => book.log.length === 2);
+    await world.caughtUp();
     await lossOf(anvil, 4);
     await anvil.mine(2);
     await world.until(() => world.watcher.status().scannedBlock === 3);

@@ -14,6 +14,7 @@ import { SolanaView } from '../../src/signer/solana-view.ts';
 import { TronView } from '../../src/signer/tron-view.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { MAINNET_GENESIS, mintAccount, playSolanaNode, type PlayedSolanaNode } from '../support/solana-node.ts';
+import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 
 /* The moment at which a payout can no longer land is the moment at which another may be signed: one block too early pays twice. */
 
@@ -83,6 +84,26 @@ describe('a payout on TRON whose expiration comes', () => {
     mine(LAG_BLOCKS + 1);
     expect(await fateOf(payout)).toBe('landed');
     expect(await view.mayFollow(entryOf(payout, draft), next)).toBe(false);
+  });
+
+  it('is not followed by another because a provider shows no receipt: the blocks of its time list it', async () => {
+    const { payout, draft } = await signed();
+    await payouts.broadcast(payout);
+    const proxy = await tronProxyBefore(sandbox.rpcUrl);
+    const { settings } = sandbox;
+    const through = new TronPayouts({ settings, pool: createRpcPool({ network: 'tron', urls: [proxy.url] }), lifetimeMs: LIFETIME_MS });
+    try {
+      mine(1);
+      while (nowMs < draft.expirationMs) mine(1);
+      mine(SOLID + LAG_BLOCKS + 1);
+      proxy.change = withoutInfos;
+      expect(await through.fate(order, wallet.treasury.tron, [payout])).toEqual({ kind: 'pending', inBlock: true });
+      proxy.change = () => undefined;
+      expect((await through.fate(order, wallet.treasury.tron, [payout])).kind).toBe('landed');
+    } finally {
+      await through.close();
+      await proxy.close();
+    }
   });
 
   it('is followed by another only when solid time is well past it', async () => {

@@ -11,6 +11,7 @@ import type { Anomaly, Reorg } from '../../src/processes/watch-chain-types.ts';
 import { AddressIndex } from '../../src/runtime/address-index.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import type { TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 import { until } from '../support/watching.ts';
 import { DepositBook, sessionId } from './evm-watch-world.ts';
 
@@ -41,8 +42,8 @@ interface Ledger {
 
 const newLedger = (): Ledger => ({ book: new DepositBook(), ranges: [] });
 
-async function watch(sandbox: TronSandbox, { book, ranges }: Ledger) {
-  const chain = createTronChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'tron', urls: [sandbox.rpcUrl] }) });
+async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandbox.rpcUrl) {
+  const chain = createTronChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'tron', urls: [url] }) });
   const addresses = new AddressIndex('tron');
   addresses.add(OURS, sessionId('a'));
   const reorgs: Reorg[] = [];
@@ -128,6 +129,42 @@ describe('TRON, watched', () => {
     expect(ledger.book.log.filter((line) => line.startsWith('reverted'))).toEqual(['reverted 4.00']);
     expect(reorgs.length).toBeGreaterThanOrEqual(2);
     expect(reorgs.some(({ beyondFinality }) => beyondFinality)).toBe(false);
+  });
+
+  it('a provider without receipts, around finality and across a restart, takes nothing away and confirms nothing', async () => {
+    const sandbox = await start(folder());
+    const ledger = newLedger();
+    const proxy = await tronProxyBefore(sandbox.rpcUrl);
+    running.push(() => proxy.close());
+    const first = await watch(sandbox, ledger, proxy.url);
+    await sandbox.pay({ coin: 'USDT', to: OURS, amount: '1' });
+    await until('final', () => isFinal(ledger, 1));
+    proxy.change = withoutInfos;
+    await sandbox.pay({ coin: 'USDT', to: OURS, amount: '2' });
+    await until('withheld', () => first.anomalies.some(({ kind }) => kind === 'withheld'));
+    await first.stop();
+    const second = await watch(sandbox, ledger, proxy.url);
+    await until('withheld', () => second.anomalies.filter(({ kind }) => kind === 'withheld').length >= 2);
+    expect([...ledger.book.deposits.values()].map(({ status }) => status)).toEqual(['final', 'detected']);
+    proxy.change = () => undefined;
+    await until('both final', () => isFinal(ledger, 2));
+    expect(ledger.book.reverts).toEqual([]);
+  });
+
+  it('a block whose receipts lack what its transactions moved does not count as read', async () => {
+    const sandbox = await start(folder());
+    const ledger = newLedger();
+    const proxy = await tronProxyBefore(sandbox.rpcUrl);
+    running.push(() => proxy.close());
+    const { anomalies } = await watch(sandbox, ledger, proxy.url);
+    proxy.change = (call, answer) =>
+      call.endsWith('/gettransactioninfobyblocknum') ? (answer as object[]).map((info) => ({ ...info, log: [] })) : undefined;
+    await sandbox.pay({ coin: 'USDT', to: OURS, amount: '1' });
+    await until('noticed', () => anomalies.some(({ kind }) => kind === 'unproven'));
+    const coveredTo = ledger.ranges.at(-1)!.toBlock;
+    expect(ledger.book.deposits.size).toBe(0);
+    proxy.change = () => undefined;
+    await until('found and final', () => isFinal(ledger, 1) && ledger.ranges.at(-1)!.toBlock > coveredTo);
   });
 
   it('what was paid before a restart becomes final after it, and blocks follow without a gap', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { Block, Chain, Transfer } from '../../src/ports/chain.ts';
+import type { Block, Chain, ScanOptions, Transfer } from '../../src/ports/chain.ts';
 import { WrongChain } from '../../src/ports/chain.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
@@ -28,6 +28,8 @@ class StraightChain implements Chain {
   readonly mode = 'test';
   readonly settings = localSettings(TOKEN);
   readonly scans: [from: number, to: number][] = [];
+  /** By scan: the providers it was to be another than. */
+  readonly readBefore: (readonly string[])[] = [];
   headNumber: number;
   verdict: Error | null = null;
   readonly #payEvery: number;
@@ -55,9 +57,10 @@ class StraightChain implements Chain {
     return number <= this.headNumber ? blockOf(number) : null;
   }
 
-  async scan(from: number, to: number): Promise<{ transfers: Transfer[]; lastBlock: Block; providers: string[] }> {
+  async scan(from: number, to: number, _isOurs?: unknown, { readBefore = [] }: ScanOptions = {}) {
     const end = Math.min(to, from + this.#maxRange - 1);
     this.scans.push([from, end]);
+    this.readBefore.push(readBefore);
     const transfers: Transfer[] = [];
     for (let number = from; number <= end; number += 1) if (number % this.#payEvery === 0) transfers.push(this.#transferIn(number));
     return { transfers, lastBlock: blockOf(end), providers: ['p'] };
@@ -118,14 +121,18 @@ function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<Watch
 const coveredAt = (number: number): CoveredBlock => ({ block: number, hash: blockOf(number).hash, timeSec: blockOf(number).timeSec });
 
 describe('ten thousand blocks behind', () => {
-  test('every block is read, once up to finality, oldest first, in bounded ranges', async () => {
+  test('every block is read, and a second time up to finality, oldest first, in bounded ranges', async () => {
     const chain = new StraightChain(11_000, 100, 300);
     const { recorded, ranges } = watch(chain, coveredAt(1_000));
     await watcher.start();
     await watcher.stop();
-    const final = chain.scans.filter(([, to]) => to <= 11_000 - FINALITY);
-    expect(final[0]![0]).toBe(1_001);
-    for (const [index, [from]] of final.entries()) if (index > 0) expect(from).toBe(final[index - 1]![1] + 1);
+    for (const [readings, end] of [
+      [chain.scans.filter((_, index) => chain.readBefore[index]!.length === 0), 11_000],
+      [chain.scans.filter((_, index) => chain.readBefore[index]!.length > 0), 11_000 - FINALITY],
+    ] as const) {
+      expect([readings[0]![0], readings.at(-1)![1]]).toEqual([1_001, end]);
+      for (const [index, [from]] of readings.entries()) if (index > 0) expect(from).toBe(readings[index - 1]![1] + 1);
+    }
     expect(Math.max(...chain.scans.map(([from, to]) => to - from + 1))).toBeLessThanOrEqual(500);
     expect(recorded.map(({ blockNumber }) => blockNumber)).toEqual(Array.from({ length: 100 }, (_, index) => 1_100 + index * 100));
     expect(ranges.at(-1)).toMatchObject({ toBlock: 11_000 - FINALITY, toBlockTimeSec: blockOf(11_000 - FINALITY).timeSec });
@@ -225,7 +232,7 @@ describe('a watcher', () => {
     const order: string[] = [];
     chain.head = async () => ((headAsked += 1), order.push('head'), blockOf(chain.headNumber));
     const scan = chain.scan.bind(chain);
-    chain.scan = async (from, to) => (order.push('scan'), scan(from, to));
+    chain.scan = async (from, to, isOurs, options) => (order.push('scan'), scan(from, to, isOurs, options));
     watch(chain, coveredAt(900), { addressesComplete: async () => void order.push('complete') });
     await watcher.start();
     expect(headAsked).toBe(1);
@@ -239,7 +246,7 @@ describe('a watcher', () => {
     const readTo: number[] = [];
     let knownTo = 0;
     const scan = chain.scan.bind(chain);
-    chain.scan = async (from, to) => (readTo.push(to - knownTo), scan(from, to));
+    chain.scan = async (from, to, isOurs, options) => (readTo.push(to - knownTo), scan(from, to, isOurs, options));
     const addressesComplete = async (): Promise<void> => {
       knownTo = chain.headNumber;
       chain.headNumber += 1;

@@ -93,8 +93,12 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options: ScanOptions = {}): Promise<ScanResult> {
-    const task = (provider: RpcProvider) => this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
-    const { value, provider } = await this.#onProvider(task, options.preferOtherThan);
+    const { readBefore = [] } = options;
+    const task = (provider: RpcProvider) =>
+      readBefore.includes(provider.name)
+        ? this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
+        : this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
+    const { value, provider } = await this.#onProvider(task, readBefore);
     return { ...value, providers: [provider] };
   }
 

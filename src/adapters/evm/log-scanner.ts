@@ -1,8 +1,9 @@
 import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { provenReceipts } from './evm-disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './evm-rpc.ts';
-import type { Header, RawLog } from './evm-rpc.ts';
+import type { Header, RawLog, RawReceipt } from './evm-rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { createRangeWindow } from './range-window.ts';
@@ -29,6 +30,10 @@ const EVERY_HEADER_UP_TO = 16;
 const SAMPLES = 3;
 /** A provider that cuts answers silently cuts them at a round number. */
 const ROUND_CUT = 1_000;
+/** Blocks of one reading by receipts at most, each of which may take a request of its own. */
+const MAX_BLOCKS_BY_RECEIPTS = 64;
+const BLOCKS_AT_A_TIME = 8;
+const MAX_SEEN_HEADERS = 1_024;
 /** From any window to a single block by halving, with room to spare. */
 const MAX_REFUSALS = 40;
 
@@ -38,6 +43,8 @@ export class LogScanner {
   readonly #tokenAddresses: readonly string[];
   readonly #blooms: readonly { readonly address: string; readonly mayHold: (logsBloom: string) => boolean }[];
   readonly #windows = new Map<string, RangeWindow>();
+  /** By provider and hash, oldest first: the first reading's, which the second one needs again. */
+  readonly #seenHeaders = new Map<string, Header>();
 
   constructor(options: LogScannerOptions) {
     this.#options = options;
@@ -57,10 +64,64 @@ export class LogScanner {
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
     refuseBrokenLinks(headers);
     await this.#refuseIncomplete(provider, logs, headers, endBlock - fromBlock + 1);
+    this.#remember(provider, headers);
     const blocks = new Map(headers.map(({ block }) => [block.number, block]));
     const transfers = ours.map((log) => toTransfer(log, this.#options.tokens, blocks.get(fromQuantity(log.blockNumber, 'block number'))!));
     transfers.sort((a, b) => a.block.number - b.block.number || a.logIndex - b.logIndex);
     return { transfers, lastBlock: last, headers: headers.map(({ block }) => block) };
+  }
+
+  /**
+   * Reads the same from the blocks themselves, a bounded number: the receipts of every block whose header does not exclude a transfer,
+   * proven against that header; from a provider that does not serve them, the logs by block hash, which do not come from its index
+   * of ranges.
+   */
+  async scanBlocks(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
+    const last = await mustReadHeader(provider, Math.min(toBlock, fromBlock + MAX_BLOCKS_BY_RECEIPTS - 1));
+    const headers = await this.#headersUpTo(provider, last, fromBlock);
+    refuseBrokenLinks(headers);
+    const transfers: Transfer[] = [];
+    for (let at = 0; at < headers.length; at += BLOCKS_AT_A_TIME) {
+      const found = await Promise.all(headers.slice(at, at + BLOCKS_AT_A_TIME).map((header) => this.#transfersIn(provider, header, isOurs)));
+      transfers.push(...found.flat());
+    }
+    return { transfers, lastBlock: last.block, headers: headers.map(({ block }) => block) };
+  }
+
+  async #transfersIn(provider: RpcProvider, header: Header, isOurs: IsOurs): Promise<Transfer[]> {
+    const { block, logsBloom } = header;
+    if (logsBloom !== null && !this.#blooms.some(({ mayHold }) => mayHold(logsBloom))) return [];
+    const receipts = await provenReceipts(provider, header);
+    const logs = receipts ? this.#transferLogsOf(receipts) : await getLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
+    refuseForeignBlocks(logs, [header]);
+    return matchLogs(logs, this.#options.tokens, isOurs)
+      .map((log) => toTransfer(log, this.#options.tokens, block))
+      .sort((a, b) => a.logIndex - b.logIndex);
+  }
+
+  /** From the first block to the last: those that the first reading saw, as far as they lead up to the last one, and the others read now. */
+  async #headersUpTo(provider: RpcProvider, last: Header, fromBlock: number): Promise<Header[]> {
+    const headers = [last];
+    for (let next = last; next.block.number > fromBlock;) {
+      const parent = this.#seenHeaders.get(`${provider.name} ${next.block.parentHash}`);
+      if (!parent) break;
+      headers.unshift(parent);
+      next = parent;
+    }
+    for (let end = headers[0]!.block.number - 1; end >= fromBlock; end -= BLOCKS_AT_A_TIME) {
+      const first = Math.max(fromBlock, end - BLOCKS_AT_A_TIME + 1);
+      const numbers = Array.from({ length: end - first + 1 }, (_, offset) => first + offset);
+      headers.unshift(...(await Promise.all(numbers.map((number) => mustReadHeader(provider, number)))));
+    }
+    return headers;
+  }
+
+  #remember(provider: RpcProvider, headers: readonly Header[]): void {
+    for (const header of headers) this.#seenHeaders.set(`${provider.name} ${header.block.hash}`, header);
+    for (const key of this.#seenHeaders.keys()) {
+      if (this.#seenHeaders.size <= MAX_SEEN_HEADERS) break;
+      this.#seenHeaders.delete(key);
+    }
   }
 
   #windowOf(provider: RpcProvider): RangeWindow {
@@ -100,7 +161,10 @@ export class LogScanner {
   }
 
   async #logsFromReceipts(provider: RpcProvider, number: number): Promise<RawLog[]> {
-    const receipts = await readBlockReceipts(provider, number);
+    return this.#transferLogsOf(await readBlockReceipts(provider, number));
+  }
+
+  #transferLogsOf(receipts: readonly RawReceipt[]): RawLog[] {
     const isTokenTransfer = (log: RawLog): boolean => log.topics[0] === TRANSFER_TOPIC && this.#options.tokens.has(log.address.toLowerCase());
     return receipts.filter((receipt) => receipt.status === '0x1').flatMap((receipt) => receipt.logs.filter(isTokenTransfer));
   }

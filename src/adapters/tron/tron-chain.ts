@@ -97,7 +97,9 @@ class TronChain implements Chain, AddressHistory {
 
   async scan(fromBlock: number, toBlock: number, isOurs: (address: string) => boolean, options: ScanOptions = {}): Promise<ScanResult> {
     const range = { fromBlock, toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1), isOurs, concurrency: this.#concurrency };
-    const { value, provider } = await this.#onProvider((source) => scanBlocks(source, this.#tokens, range), options.preferOtherThan);
+    const { readBefore = [] } = options;
+    const task = (source: RpcProvider) => scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
+    const { value, provider } = await this.#onProvider(task, readBefore);
     return { ...value, providers: [provider] };
   }
 

@@ -91,7 +91,7 @@ export class TronMoves implements MoveChain {
 
   async fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
     if (order.kind !== 'gas_top_up') return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent);
-    const [first, ...others] = await this.#payouts.ask((provider) => nativeFateAt(provider, sent));
+    const [first, ...others] = await this.#payouts.ask((provider) => nativeFateAt(this.#payouts, provider, sent));
     if (others.every((other) => JSON.stringify(other) === JSON.stringify(first))) return first!;
     return { kind: 'pending', inBlock: [first!, ...others].some(({ kind }) => kind === 'landed') };
   }
@@ -116,7 +116,7 @@ export class TronMoves implements MoveChain {
 }
 
 /** What one provider shows about transfers of TRX, of which at most one can land. */
-async function nativeFateAt(provider: RpcProvider, sent: readonly SentPayout[]): Promise<PayoutFate> {
+async function nativeFateAt(payouts: TronPayouts, provider: RpcProvider, sent: readonly SentPayout[]): Promise<PayoutFate> {
   // The block first: what is missing afterwards was not in any block up to it.
   const solid = await newestBlock(provider, 'walletsolidity');
   for (const { txHash } of sent) {
@@ -133,7 +133,8 @@ async function nativeFateAt(provider: RpcProvider, sent: readonly SentPayout[]):
   const last = sent.at(-1)!;
   if (last.validity.kind !== 'tron-expiration') throw new Error('not a transfer of this chain');
   if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
-  if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS) return { kind: 'never' };
+  if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS)
+    return payouts.onceExpired(provider, last.txHash, last.validity.expirationMs);
   const head = await newestBlock(provider, 'wallet');
   return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }

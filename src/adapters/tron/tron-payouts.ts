@@ -19,6 +19,7 @@ import { accountOf } from './tron-address.ts';
 import { verifyTronProvider } from './tron-provider-check.ts';
 import { readTransfers, succeeded, tokenAccounts, type TokenAccounts } from './tron-receipt.ts';
 import { ask, blockAt, newestBlock, transactionInfo } from './tron-rpc.ts';
+import { isListedBetween } from './tron-window.ts';
 
 export interface TronPayoutsOptions {
   readonly settings: NetworkSettings;
@@ -185,9 +186,16 @@ export class TronPayouts implements PayoutChain {
     if (failed && failed.kind === 'ineffective' && failed.txHash === last.txHash) return failed;
     if (last.validity.kind !== 'tron-expiration') throw new Error('not a payout of this chain');
     if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
-    if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS) return { kind: 'never' };
+    if (solid.timeSec * 1000 >= last.validity.expirationMs + BALANCER_LAG_MS)
+      return this.onceExpired(provider, last.txHash, last.validity.expirationMs);
     const head = await newestBlock(provider, 'wallet');
     return head.timeSec * 1000 >= last.validity.expirationMs ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
+  }
+
+  /** A receipt that is missing proves nothing, so the blocks that might hold an expired transaction must list no such one. */
+  async onceExpired(provider: RpcProvider, txHash: string, expirationMs: number): Promise<PayoutFate> {
+    const isListed = await isListedBetween(provider, txHash, expirationMs - this.#lifetimeMs, expirationMs + BALANCER_LAG_MS);
+    return isListed ? { kind: 'pending', inBlock: true } : { kind: 'never' };
   }
 
   /** Sun that a transfer may burn, after what is staked, and the limit to set. */

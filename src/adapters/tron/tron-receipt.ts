@@ -25,6 +25,18 @@ export interface TronTransactionInfo {
   readonly log?: readonly TronLog[];
 }
 
+/** A transaction as its block lists it, as far as it is read. */
+export interface TronListedTransaction {
+  readonly txID?: string;
+  readonly ret?: readonly { readonly contractRet?: string }[];
+  readonly raw_data?: {
+    readonly contract?: readonly {
+      readonly type?: string;
+      readonly parameter?: { readonly value?: { readonly contract_address?: string; readonly data?: string } };
+    }[];
+  };
+}
+
 /** A transfer log of one transaction. Addresses are base58, whatever form the node used. */
 export interface TransferLog {
   readonly tokenAddress: string;
@@ -58,6 +70,19 @@ export function readTransfers(info: TronTransactionInfo, tokens: TokenAccounts, 
     found.push({ tokenAddress, fromAddress: toBase58Address(transfer.fromAccount), toAddress, tokenUnits: transfer.units, logIndex });
   }
   return found;
+}
+
+/** `transfer(address,uint256)` */
+const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})/i;
+
+/** The transfer that a transaction asked of a token itself, when it ran to its end; null for any other, such as one through another contract. */
+export function askedTransfer(transaction: TronListedTransaction, tokens: TokenAccounts): { readonly toAddress: string } | null {
+  const call = transaction.raw_data?.contract?.[0];
+  const value = call?.parameter?.value;
+  if (call?.type !== 'TriggerSmartContract' || transaction.ret?.[0]?.contractRet !== 'SUCCESS' || !tokens.tokenOf(value?.contract_address))
+    return null;
+  const asked = TRANSFER_CALL.exec(value?.data ?? '');
+  return asked && !/^0+$/.test(asked[2]!) ? { toAddress: toBase58Address(asked[1]!.toLowerCase()) } : null;
 }
 
 function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string; units: bigint } | null {

@@ -1,7 +1,7 @@
 import type { Block } from '../../ports/chain.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import type { TronTransactionInfo } from './tron-receipt.ts';
+import type { TronListedTransaction, TronTransactionInfo } from './tron-receipt.ts';
 
 /** `wallet` answers with the newest block, `walletsolidity` with nothing that is not solidified. */
 export type TronView = 'wallet' | 'walletsolidity';
@@ -11,11 +11,6 @@ interface TronBlock {
   readonly blockID?: string;
   readonly block_header?: { readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number } };
   readonly transactions?: readonly TronListedTransaction[];
-}
-
-/** A transaction as its block lists it, as far as it is read. */
-export interface TronListedTransaction {
-  readonly txID?: string;
 }
 
 /** TronGrid suspends keys that go on through its limits; its documentation asks to stay away for at least this long. */

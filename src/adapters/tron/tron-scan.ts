@@ -1,8 +1,9 @@
 import type { Block, Transfer } from '../../ports/chain.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import { readTransfers } from './tron-receipt.ts';
-import type { TokenAccounts, TransferLog, TronTransactionInfo } from './tron-receipt.ts';
-import { assertSameBlock, mustHaveBlock, receiptsOfBlock } from './tron-rpc.ts';
+import { askedTransfer, readTransfers } from './tron-receipt.ts';
+import type { TokenAccounts, TransferLog, TronListedTransaction, TronTransactionInfo } from './tron-receipt.ts';
+import { assertComplete, assertSameBlock, mustHaveBlock, receiptsOfBlock, transactionsOf } from './tron-rpc.ts';
 
 export interface TronScanRange {
   readonly fromBlock: number;
@@ -10,6 +11,8 @@ export interface TronScanRange {
   readonly isOurs: (address: string) => boolean;
   /** Blocks read at the same time. */
   readonly concurrency: number;
+  /** Whether the receipts must be those of exactly the transactions that each block lists, and hold what those say they moved. */
+  readonly compareWithBlocks: boolean;
 }
 
 /**
@@ -28,7 +31,7 @@ export async function scanBlocks(
   let next = 0;
   const reader = async (): Promise<void> => {
     while (next < numbers.length) {
-      const result = await scanBlock(provider, tokens, numbers[next++]!, lastBlock, range.isOurs);
+      const result = await scanBlock(provider, tokens, numbers[next++]!, lastBlock, range);
       if (result !== null) found.push(result);
     }
   };
@@ -43,10 +46,14 @@ async function scanBlock(
   tokens: TokenAccounts,
   number: number,
   lastBlock: Block,
-  isOurs: (address: string) => boolean,
+  { isOurs, compareWithBlocks }: TronScanRange,
 ): Promise<{ block: Block; transfers: Transfer[] } | null> {
   const receipts = await receiptsOfBlock(provider, number);
   if (number === lastBlock.number) assertSameBlock(lastBlock, receipts[0]);
+  if (compareWithBlocks) {
+    const compared = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
+    refuseLeftOut(compared, receipts, await transactionsOf(provider, compared), tokens, isOurs);
+  }
   const logs = receipts.flatMap((receipt) =>
     readTransfers(receipt, tokens, isOurs)
       .filter(movesMoney)
@@ -56,6 +63,24 @@ async function scanBlock(
   const block = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
   assertSameBlock(block, receipts[0]);
   return { block, transfers: logs.map(({ receipt, log }) => toTransfer(receipt, log, block)) };
+}
+
+/** A transfer that a transaction of the block asks of a token itself, and that took effect, must be among the logs of its receipt. */
+function refuseLeftOut(
+  block: Block,
+  receipts: readonly TronTransactionInfo[],
+  listed: readonly TronListedTransaction[],
+  tokens: TokenAccounts,
+  isOurs: (address: string) => boolean,
+): void {
+  assertComplete(block, receipts, listed);
+  for (const transaction of listed) {
+    const asked = askedTransfer(transaction, tokens);
+    if (asked === null || !isOurs(asked.toAddress)) continue;
+    const receipt = receipts.find(({ id }) => id === transaction.txID)!;
+    if (readTransfers(receipt, tokens, (to) => to === asked.toAddress).length === 0)
+      throw new ProviderFault('inconsistent', `left out what ${transaction.txID} moved in block ${block.number}`);
+  }
 }
 
 /** Anyone may log a transfer of nothing in anyone's name (address poisoning). */
