@@ -48,7 +48,8 @@ export class DepositBook implements DepositCommands {
     this.commands += 1;
     const known = this.deposits.get(data.depositKey);
     if (known?.status !== 'detected') return;
-    Object.assign(known, { status: 'final', confirmed: data });
+    const { blockNumber, blockHash, blockTimeSec } = data;
+    Object.assign(known, { status: 'final', confirmed: data, facts: { ...known.facts, blockNumber, blockHash, blockTimeSec } });
     this.log.push(`confirmed ${known.facts.amount} in ${data.blockNumber}`);
   }
 

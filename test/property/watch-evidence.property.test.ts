@@ -147,9 +147,12 @@ class World {
         for (let block = 0; block < next.depth; block += 1) this.chain.mine([]);
         break;
       }
-      case 'lie':
-        this.#providers[next.provider % this.#providers.length]!.lies = next.lies;
+      case 'lie': {
+        const of = next.provider % this.#providers.length;
+        // Two that leave the same log out are believed; one never is.
+        this.#providers[of]!.lies = { ...next.lies, withoutOurs: next.lies.withoutOurs && of === 0 };
         break;
+      }
       case 'heal':
         this.#heal();
         break;
