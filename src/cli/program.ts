@@ -175,6 +175,7 @@ function addTreasury(program: Command, host: CliHost): void {
   admin(treasury, host, 'balances', 'treasury.balances', 'what the treasury holds on chain', [['--network <network>', 'only this one']]);
   admin(treasury, host, 'reconcile', 'treasury.reconcile', 'compare the books with the chain; an outflow nobody ordered stops payouts', [
     ['--network <network>', 'only this one'],
+    ['--after <address>', 'go on where the look at addresses ended (`next` of the answer before)'],
   ]);
   admin(treasury, host, 'acknowledge <outflow>', 'treasury.acknowledge', 'explain an outflow that reconcile found, so that payouts go on', [
     ['--operator <name>', 'who explains it', true],

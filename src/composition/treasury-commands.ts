@@ -40,6 +40,13 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
 }
 
 function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
+  const unbookedOf = async (desk: MoveDesk, after: string | null): Promise<JsonValue> => {
+    const { found, addressesRead, next } = await treasury().unbooked(desk, after);
+    const money = found.map(({ sessionId, network, address, coin, booked, onChain, todo }) => ({
+      ...{ session_id: sessionId, network, address, coin, booked, on_chain: onChain, todo },
+    }));
+    return { addresses_read: addressesRead, next, found: money };
+  };
   return {
     'treasury.sweep': async (args) => {
       const mode = optionalMode(args);
@@ -59,8 +66,10 @@ function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
     'treasury.reconcile': async (args) => {
       const network = optionalNetwork(args);
       const desks = treasury().moves.desks.filter(({ chain }) => network === undefined || chain.network === network);
+      const after = optionalText(args, 'after') ?? null;
+      if (after !== null && desks.length !== 1) refused('after needs --network: it names where the look at the addresses of one network ended');
       const treasuries: JsonValue[] = [];
-      for (const desk of desks) treasuries.push(json(await treasury().reconcile(desk)));
+      for (const desk of desks) treasuries.push(json({ ...(await treasury().reconcile(desk)), unbooked: await unbookedOf(desk, after) }));
       return { treasuries };
     },
     'treasury.acknowledge': async (args) => {

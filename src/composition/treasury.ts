@@ -11,6 +11,7 @@ import type { MoveChain } from '../ports/moves.ts';
 import type { PayoutChain } from '../ports/payouts.ts';
 import type { MoveDesk } from '../processes/move-money-desk.ts';
 import { reconcileTreasury } from '../processes/reconcile-treasury.ts';
+import { lookForUnbooked } from '../processes/reconcile-unbooked.ts';
 import { TreasuryLook } from '../processes/treasury-look.process.ts';
 import { MoveMoney } from '../processes/move-money.process.ts';
 import type { PayRefunds } from '../processes/pay-refunds.process.ts';
@@ -28,6 +29,8 @@ export interface Treasury {
   readonly wholeBooks: WholeRows;
   /** Compares books and chain now. */
   reconcile(desk: MoveDesk): ReturnType<typeof reconcileTreasury>;
+  /** Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended. */
+  unbooked(desk: MoveDesk, after: string | null): ReturnType<typeof lookForUnbooked>;
   /** What the accounts hold that refunds and fees are paid from, as last read. */
   balances(): readonly KnownBalance[];
   stop(): Promise<void>;
@@ -73,6 +76,7 @@ export function startTreasury(
     fromUnits: config.SWEEP_FROM === undefined ? null : amountOf(config.SWEEP_FROM),
     everyMs: SWEEP_EVERY_MS[pace],
   });
+  const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
   const reconcile = (desk: MoveDesk): ReturnType<typeof reconcileTreasury> =>
     reconcileTreasury(desk, {
       readModel,
@@ -80,7 +84,7 @@ export function startTreasury(
       signer: parts.signer,
       sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
       clock,
-      pause: () => sleep(parts.sandbox ? RECONCILE_PAUSE_MS.sandbox : RECONCILE_PAUSE_MS.production),
+      pause,
     });
   // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
@@ -94,6 +98,7 @@ export function startTreasury(
     sweeper,
     wholeBooks,
     reconcile,
+    unbooked: ({ chain }, after) => lookForUnbooked({ chain, readModel, wholeBooks, pause }, after),
     balances: () => watch.balances(),
     stop: async () => {
       await looking.stop();

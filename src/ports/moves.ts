@@ -42,6 +42,8 @@ export interface MoveChain {
   readonly mode: Mode;
   readonly settings: NetworkSettings;
   balances(address: string): Promise<AccountBalances>;
+  /** What many addresses hold of the network's tokens, in the order asked and in few calls; by final state where the chain serves that. */
+  tokenBalances(addresses: readonly string[]): Promise<readonly AccountBalances['coins'][]>;
   /** `treasury` pays fees where the sender need not. */
   check(order: MoveOrder, treasury: string, promised: Promised): Promise<MoveCheck>;
   /** The next number of an account's own sequence; null where the chain has none. */

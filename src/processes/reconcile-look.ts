@@ -2,6 +2,7 @@ import type { OutflowFacts, TreasuryReconciled } from '../domain/events/treasury
 import { DEPOSIT_WALLETS, TREASURY } from '../domain/ledger.ts';
 import { amountOf, formatAmount, signedAmountOf, type Coin } from '../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../domain/networks.ts';
+import type { MoveChain } from '../ports/moves.ts';
 import type { Promised } from '../ports/payouts.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../projections/ledger-rows.ts';
@@ -80,7 +81,12 @@ async function lookAtCollection(desk: MoveDesk, deps: LookDeps, throughBlock: nu
   return { accounts, short };
 }
 
-async function* bookedAddresses({ chain }: MoveDesk, { readModel }: LookDeps, coin: Coin): AsyncGenerator<{ address: string; booked: bigint }> {
+/** The collection addresses that the books say hold a coin. */
+export async function* bookedAddresses(
+  { chain }: { readonly chain: Pick<MoveChain, 'mode' | 'network'> },
+  { readModel }: { readonly readModel: Pick<ReadModel, 'scan'> },
+  coin: Coin,
+): AsyncGenerator<{ address: string; booked: bigint }> {
   const prefix = `${balanceKey(chain.mode, DEPOSIT_WALLETS, chain.network, coin)}/`;
   for (let afterKey = prefix; ;) {
     const page = await readModel.scan(LEDGER_ADDRESSES_TABLE, { afterKey, limit: PAGE });

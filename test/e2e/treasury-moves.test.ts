@@ -79,6 +79,7 @@ describe('a sweep', () => {
 interface Reconciled {
   readonly accounts: readonly { account: string; coin: string; booked: string; onChain: string; difference: string }[];
   readonly unknown: readonly { outflowKey: string; coin: string | null; amount: string | null; txHash: string | null }[];
+  readonly unbooked: { readonly addresses_read: number; readonly next: string | null; readonly found: readonly unknown[] };
 }
 const reconcile = async (network: string) => (await admin<{ treasuries: Reconciled[] }>('treasury.reconcile', { network })).treasuries[0]!;
 
@@ -92,6 +93,9 @@ describe('reconciling', () => {
         return unknown.length === 0 && accounts.every(({ difference }) => Number(difference) === 0) && accounts;
       });
       expect(even).toContainEqual(expect.objectContaining({ account: 'treasury', coin: 'USDT' }));
+      const { unbooked } = await reconcile(network);
+      expect(unbooked).toMatchObject({ next: null, found: [] });
+      expect(unbooked.addresses_read).toBeGreaterThan(0);
       expect(Number(even.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!.booked)).toBeGreaterThan(0);
     },
   );

@@ -13,6 +13,7 @@ import {
 } from '../../ports/moves.ts';
 import type { PayoutFate, Promised, SentPayout, TokenTransfer } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { evmTokenUnits } from './evm-balances.ts';
 import { evmOutflows } from './evm-outflows.ts';
 import { mustReadHeader } from './evm-rpc.ts';
 import { nativeFateAt } from './evm-native-fate.ts';
@@ -56,6 +57,17 @@ export class EvmMoves implements MoveChain {
         coins[token.coin] = fromTokenUnits(BigInt(units), token.decimals);
       }
       return { coins, native: await nativeOf(provider, address) };
+    });
+  }
+
+  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+    return this.#payouts.on(async (provider) => {
+      const held = addresses.map((): Partial<Record<Coin, bigint>> => ({}));
+      for (const token of this.settings.tokens) {
+        const units = await evmTokenUnits(provider, token, addresses);
+        held.forEach((coins, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+      }
+      return held;
     });
   }
 

@@ -15,7 +15,7 @@ import type { PayoutFate, Promised, SentPayout } from '../../ports/payouts.ts';
 import { associatedTokenAccount } from '../../runtime/spl-token.ts';
 import { solanaOutflows } from './solana-outflows.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './solana-payouts.ts';
-import { ask, slotOf } from './solana-rpc.ts';
+import { ACCOUNTS_A_CALL, ask, readBalances, slotOf } from './solana-rpc.ts';
 
 /**
  * Sweeps and transfers out of the treasury on Solana. The treasury pays every fee, so a collection address needs none of
@@ -48,6 +48,20 @@ export class SolanaMoves implements MoveChain {
       }
       const { value } = await ask<{ value: number }>(provider, 'getBalance', [address, { commitment: 'confirmed' }]);
       return { coins, native: BigInt(value) * LAMPORT };
+    });
+  }
+
+  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+    const accounts = addresses.flatMap((owner) =>
+      this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token })),
+    );
+    return this.#payouts.on(async (provider) => {
+      const units: bigint[] = [];
+      for (let from = 0; from < accounts.length; from += ACCOUNTS_A_CALL)
+        units.push(...(await readBalances(provider, accounts.slice(from, from + ACCOUNTS_A_CALL), 'finalized')).units);
+      const held = new Map(addresses.map((owner): [string, Partial<Record<Coin, bigint>>] => [owner, {}]));
+      accounts.forEach(({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+      return addresses.map((owner) => held.get(owner)!);
     });
   }
 

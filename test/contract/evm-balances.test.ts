@@ -1,0 +1,39 @@
+import { getAddress, hexlify, randomBytes } from 'ethers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { evmTokenUnits } from '../../src/adapters/evm/evm-balances.ts';
+import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import type { Token } from '../../src/domain/networks.ts';
+import { startTokenChain, type TokenChain } from '../support/tokens.ts';
+
+let chain: TokenChain;
+beforeAll(async () => {
+  chain = await startTokenChain();
+});
+afterAll(() => chain.close());
+
+const ask = async (token: Token, addresses: readonly string[]): Promise<bigint[]> => {
+  const pool = createRpcPool({ network: 'ethereum', urls: [chain.url], maxWaitMs: 0 });
+  try {
+    return (await pool.run((provider) => evmTokenUnits(provider, token, addresses))).value;
+  } finally {
+    await pool.close();
+  }
+};
+
+it('reads what many addresses hold in final blocks, two hundred a call, without a contract of anybody', async () => {
+  const addresses = Array.from({ length: 450 }, () => getAddress(hexlify(randomBytes(20))));
+  const paid = new Map([0, 1, 199, 200, 449].map((index) => [index, BigInt(index + 1) * 1_000_000n]));
+  for (const [index, units] of paid) await chain.send('USDT', 'transfer', [addresses[index], units]);
+  await chain.mine(1);
+  expect((await ask(chain.token('USDT'), addresses))[449]).toBe(0n);
+  await chain.mine(8);
+  const units = await ask(chain.token('USDT'), addresses);
+  expect(units).toEqual(addresses.map((_, index) => paid.get(index) ?? 0n));
+  expect(await ask(chain.token('USDC'), [chain.owner, addresses[0]!.toLowerCase()])).toEqual([await chain.balanceOf('USDC', chain.owner), 0n]);
+});
+
+it('says so when a token does not answer, rather than that nobody holds it', async () => {
+  // A precompiled contract that refuses such input.
+  const refusing: Token = { ...chain.token('USDT'), address: '0x0000000000000000000000000000000000000009' };
+  await expect(ask(refusing, [chain.owner])).rejects.toThrow(/does not say what an account holds/);
+});
