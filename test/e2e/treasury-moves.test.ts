@@ -87,6 +87,7 @@ describe('reconciling', () => {
   it.each(['ethereum', 'bsc', 'tron', 'solana'])(
     'finds the books equal to the chain on %s once what the operator brought is known',
     async (network) => {
+      await paidSession(network, `reconcile-${network}`, '3.00');
       expect((await reconcile(network)).unknown).toEqual([]);
       const even = await until('the books know what was brought', WAIT_MS, async () => {
         const { accounts, unknown } = await reconcile(network);
