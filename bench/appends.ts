@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Committer, type Tail } from '../src/adapters/sqlite/committer.ts';
-import { CHAIN_GENESIS } from '../src/adapters/sqlite/event-schema.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../src/adapters/sqlite/sqlite-event-store.ts';
+import { Committer } from '../src/adapters/sqlite/event-log/committer.ts';
+import type { Tail } from '../src/adapters/sqlite/event-log/append-job.ts';
+import { CHAIN_GENESIS } from '../src/adapters/sqlite/event-log/event-schema.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
-import { encodeEvent, type EventToEncode } from '../src/runtime/codec.ts';
+import { encodeEvent, type EventToEncode } from '../src/runtime/commands/codec.ts';
 import { BareLog } from './appends/bare-log.ts';
 import { type BenchSection, median, percentile, renderSection } from './section.ts';
 
@@ -105,7 +106,7 @@ function commitPerEventRun(committer: Committer, start: Tail) {
   return (events: readonly EventToEncode[]): readonly number[] => {
     for (const event of events) {
       const request = requestOf(event);
-      tail = committer.commit([{ ...request, expected: -1, riders: undefined, head: undefined, number: undefined }], tail).tail;
+      tail = committer.commit([{ ...request, expected: -1, coCommits: undefined, head: undefined, number: undefined }], tail).tail;
     }
     return [];
   };

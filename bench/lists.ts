@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
-import { placesOfSession, sessionChanges } from '../projections/session-list.ts';
-import { settle, sessionRowOf, type SessionRow } from '../projections/session-row.ts';
-import { openSqliteReadModel } from '../src/adapters/sqlite/read-model.ts';
+import { placesOfSession, sessionChanges } from '../projections/sessions/session-list.ts';
+import type { SessionRow } from '../projections/sessions/session-row.ts';
+import { settle, sessionRowOf } from '../projections/sessions/session-fold.ts';
+import { openSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { Change, ReadModel } from '../src/ports/read-model.ts';
-import { Lists, type Listing, type ListQuery, type PagePagination, type SessionFilters } from '../src/use-cases/lists.ts';
+import { Lists, type Listing, type ListQuery, type PagePagination, type SessionFilters } from '../src/features/sessions/lists.ts';
 import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { matchLogs } from '../src/adapters/evm/log-scanner.ts';
-import type { RawLog } from '../src/adapters/evm/evm-rpc.ts';
+import type { RawLog } from '../src/adapters/evm/rpc.ts';
 import { tokensByAddress, TRANSFER_TOPIC } from '../src/adapters/evm/transfer-log.ts';
 import { base32 } from '../src/domain/ids.ts';
 import type { SessionId } from '../src/domain/ids.ts';
-import { AddressIndex } from '../src/runtime/address-index.ts';
+import { AddressIndex } from '../src/features/addresses/address-index.ts';
 
 /*
  * How fast whole `eth_getLogs` answers are matched with the addresses ever given out, against `JSON.parse` of the same

@@ -3,11 +3,11 @@ import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writ
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { sessionStream } from '../src/domain/streams.ts';
-import { checkpointText, noteOf, verifierKeyText } from '../src/runtime/checkpoint-note.ts';
-import { MerkleFrontier } from '../src/runtime/merkle-frontier.ts';
-import { leafHash } from '../src/runtime/merkle-tree.ts';
+import { checkpointText, noteOf, verifierKeyText } from '../src/runtime/merkle/checkpoint-note.ts';
+import { MerkleFrontier } from '../src/runtime/merkle/frontier.ts';
+import { leafHash } from '../src/runtime/merkle/tree.ts';
 import { AuditKey } from '../src/signer/audit-key.ts';
-import { auditLine } from '../src/use-cases/audit-lines.ts';
+import { auditLine } from '../src/features/audit/lines.ts';
 import { encoded, sessionOf } from './ledger.ts';
 import type { BenchSection } from './section.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnyStateMachine } from 'xstate';
-import { checkoutSessionMachine } from '../state-machines/checkout-session.machine.ts';
-import { transferMachine } from '../state-machines/transfer.machine.ts';
-import { webhookDeliveryMachine } from '../state-machines/webhook-delivery.machine.ts';
+import { checkoutSessionMachine } from '../state-machines/checkout-session/session.machine.ts';
+import { transferMachine } from '../state-machines/unmatched-transfer/transfer.machine.ts';
+import { webhookDeliveryMachine } from '../state-machines/webhook-delivery/delivery.machine.ts';
 
 /*
  * Draws the life cycles from the machines themselves: `node scripts/draw-machines.ts` renews the pictures in README.md and

@@ -91,7 +91,7 @@ const environment = z.object({
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
-  /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/redis-url.ts`); unset: embedded. */
+  /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),
   /** One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no nonces. */
   REDIS_SURVIVES_RESTARTS: flag.default(false),

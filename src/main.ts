@@ -1,11 +1,12 @@
-import type { AdminArguments, AdminStream } from './cli/admin-commands.ts';
+import type { AdminArguments, AdminStream } from './operator/commands.ts';
 import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
-import { createProgram, type CliHost } from './cli/program.ts';
+import { createProgram } from './cli/program.ts';
+import type { CliHost } from './cli/host.ts';
 import { runUntilSignal } from './cli/run-until-signal.ts';
 import { InvalidConfig, readConfig } from './config.ts';
-import { createLogger } from './ops/logger.ts';
+import { createLogger } from './observability/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
-import { armCrashPoints } from './runtime/crash-point.ts';
+import { armCrashPoints } from './runtime/util/crash-point.ts';
 
 /** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -64,7 +65,7 @@ function host(): CliHost {
     },
     admin,
     exportLedger: async (file) => {
-      const [{ openLedgerReader }, { exportLedger }] = await Promise.all([import('./composition/ledger-reader.ts'), import('./cli/audit.ts')]);
+      const [{ openLedgerReader }, { exportLedger }] = await Promise.all([import('./composition/event-log-reader.ts'), import('./cli/audit.ts')]);
       const store = await openLedgerReader(readConfig(process.env));
       try {
         return await exportLedger(store, await store.expectedEvents(), file);
@@ -73,7 +74,7 @@ function host(): CliHost {
       }
     },
     verifyFiles: async (options) => {
-      const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/spilled-map.ts')]);
+      const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/read-model/spilled-map.ts')]);
       return verifyFiles(options, () => new SpilledMap());
     },
     adminStream,

@@ -13,11 +13,11 @@ import { readConfig } from '../../src/config.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { knownNetwork } from '../../src/domain/known-networks.ts';
 import { merchantStream } from '../../src/domain/streams.ts';
-import { createLogger } from '../../src/ops/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import { createSealer, parseMasterKeys } from '../../src/runtime/sealing.ts';
-import { apiSecretContext, hashOfKey } from '../../src/use-cases/merchants-credentials.ts';
+import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import { apiSecretContext, hashOfKey } from '../../src/features/merchants/credentials.ts';
 
 /* The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. */
 const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
-import { encodeEvent } from '../../src/runtime/codec.ts';
+import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 // @ts-expect-error the runner is plain JavaScript, since it also runs beside packages that are not installed here
 import { serve } from './runner.mjs';
 

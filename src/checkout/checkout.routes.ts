@@ -4,8 +4,8 @@ import { parseSessionId, type SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
-import type { PayerApi } from '../use-cases/merchant-api.ts';
-import type { SessionView } from '../use-cases/views.ts';
+import type { PayerApi } from '../features/shared/merchant-api.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
@@ -41,7 +41,7 @@ const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
 const SCRIPT_TYPE = { 'Content-Type': 'text/javascript; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
 
 /** What the routes share. */
-interface Desk {
+interface Pages {
   readonly deps: CheckoutDeps;
   readonly headers: Readonly<Record<string, string>>;
   readonly version: string;
@@ -58,17 +58,17 @@ type Finder = (request: Request, response: Response) => Promise<SessionView | nu
 export function checkoutRoutes(deps: CheckoutDeps): Router {
   const router = express.Router();
   const assets = loadAssets(SCRIPTS);
-  const desk = createDesk(deps, assets.version);
-  scriptRoutes(router, assets.files, desk);
-  pageRoutes(router, desk);
-  liveRoutes(router, desk);
+  const pages = createPages(deps, assets.version);
+  scriptRoutes(router, assets.files, pages);
+  pageRoutes(router, pages);
+  liveRoutes(router, pages);
   if (deps.sandboxPay) {
-    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(desk.found, deps.sandboxPay));
+    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(pages.found, deps.sandboxPay));
   }
   return router;
 }
 
-function createDesk(deps: CheckoutDeps, version: string): Desk {
+function createPages(deps: CheckoutDeps, version: string): Pages {
   const headers = pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [] });
   const languageOf = (request: Request): Language => chooseLanguage(request.query.lang, request.headers['accept-language']);
   const notFound = (request: Request, response: Response): void => {
@@ -92,7 +92,7 @@ function createDesk(deps: CheckoutDeps, version: string): Desk {
   };
 }
 
-function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { notFound }: Desk): void {
+function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { notFound }: Pages): void {
   router.get('/pay/assets/:name', (request, response) => {
     const file = files.get(String(request.params.name));
     if (!file) return notFound(request, response);
@@ -106,7 +106,7 @@ function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { not
   });
 }
 
-function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }: Desk): void {
+function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }: Pages): void {
   const send = (request: Request, response: Response, input: PageInput, html: string): void => {
     response.set('Content-Language', input.speech.language.code).type('html').vary('Accept-Language');
     sendCompressed(request, response, html);
@@ -162,7 +162,7 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
   });
 }
 
-function liveRoutes(router: Router, { deps, headers, version, found, languageOf, inputOf }: Desk): void {
+function liveRoutes(router: Router, { deps, headers, version, found, languageOf, inputOf }: Pages): void {
   const live = new LivePages(() => deps.clock.nowMs());
 
   router.get('/pay/:id/status', async (request, response) => {

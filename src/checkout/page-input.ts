@@ -1,6 +1,6 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import type { Network } from '../domain/networks.ts';
-import type { SessionView } from '../use-cases/views.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import type { PageStatus } from './page-model.ts';
 import type { Speech } from './speech.ts';
 

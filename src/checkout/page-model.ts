@@ -1,7 +1,7 @@
 import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
 import { formatAmount, amountOf, least, roundedUp } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
-import type { DepositView, SessionView } from '../use-cases/views.ts';
+import type { DepositView, SessionView } from '../features/shared/views.ts';
 
 /**
  * What the page tells the payer. Derived from the session and the time alone, so the server and the live updates always

@@ -1,4 +1,4 @@
-import type { SessionView } from '../use-cases/views.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import { clip, html, type Html } from './html.ts';
 import { LANGUAGES } from './languages.ts';
 import { SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';

@@ -1,4 +1,4 @@
-import type { DepositView } from '../use-cases/views.ts';
+import type { DepositView } from '../features/shared/views.ts';
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';

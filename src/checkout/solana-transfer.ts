@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { ChainUnavailable } from '../ports/chain.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
-import type { SessionView } from '../use-cases/views.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import { baseUnits } from './deep-links.ts';
 import { pageStatus } from './page-model.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminStream } from './admin-commands.ts';
-import { adminSocketPath, ENTRIES_HEADER } from './admin-server.ts';
+import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
+import { adminSocketPath, ENTRIES_HEADER } from '../operator/socket-server.ts';
 
 /** No service listens on the data directory's socket. */
 export class NoService extends Error {

@@ -2,12 +2,12 @@ import { closeSync, createWriteStream, openSync, readFileSync, readSync } from '
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { EventStore } from '../ports/event-store.ts';
-import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/checkpoint-note.ts';
-import { auditLine } from '../use-cases/audit-lines.ts';
-import { verifyProof } from '../use-cases/audit-verify-proof.ts';
+import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
+import { auditLine } from '../features/audit/lines.ts';
+import { verifyProof } from '../features/audit/verify-proof.ts';
 import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
-import { verifyExport, type VerifyReport } from '../use-cases/audit-verify.ts';
-import { CommandRefused } from './admin-commands.ts';
+import { verifyExport, type VerifyReport } from '../features/audit/verify.ts';
+import { CommandRefused } from '../operator/commands.ts';
 import { createProgress } from './progress.ts';
 import { linesOf } from './text-lines.ts';
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { CommandRefused } from './admin-commands.ts';
+import { CommandRefused } from '../operator/commands.ts';
 
 /** Asks on the terminal, twice, without showing what is typed. Throws `CommandRefused` where there is no terminal or the two differ. */
 export async function askNewPassphrase(): Promise<string> {

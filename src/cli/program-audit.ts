@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifyOptions } from './audit.ts';
 import { print } from './print.ts';
-import type { CliHost, DeclareAdmin } from './program.ts';
+import type { DeclareAdmin, CliHost } from './host.ts';
 
 interface VerifyFlags extends VerifyOptions {
   readonly json?: boolean;

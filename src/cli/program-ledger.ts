@@ -2,10 +2,10 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminStream } from './admin-commands.ts';
+import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
-import type { CliHost, DeclareAdmin } from './program.ts';
+import type { DeclareAdmin, CliHost } from './host.ts';
 
 const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
 const CLOCK = ['--clock <clock>', 'recorded (default) or chain: by which time days are told'] as const;

@@ -1,32 +1,10 @@
 import { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { VerifiedFiles, VerifyOptions } from './audit.ts';
-import type { AdminArguments, AdminStream } from './admin-commands.ts';
 import { print } from './print.ts';
 import { addAudit } from './program-audit.ts';
-import { addInbox } from './program-inbox.ts';
+import { addInbox } from './program-unmatched.ts';
 import { addLedger } from './program-ledger.ts';
-
-/** What the commands need from the composition root. */
-export interface CliHost {
-  startSandbox(): Promise<void>;
-  /** One of the processes that a sandbox is spread over; the file says what they share. */
-  startSandboxNode(file: string): Promise<void>;
-  serve(): Promise<void>;
-  /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
-  migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
-  /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */
-  exportLedger(file: string | undefined): Promise<number>;
-  /** Verifies an export or a proof, from the files alone. */
-  verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
-  /** Runs an operator's command in the running service, or on the opened store when none runs. */
-  admin(command: string, args: AdminArguments): Promise<JsonValue>;
-  /** The same for an answer too long to be held. */
-  adminStream(command: string, args: AdminArguments): Promise<AdminStream>;
-}
-
-/** Declares an admin command; see `admin`. */
-export type DeclareAdmin = typeof admin;
+import type { CliHost } from './host.ts';
 
 type Options = Record<string, string | boolean | undefined>;
 
@@ -59,7 +37,7 @@ export function createProgram(host: CliHost): Command {
 }
 
 /** Declares one admin command: its options become the command's arguments under the same names. `show` writes the answer for people. */
-function admin(
+export function admin(
   parent: Command,
   host: CliHost,
   usage: string,

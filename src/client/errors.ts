@@ -77,7 +77,7 @@ export class ServiceError extends ApiError {
 /** The error for an answer that is not a success. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
-  const told = toldIn(text);
+  const told = errorBodyIn(text);
   const retryAfter = response.headers.get('retry-after');
   return new (classOf(response.status))({
     status: response.status,
@@ -89,7 +89,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   });
 }
 
-function toldIn(text: string): ErrorBody['error'] | undefined {
+function errorBodyIn(text: string): ErrorBody['error'] | undefined {
   try {
     const { error } = JSON.parse(text) as ErrorBody;
     return typeof error?.code === 'string' && typeof error.message === 'string' ? error : undefined;

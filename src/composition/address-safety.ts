@@ -4,7 +4,7 @@ import { fileAddressMarks } from '../adapters/node/address-marks-file.ts';
 import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { AddressHistory, AddressMarks } from '../ports/address-safety.ts';
-import type { RunningAddressPool, AddressPoolOptions } from '../runtime/address-pool.ts';
+import type { RunningAddressPool, AddressPoolOptions } from '../features/addresses/pool.ts';
 import { journalDirectory } from './payouts.ts';
 import type { ServiceParts } from './service-parts.ts';
 

@@ -2,7 +2,7 @@ import { createHttpWitness } from '../adapters/witness/http-witness.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import type { AuditIdentity, AuditTree } from '../ports/audit.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import { SignAuditCheckpoints } from '../features/audit/sign-checkpoints.process.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 export interface SequencerParts {

@@ -2,28 +2,28 @@ import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../ports/audit.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import { TILE_LEAVES } from '../runtime/merkle-log.ts';
-import { StoreAudit, type KeptTile } from '../runtime/store-audit.ts';
-import { StoreAuditTree } from '../runtime/store-audit-tree.ts';
-import { withLease, type LeaseGrant } from '../runtime/with-lease.ts';
-import { AuditBoard } from './audit-board.ts';
+import { TILE_LEAVES } from '../runtime/merkle/log.ts';
+import { StoreAudit, type KeptTile } from '../runtime/merkle/store-audit.ts';
+import { StoreAuditTree } from '../runtime/merkle/store-audit-tree.ts';
+import { withLease, type LeaseGrant } from '../runtime/leases/with-lease.ts';
+import { AuditStatusStore } from './audit-status.ts';
 import { createSequencer } from './audit-sequencer.ts';
-import type { RunningAudit } from './audit.ts';
+import type { RunningAudit } from '../features/audit/running-audit.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { SharedLog } from './storage.ts';
+import type { SharedLog } from './storage-parts.ts';
 
 const LEASE = 'sign-checkpoints';
-const BOARD_EVERY_MS = 1_000;
+const STATUS_EVERY_MS = 1_000;
 
 /**
  * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under a lease; API nodes
- * keep the tree for proofs and begin with what the board has, once a signed root proves it; every process is told of damage.
+ * keep the tree for proofs and begin with what the status has, once a signed root proves it; every process is told of damage.
  */
 export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: SharedLog): Promise<RunningAudit> {
   const { storage, roles, log, checkpointSigner } = parts;
   const { store } = storage;
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
-  const board = new AuditBoard(storage);
+  const status = new AuditStatusStore(storage);
   let ownFault: string | null = null;
   const damaged = (message: string): void => {
     if (ownFault !== null) return;
@@ -34,7 +34,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   const auditOf = (anchors: readonly AuditAnchor[]): StoreAudit =>
     new StoreAudit({ store, isAfter, verifierKey: identity?.verifierKey ?? null, anchors });
   const beginAnew = (): StoreAudit => auditOf(identity?.anchors ?? []);
-  const begin = async () => (identity ? null : await fromBoard(store, board, auditOf)) ?? { audit: beginAnew(), isWhole: true };
+  const begin = async () => (identity ? null : await fromStatus(store, status, auditOf)) ?? { audit: beginAnew(), isWhole: true };
   const tree =
     identity || roles.api
       ? new StoreAuditTree({ begin, beginAnew, rechecks: identity !== null, onDamaged: (message) => damaged(message), log })
@@ -50,7 +50,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   };
   const lease = sequencer ? withLease(LEASE, lead, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log }) : null;
   sequencer?.start();
-  const telling = keepTelling({ board, identity, tree, isLeader, ownFault: () => ownFault, guard, log });
+  const telling = keepTelling({ status, identity, tree, isLeader, ownFault: () => ownFault, guard, log });
   return {
     tree: tree ?? NO_TREE,
     state: () => tree?.state ?? null,
@@ -70,7 +70,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
 }
 
 interface Telling {
-  readonly board: AuditBoard;
+  readonly status: AuditStatusStore;
   readonly identity: AuditIdentity | null;
   readonly tree: StoreAuditTree | null;
   readonly isLeader: () => boolean;
@@ -80,16 +80,16 @@ interface Telling {
 }
 
 /** The one that signs says what it found; the others listen. What this process found itself stays found. */
-function keepTelling({ board, identity, tree, isLeader, ownFault, guard, log }: Telling): { verifierKey(): string | null; stop(): Promise<void> } {
+function keepTelling({ status, identity, tree, isLeader, ownFault, guard, log }: Telling): { verifierKey(): string | null; stop(): Promise<void> } {
   let heard: string | null = null;
   let turn: Promise<void> | null = null;
   const tell = async (): Promise<void> => {
     if (identity && isLeader()) {
       const fault = ownFault();
-      if (tree?.state.integrity !== 'checking') await board.publish({ verifierKey: identity.verifierKey, fault }, tree?.sound ?? null);
+      if (tree?.state.integrity !== 'checking') await status.publish({ verifierKey: identity.verifierKey, fault }, tree?.sound ?? null);
       return;
     }
-    const notice = await board.notice();
+    const notice = await status.notice();
     if (!notice) return;
     heard = notice.verifierKey;
     if (ownFault() !== null || guard.refusal === notice.fault) return;
@@ -101,7 +101,7 @@ function keepTelling({ board, identity, tree, isLeader, ownFault, guard, log }: 
     turn ??= tell()
       .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot be shared now'))
       .finally(() => (turn = null));
-  }, BOARD_EVERY_MS).unref();
+  }, STATUS_EVERY_MS).unref();
   return {
     verifierKey: () => heard,
     stop: async () => {
@@ -111,16 +111,16 @@ function keepTelling({ board, identity, tree, isLeader, ownFault, guard, log }: 
   };
 }
 
-/** An audit that begins behind the tiles of the board, up to the newest checkpoint, which must prove them. */
-async function fromBoard(
+/** An audit that begins behind the tiles of the status, up to the newest checkpoint, which must prove them. */
+async function fromStatus(
   store: EventStore,
-  board: AuditBoard,
+  status: AuditStatusStore,
   auditOf: (anchors: readonly AuditAnchor[]) => StoreAudit,
 ): Promise<{ audit: StoreAudit; isWhole: boolean } | null> {
   const last = await store.lastOfStream(AUDIT_STREAM);
   if (!last) return null;
   const newest = JSON.parse(last.data) as CheckpointSigned['data'];
-  const tiles: readonly KeptTile[] = (await board.tiles()).slice(0, Math.floor(newest.size / TILE_LEAVES));
+  const tiles: readonly KeptTile[] = (await status.tiles()).slice(0, Math.floor(newest.size / TILE_LEAVES));
   if (tiles.length === 0) return null;
   const audit = auditOf([newest]);
   audit.adopt(tiles);

@@ -1,29 +1,10 @@
-import type { HealthFact } from '../ops/health.ts';
-import type { AuditIdentity, AuditState, AuditTree } from '../ports/audit.ts';
-import type { SignAuditCheckpoints } from '../processes/sign-audit-checkpoints.process.ts';
+import type { HealthFact } from '../observability/health.ts';
+import type { AuditState } from '../ports/audit.ts';
+import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { createSequencer, RESTORE } from './audit-sequencer.ts';
 import { startSharedAudit } from './audit-shared.ts';
-import { AuditThread } from './audit-thread.ts';
+import { AuditThread } from './workers/audit-thread.ts';
 import type { ServiceParts } from './service-parts.ts';
-
-/** The ledger under watch: whether it is what it was, and who signs that it is. */
-export interface RunningAudit {
-  readonly tree: AuditTree;
-  /** Null where no tree is kept. */
-  readonly state: () => AuditState | null;
-  /** The public key as auditors keep it; null where nobody signs, or nobody has said so yet. */
-  readonly verifierKey: () => string | null;
-  /** Null when nobody signs here. */
-  readonly identity: AuditIdentity | null;
-  readonly sequencer: SignAuditCheckpoints | null;
-  /** When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or nobody yet. */
-  readonly signedAtMs: () => number | null;
-  /** Why nothing is written; null in health. */
-  readonly readOnly: () => string | null;
-  /** Money leaves only once the whole history was found to be what it was. */
-  readonly mayPay: () => boolean;
-  close(): Promise<void>;
-}
 
 /**
  * Has the history read in the background and checkpoints signed. Whatever is found to differ makes the service read-only: the

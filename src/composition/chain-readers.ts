@@ -1,8 +1,8 @@
-import { createEvmChain } from '../adapters/evm/evm-chain.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
-import { createSolanaChain } from '../adapters/solana/solana-chain.ts';
-import { createTronChain } from '../adapters/tron/tron-chain.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import { createEvmChain } from '../adapters/evm/chain.ts';
+import { createRpcPool } from '../adapters/rpc/pool.ts';
+import { createSolanaChain } from '../adapters/solana/chain.ts';
+import { createTronChain } from '../adapters/tron/chain.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
 import type { Chain } from '../ports/chain.ts';

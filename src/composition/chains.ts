@@ -1,19 +1,19 @@
 import type { Config } from '../config.ts';
 import type { FinalityRule } from '../domain/events/session-events.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
-import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { Chain } from '../ports/chain.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import type { Logger } from '../ops/logger.ts';
-import { seedFrom } from '../runtime/whole-rows.ts';
-import { REVISITED_SEC } from '../processes/watch-chain-reverted.ts';
-import { ChainWatcher } from '../processes/watch-chain.process.ts';
-import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../processes/watch-chain-types.ts';
-import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
+import type { Logger } from '../observability/logger.ts';
+import { seedFrom } from '../runtime/projections/whole-rows.ts';
+import { REVISITED_SEC } from '../features/deposits/chain/reverted.ts';
+import { ChainWatcher } from '../features/deposits/chain/watch.process.ts';
+import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../features/deposits/chain/types.ts';
+import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import {
   DEPOSITS_BY_BLOCK_TABLE,
   OPEN_DEPOSITS_TABLE,
@@ -22,15 +22,10 @@ import {
   depositsByBlock,
   revertedPlace,
   type DepositRow,
-} from '../../projections/deposits-by-block.projection.ts';
+} from '../../projections/deposits/deposits-by-block.projection.ts';
 import type { Core } from './core.ts';
-import { indexKey } from './core.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
 import { LedgerCoverage } from './ledger-coverage.ts';
-
-export interface WatchedNetwork {
-  readonly settings: NetworkSettings;
-  readonly watcher: NetworkWatcher;
-}
 
 export interface WatchDeps {
   readonly core: Core;

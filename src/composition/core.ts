@@ -12,30 +12,30 @@ import type { Rates } from '../ports/rates.ts';
 import type { Senders } from '../ports/senders.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
-import { AddressIndex } from '../runtime/address-index.ts';
-import { decodeEvent } from '../runtime/codec.ts';
-import { DueSessions } from '../runtime/due-sessions.ts';
-import { NotificationIds } from '../runtime/notification-ids.ts';
-import type { RunningProjections } from '../runtime/projection-runner.ts';
-import type { PersonalSealer, Sealer } from '../runtime/sealing.ts';
-import { SessionChanges } from '../runtime/session-changes.ts';
-import { seedFrom } from '../runtime/whole-rows.ts';
-import { Deposits } from '../use-cases/deposits.ts';
-import { Idempotency } from '../use-cases/idempotency.ts';
-import { MerchantDirectory } from '../use-cases/merchants-directory.ts';
-import { createMerchantHandler } from '../use-cases/merchants-handler.ts';
-import { Merchants } from '../use-cases/merchants.ts';
-import { PersonalData } from '../use-cases/personal-data.ts';
-import { createSessionHandler, type SessionHandler } from '../use-cases/session-handler.ts';
-import { SessionIds } from '../use-cases/session-ids.ts';
-import { createSessionOfRefund } from '../use-cases/session-of-refund.ts';
-import { Sessions } from '../use-cases/sessions.ts';
-import { sharedSecrets } from '../use-cases/shared-secrets.ts';
-import { createTransferHandler, type TransferHandler } from '../use-cases/transfer-handler.ts';
-import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/address-index.projection.ts';
-import { DUE_SESSIONS_TABLE } from '../../projections/due-sessions.ts';
-import { sessionView as sessionProjection } from '../../projections/session-view.projection.ts';
-import type { Logger } from '../ops/logger.ts';
+import { AddressIndex, indexKey } from '../features/addresses/address-index.ts';
+import { decodeEvent } from '../runtime/commands/codec.ts';
+import { DueSessions } from '../features/sessions/due.ts';
+import { NotificationIds } from '../runtime/commands/notification-ids.ts';
+import type { RunningProjections } from '../runtime/projections/runner.ts';
+import type { PersonalSealer, Sealer } from '../runtime/util/sealing.ts';
+import { SessionChanges } from '../features/sessions/changes.ts';
+import { seedFrom } from '../runtime/projections/whole-rows.ts';
+import { Deposits } from '../features/deposits/deposits.ts';
+import { Idempotency } from '../features/shared/idempotency.ts';
+import { MerchantDirectory } from '../features/merchants/directory.ts';
+import { createMerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
+import { Merchants } from '../features/merchants/merchants.ts';
+import { PersonalData } from '../features/shared/personal-data.ts';
+import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
+import { SessionIds } from '../features/sessions/ids.ts';
+import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
+import { Sessions } from '../features/sessions/sessions.ts';
+import { sharedSecrets } from '../features/shared/shared-secrets.ts';
+import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
+import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
+import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
+import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
+import type { Logger } from '../observability/logger.ts';
 
 /** The ports the core runs on, whatever technology is behind them. */
 export interface CorePorts {
@@ -79,8 +79,6 @@ export interface Core {
   recordDeposit(mode: Mode, family: AddressFamily, facts: DepositFacts): Promise<void>;
   close(): Promise<void>;
 }
-
-export const indexKey = (mode: Mode, family: AddressFamily): string => `${mode}/${family}`;
 
 /** Starts everything that needs only the ports: handlers, directories, and what follows the ledger in memory. */
 export async function startCore(config: Config, ports: CorePorts, log: Logger): Promise<Core> {

@@ -1,19 +1,19 @@
-import { openEsdbEventStore } from '../adapters/esdb/esdb-event-store.ts';
-import { openEsdbPersonalKeys } from '../adapters/esdb/esdb-personal-keys.ts';
-import { isAfter, parsePosition } from '../adapters/esdb/esdb-position.ts';
-import { openRedisChainBoard } from '../adapters/redis/redis-chain-board.ts';
-import { openRedisDeliveryAnswers } from '../adapters/redis/redis-delivery-answers.ts';
-import { openRedisLeases } from '../adapters/redis/redis-leases.ts';
-import { openRedisNonces } from '../adapters/redis/redis-nonces.ts';
-import { openRedisRateLimiter } from '../adapters/redis/redis-rate-limiter.ts';
-import { openRedisReadModel } from '../adapters/redis/redis-read-model.ts';
-import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/redis-url.ts';
+import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
+import { openEsdbPersonalKeys } from '../adapters/esdb/personal-keys.ts';
+import { isAfter, parsePosition } from '../adapters/esdb/position.ts';
+import { openRedisChainStatus } from '../adapters/redis/chain-status.ts';
+import { openRedisDeliveryAnswers } from '../adapters/redis/delivery-answers.ts';
+import { openRedisLeases } from '../adapters/redis/leases.ts';
+import { openRedisNonces } from '../adapters/redis/nonces.ts';
+import { openRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
+import { openRedisReadModel } from '../adapters/redis/read-model.ts';
+import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/url.ts';
 import { InvalidConfig } from '../config.ts';
 import { guardedStore } from './guarded-store.ts';
-import { ProjectionComparison } from './projection-compare.ts';
+import { ProjectionComparison } from './workers/projection-compare.ts';
 import { SharedProjections } from './shared-projections.ts';
 import { StoreProbe } from './store-probe.ts';
-import type { Storage, StorageDeps } from './storage.ts';
+import type { StorageDeps, Storage } from './storage-parts.ts';
 
 export interface SharedServers {
   /** `esdb://...` */
@@ -67,7 +67,7 @@ export async function openDistributed(
     const writtenModel = keep(await openRedisReadModel(redis));
     const answers = keep(await openRedisDeliveryAnswers(redis));
     const leases = keep(await openRedisLeases(redis));
-    const chainBoard = keep(await openRedisChainBoard(redis));
+    const chainStatus = keep(await openRedisChainStatus(redis));
     const projections = new SharedProjections({ store, projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
     const servers = { eventStoreUrl, namespace, redis: { url: redisUrl, prefix: redis.prefix } };
     const comparison = keep(new ProjectionComparison({ kind: 'servers', dataDir, ...servers }));
@@ -83,7 +83,7 @@ export async function openDistributed(
       answers,
       leases,
       leaseTtlMs: LEASE_TTL_MS,
-      chainBoard,
+      chainStatus,
       soleWriter: false,
       ownLog: null,
       comparison,

@@ -1,15 +1,15 @@
-import { openSqlitePersonalKeys } from '../adapters/sqlite/sqlite-personal-keys.ts';
+import { openSqlitePersonalKeys } from '../adapters/sqlite/event-log/personal-keys.ts';
 import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
-import { openSqliteEventStore } from '../adapters/sqlite/sqlite-event-store.ts';
-import { openSqliteNonces } from '../adapters/sqlite/sqlite-nonces.ts';
-import { createSingleProcessChainBoard } from '../adapters/leases/single-process-chain-board.ts';
-import { createSingleProcessLeases } from '../adapters/leases/single-process-leases.ts';
-import { createTokenBucketLimiter } from '../adapters/rate-limit/token-bucket.adapter.ts';
+import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
+import { openSqliteNonces } from '../adapters/sqlite/nonces/nonces.ts';
+import { createMemoryChainStatus } from '../adapters/memory/chain-status.ts';
+import { createSingleProcessLeases } from '../adapters/memory/leases.ts';
+import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from './moved.ts';
-import { ProjectionComparison } from './projection-compare.ts';
-import { openProjectionThread } from './projection-thread.ts';
-import type { Storage, StorageDeps } from './storage.ts';
-import { caughtUpWithLedger } from '../runtime/caught-up.ts';
+import { ProjectionComparison } from './workers/projection-compare.ts';
+import { openProjectionThread } from './workers/projection-thread.ts';
+import type { StorageDeps, Storage } from './storage-parts.ts';
+import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
 
 /** Nobody else could take over, however long this process stalls. */
 const NOBODY_ELSE_MS = 3 * 86_400_000;
@@ -36,7 +36,7 @@ export async function openEmbedded(
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
   const leases = createSingleProcessLeases(clock);
-  const chainBoard = createSingleProcessChainBoard();
+  const chainStatus = createMemoryChainStatus();
   const comparison = new ProjectionComparison({ kind: 'files', dataDir });
   return {
     store,
@@ -48,7 +48,7 @@ export async function openEmbedded(
     answers,
     leases,
     leaseTtlMs: NOBODY_ELSE_MS,
-    chainBoard,
+    chainStatus,
     soleWriter: true,
     ownLog: store,
     comparison,

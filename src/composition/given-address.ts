@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'ethers';
 import { isSolanaPublicKey } from '../adapters/wallet/address-format.ts';
-import { accountOfBase58 } from '../adapters/tron/tron-address.ts';
+import { accountOfBase58 } from '../adapters/tron/address.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 
 /** An operator's address in the form that chain and signer use; null when the network has no such address. */

@@ -1,13 +1,14 @@
-import { CommandRefused } from '../cli/admin-commands.ts';
+import { CommandRefused } from '../operator/commands.ts';
 import type { SessionId } from '../domain/ids.ts';
 import type { Leases } from '../ports/leases.ts';
-import type { Waiting } from '../processes/pay-refunds-notes.ts';
-import type { KnownBalance } from '../processes/watch-treasuries.process.ts';
-import type { PayRefunds, TreasuryStatus } from '../processes/pay-refunds.process.ts';
-import { withLease, type RunningLease } from '../runtime/with-lease.ts';
-import { createTreasuryHandler } from '../use-cases/payouts-handler.ts';
+import type { Waiting } from '../features/payouts/refunds/retry-state.ts';
+import type { KnownBalance } from '../features/treasury/watch-outflows.process.ts';
+import type { PayRefunds, TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
+import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
+import { createTreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
 import { startPayouts, type PayoutDeps, type PayoutParts } from './payouts.ts';
-import { startTreasury, type Treasury } from './treasury.ts';
+import { startTreasury } from './treasury.ts';
+import type { Treasury } from '../features/treasury/treasury.ts';
 
 /** Payouts wherever their lease is: of several processes that could sign, one does. */
 export class LeasedPayouts {

@@ -1,17 +1,17 @@
 import type { NetworkSettings } from '../domain/networks.ts';
-import type { Logger } from '../ops/logger.ts';
-import type { ChainBoard, ChainReport } from '../ports/chain-board.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { ChainStatusStore, ChainReport } from '../ports/chain-status.ts';
 import { WrongChain } from '../ports/chain.ts';
 import type { Leases } from '../ports/leases.ts';
-import type { RescanResult, WatchStatus } from '../processes/watch-chain-types.ts';
-import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
-import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
+import type { RescanResult, WatchStatus } from '../features/deposits/chain/types.ts';
+import type { NetworkWatcher } from '../features/deposits/network-watcher.ts';
+import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/leases/with-lease.ts';
 
 export interface LeasedWatcherDeps {
   readonly settings: NetworkSettings;
   readonly leases: Leases;
   readonly ttlMs: number;
-  readonly board: ChainBoard;
+  readonly status: ChainStatusStore;
   readonly log: Logger;
   /** A watcher for one term, not started; null in a process that only wants to know how far the chain was read. */
   readonly create: (() => Promise<NetworkWatcher>) | null;
@@ -61,7 +61,7 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   scannedToSec(): number | null {
-    return this.#current?.scannedToSec() ?? this.#told().scannedToSec;
+    return this.#current?.scannedToSec() ?? this.#reported().scannedToSec;
   }
 
   onScanned(listener: (scannedToSec: number) => void): () => void {
@@ -69,7 +69,7 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   status(): WatchStatus {
-    return this.#current?.status() ?? this.#told();
+    return this.#current?.status() ?? this.#reported();
   }
 
   async #rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
@@ -87,13 +87,13 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   /** What was told stays true while a new watcher has not read anything yet. */
-  #told(): ChainReport {
-    const { board, settings } = this.#deps;
-    return board.read(settings.mode, settings.network) ?? NOTHING;
+  #reported(): ChainReport {
+    const { status, settings } = this.#deps;
+    return status.read(settings.mode, settings.network) ?? NOTHING;
   }
 
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
-    const { board, settings } = this.#deps;
+    const { status, settings } = this.#deps;
     const watcher = await create();
     // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must not wait for that.
     const ending = setInterval(() => {
@@ -112,7 +112,7 @@ export class LeasedWatcher implements NetworkWatcher {
     }
     this.#current = watcher;
     const publish = (): void => {
-      if (grant.isHeld() && watcher.scannedToSec() !== null) board.publish(settings.mode, settings.network, grant.token, watcher.status());
+      if (grant.isHeld() && watcher.scannedToSec() !== null) status.publish(settings.mode, settings.network, grant.token, watcher.status());
     };
     publish();
     const timer = setInterval(publish, PUBLISH_MS).unref();

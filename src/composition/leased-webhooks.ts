@@ -1,10 +1,10 @@
 import type { Leases } from '../ports/leases.ts';
-import type { Logger } from '../ops/logger.ts';
-import type { WebhookStats } from '../ops/metrics-webhooks.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { WebhookStats } from '../observability/metrics-webhooks.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { DELIVERIES_CHECKPOINT } from '../processes/deliver-webhooks-backlog.ts';
-import type { DeliverWebhooks } from '../processes/deliver-webhooks.process.ts';
-import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
+import { DELIVERIES_CHECKPOINT } from '../features/webhooks/backlog.ts';
+import type { DeliverWebhooks } from '../features/webhooks/deliver.process.ts';
+import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/leases/with-lease.ts';
 
 export interface LeasedWebhooksDeps {
   readonly leases: Leases;

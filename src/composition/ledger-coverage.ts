@@ -5,8 +5,8 @@ import { coverageStream } from '../domain/streams.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import type { CoverageTrail, CoveredBlock } from '../processes/watch-chain-types.ts';
-import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
+import type { CoverageTrail, CoveredBlock } from '../features/deposits/chain/types.ts';
+import { decodeEvent, encodeEvent } from '../runtime/commands/codec.ts';
 
 /** Events read at a time on the way back. */
 const PAGE = 500;

@@ -4,11 +4,11 @@ import type { Lists as HttpLists, ListedKind, ListRequest, ListPage } from '../h
 import { createRefundPresenter } from '../http/presenters/refund.presenter.ts';
 import { createSessionPresenter, explorerUrl, type PresenterSettings } from '../http/presenters/session.presenter.ts';
 import type { TransactionBody } from '../http/schemas/list.schema.ts';
-import type { Listing, Lists, Paging } from '../use-cases/lists.ts';
-import type { Caller, MerchantApi, Outcome } from '../use-cases/merchant-api.ts';
-import { IllegalHistory } from '../runtime/machine-table.ts';
-import type { ServedRows } from '../runtime/served-rows.ts';
-import type { TransactionRow } from '../../projections/transaction-row.ts';
+import type { Listing, Lists, Paging } from '../features/sessions/lists.ts';
+import type { Caller, MerchantApi, Outcome } from '../features/shared/merchant-api.ts';
+import { IllegalHistory } from '../runtime/commands/machine-table.ts';
+import type { ServedRows } from '../runtime/projections/served-rows.ts';
+import type { TransactionRow } from '../../projections/sessions/transaction-row.ts';
 
 type Reader = Pick<Caller, 'merchantId' | 'mode'>;
 

@@ -1,17 +1,17 @@
 import { nodeRandom } from '../adapters/node/random.ts';
-import { openEsdbPersonalKeys } from '../adapters/esdb/esdb-personal-keys.ts';
-import { openSqlitePersonalKeys } from '../adapters/sqlite/sqlite-personal-keys.ts';
+import { openEsdbPersonalKeys } from '../adapters/esdb/personal-keys.ts';
+import { openSqlitePersonalKeys } from '../adapters/sqlite/event-log/personal-keys.ts';
 
 const AT_ONCE = 16;
 
-type Told = (done: number, all: number) => void;
+type ReportProgress = (done: number, all: number) => void;
 
 /** Salts of personal data, from the file beside the source's ledger to the streams beside the target's. */
 export interface SaltsMove {
   /** Answers how many there are. Rejects with `OtherSalt` where the target has another one for the same subject. */
-  copy(onProgress: Told): Promise<number>;
+  copy(onProgress: ReportProgress): Promise<number>;
   /** Reads every one of them back. Answers the subjects that do not have theirs. */
-  differing(onProgress: Told): Promise<string[]>;
+  differing(onProgress: ReportProgress): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface SaltsMove {
 export function openSaltsMove({ dataDir, connectionString, totalMs }: { dataDir: string; connectionString: string; totalMs: number }): SaltsMove {
   const source = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   const target = openEsdbPersonalKeys({ connectionString, random: nodeRandom, totalMs });
-  const forEach = async (task: (subject: string, salt: Uint8Array) => Promise<void>, onProgress: Told): Promise<number> => {
+  const forEach = async (task: (subject: string, salt: Uint8Array) => Promise<void>, onProgress: ReportProgress): Promise<number> => {
     const all = source.count();
     let done = 0;
     for (const batch of batchesOf(source.all(), AT_ONCE)) {

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
-import type { HealthChecks, HealthFact } from '../ops/health.ts';
-import { addLogContext, onLogLine, type Logger } from '../ops/logger.ts';
-import { reportDrift, type ProjectionDrift } from '../ops/metrics-audit.ts';
-import { Metrics } from '../ops/metrics.ts';
-import { reportAddresses, reportRates, type RateProviderStatus } from '../ops/metrics-parts.ts';
-import type { WebhookStats } from '../ops/metrics-webhooks.ts';
-import { MoneyFollower } from '../ops/money-follower.ts';
-import { chainFacts, projectionFacts, rateFacts, webhookFacts } from '../ops/service-health.ts';
-import { StatusBoard } from '../ops/status-board.ts';
-import type { Tracing } from '../ops/tracing.ts';
+import type { HealthChecks, HealthFact } from '../observability/health.ts';
+import { addLogContext, onLogLine, type Logger } from '../observability/logger.ts';
+import { reportDrift, type ProjectionDrift } from '../observability/metrics-audit.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { reportAddresses, reportRates, type RateProviderStatus } from '../observability/metrics-parts.ts';
+import type { WebhookStats } from '../observability/metrics-webhooks.ts';
+import { MoneyFollower } from '../observability/money-follower.ts';
+import { chainFacts, projectionFacts, rateFacts, webhookFacts } from '../observability/service-health.ts';
+import { ServiceStatus } from '../observability/service-status.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { CheckProjections, type CheckProjectionsDeps } from '../processes/check-projections.process.ts';
-import type { AddressStock } from '../runtime/address-pool.ts';
-import type { ProjectionStatus } from '../runtime/projection-runner.ts';
+import { CheckProjections, type CheckProjectionsDeps } from '../features/audit/check-projections.process.ts';
+import type { AddressStock } from '../features/addresses/pool.ts';
+import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 import type { Core } from './core.ts';
-import type { WatchedNetwork } from './chains.ts';
+import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
 const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
@@ -25,8 +25,8 @@ const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.met
 export async function createTracing(config: Config, store: EventStore, log: Logger): Promise<Tracing | null> {
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
   const [{ createOtelTracer }, { Tracing: TracingOfService }] = await Promise.all([
-    import('../adapters/otel/otel-tracer.ts'),
-    import('../ops/tracing.ts'),
+    import('../adapters/otel/tracer.ts'),
+    import('../observability/tracing.ts'),
   ]);
   const tracing = new TracingOfService(
     createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: PACKAGE.version, instance: `node-${config.NODE_NUMBER}` }),
@@ -63,7 +63,7 @@ export interface ObservedParts {
 }
 
 export interface Observability {
-  readonly board: StatusBoard;
+  readonly status: ServiceStatus;
   close(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ export function startObservability(parts: ObservedParts): Observability {
   health.add(() => webhookFacts(queue, clock.nowMs()));
   health.add(() => addressFacts(parts.addresses.stocks()));
   metrics.addHealth(health);
-  const board = new StatusBoard({
+  const status = new ServiceStatus({
     health,
     clock,
     version: PACKAGE.version,
@@ -143,10 +143,10 @@ export function startObservability(parts: ObservedParts): Observability {
     webhooks: parts.webhooks,
     readOnly: parts.readOnly,
   });
-  onLogLine(log, (line) => board.logged(line));
+  onLogLine(log, (line) => status.logged(line));
   const started = follower.start();
   return {
-    board,
+    status,
     close: async () => {
       await follower.close();
       await started;

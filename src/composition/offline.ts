@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeRandom } from '../adapters/node/random.ts';
-import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
-import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../cli/admin-commands.ts';
+import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
+import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../operator/commands.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import type { Logger } from '../ops/logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/sealing.ts';
-import { adminCommands } from './admin.ts';
+import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/util/sealing.ts';
+import { adminCommands } from '../operator/merchants.ts';
 import { startCore } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { openStorage } from './storage.ts';
-import { compareCommands } from './projection-compare.ts';
+import { compareCommands } from './workers/projection-compare.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
 export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {

@@ -1,15 +1,15 @@
 import { dirname, basename, join } from 'node:path';
-import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
-import { SolanaPayouts } from '../adapters/solana/solana-payouts.ts';
-import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
+import { EvmPayouts } from '../adapters/evm/payouts.ts';
+import { createRpcPool } from '../adapters/rpc/pool.ts';
+import { SolanaPayouts } from '../adapters/solana/payouts.ts';
+import { TronPayouts } from '../adapters/tron/payouts.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import { least } from '../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../domain/native-limits.ts';
 import { addressFamilyOf, NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
-import type { Logger } from '../ops/logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { MoveSigner } from '../ports/moves.ts';
@@ -19,10 +19,11 @@ import type { Rates } from '../ports/rates.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
-import { PayRefunds } from '../processes/pay-refunds.process.ts';
-import type { WholeRows } from '../runtime/whole-rows.ts';
-import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
-import { indexKey, type Core } from './core.ts';
+import { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
+import type { WholeRows } from '../runtime/projections/whole-rows.ts';
+import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
+import type { Core } from './core.ts';
 
 /** What money out needs beside the core. */
 export interface PayoutParts {

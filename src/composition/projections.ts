@@ -1,12 +1,12 @@
-import { addressIndex } from '../../projections/address-index.projection.ts';
-import { collected } from '../../projections/collected.projection.ts';
-import { depositsByBlock } from '../../projections/deposits-by-block.projection.ts';
-import { inbox } from '../../projections/inbox.projection.ts';
-import { ledger } from '../../projections/ledger.projection.ts';
-import { merchantDirectory } from '../../projections/merchant-directory.projection.ts';
-import { openPayouts } from '../../projections/open-payouts.projection.ts';
-import { sessionView } from '../../projections/session-view.projection.ts';
-import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
+import { addressIndex } from '../../projections/addresses/address-index.projection.ts';
+import { collected } from '../../projections/treasury/collected.projection.ts';
+import { depositsByBlock } from '../../projections/deposits/deposits-by-block.projection.ts';
+import { inbox } from '../../projections/unmatched/unmatched.projection.ts';
+import { ledger } from '../../projections/ledger/ledger.projection.ts';
+import { merchantDirectory } from '../../projections/merchants/merchant-directory.projection.ts';
+import { openPayouts } from '../../projections/payouts/open-payouts.projection.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
+import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 
 /** The projections of the read side; each rebuilds from the ledger alone. */
 export const PROJECTIONS = [

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { createEvmContractCheck } from '../adapters/evm/evm-contract-check.ts';
-import { createRpcPool } from '../adapters/rpc/rpc-pool.ts';
-import { createSolanaContractCheck } from '../adapters/solana/solana-contract-check.ts';
-import { createTronContractCheck } from '../adapters/tron/tron-contract-check.ts';
+import { createEvmContractCheck } from '../adapters/evm/contract-check.ts';
+import { createRpcPool } from '../adapters/rpc/pool.ts';
+import { createSolanaContractCheck } from '../adapters/solana/contract-check.ts';
+import { createTronContractCheck } from '../adapters/tron/contract-check.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import type { ContractCheck } from '../ports/senders.ts';
-import { KNOWN_EXCHANGE_WALLETS, withExchangeWallets, type ExchangeWallets } from '../use-cases/exchange-wallets.ts';
+import { KNOWN_EXCHANGE_WALLETS, withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import type { PayoutNetworkAccess } from './payouts.ts';
 
 /** Tells on a network whether code or a key owns an address. */

@@ -1,21 +1,21 @@
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
-import { vetWebhookUrl } from '../adapters/webhook-http/webhook-url.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { Rates } from '../ports/rates.ts';
-import { startAddressPool, type RunningAddressPool } from '../runtime/address-pool.ts';
-import { createSenders } from '../use-cases/sender-check.ts';
-import { createServedRows, type ServedRows } from '../runtime/served-rows.ts';
-import { createPersonalSealer, createSealer } from '../runtime/sealing.ts';
+import { startAddressPool, type RunningAddressPool } from '../features/addresses/pool.ts';
+import { createSenders } from '../features/deposits/sender-check.ts';
+import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
+import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
 import { addressSafety } from './address-safety.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import { exchangeWallets } from './senders.ts';
 import { createMetrics, createTracing } from './observability.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { ServiceProjections } from './storage.ts';
+import type { ServiceProjections } from './storage-parts.ts';
 
 /** What everything else stands on: the observed store, rates, addresses, projections and the core. */
 export interface Foundation {

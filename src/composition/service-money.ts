@@ -2,24 +2,24 @@ import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
-import type { Logger } from '../ops/logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
-import { ExpireSessions } from '../processes/expire-sessions.process.ts';
-import type { NetworkWatcher } from '../processes/watch-solana-types.ts';
-import { createWholeRows } from '../runtime/whole-rows.ts';
-import { withLease, type RunningLease } from '../runtime/with-lease.ts';
-import type { RunningAudit } from './audit.ts';
-import { watch, type WatchDeps, type WatchedNetwork } from './chains.ts';
+import { ExpireSessions } from '../features/sessions/expire.process.ts';
+import type { NetworkWatcher, WatchedNetwork } from '../features/deposits/network-watcher.ts';
+import { createWholeRows } from '../runtime/projections/whole-rows.ts';
+import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
+import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { watch, type WatchDeps } from './chains.ts';
 import type { Core } from './core.ts';
 import { LeasedPayouts } from './leased-payouts.ts';
 import { LeasedWatcher } from './leased-watcher.ts';
 import type { PayoutDeps } from './payouts.ts';
-import type { TestWallet } from './sandbox-desk.ts';
+import type { TestWallet } from './test-wallet.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { ledger } from '../../projections/ledger.projection.ts';
-import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
+import { ledger } from '../../projections/ledger/ledger.projection.ts';
+import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 import { watchSolana } from './solana.ts';
 import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
 
@@ -107,10 +107,10 @@ async function watchAll(
     oldestSessionSec: oldest ? toSec(oldest.atMs) : null,
     observerOf: (mode: Mode, network: Network) => metrics.chains.watchObserver(mode, network),
   };
-  const { leases, leaseTtlMs: ttlMs, chainBoard: board } = storage;
+  const { leases, leaseTtlMs: ttlMs, chainStatus: status } = storage;
   const leased = (settings: NetworkSettings, create: () => Promise<NetworkWatcher>): WatchedNetwork => ({
     settings,
-    watcher: new LeasedWatcher({ settings, leases, ttlMs, board, log, create: roles.worker ? create : null }),
+    watcher: new LeasedWatcher({ settings, leases, ttlMs, status, log, create: roles.worker ? create : null }),
   });
   const byAccounts = (solana ?? []).map(({ chain, replaced }) => {
     // A later term of this process finds the new chain as it left it.

@@ -1,35 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
-import type { AdminCommands } from '../cli/admin-commands.ts';
-import { serveAdmin } from '../cli/admin-server.ts';
+import type { AdminCommands } from '../operator/commands.ts';
+import { serveAdmin } from '../operator/socket-server.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
-import { HealthChecks } from '../ops/health.ts';
-import { reportAudit, reportDrift } from '../ops/metrics-audit.ts';
-import { reportPayouts, reportTreasury } from '../ops/metrics-parts.ts';
-import { startOpsServer } from '../ops/ops-server.ts';
-import { sessionView } from '../../projections/session-view.projection.ts';
+import { HealthChecks } from '../observability/health.ts';
+import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
+import { reportPayouts, reportTreasury } from '../observability/metrics-parts.ts';
+import { startOpsServer } from '../observability/ops-server.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import { AuditRecords } from '../use-cases/audit-records.ts';
-import { addressCommands } from './address-commands.ts';
-import { adminCommands } from './admin.ts';
-import { auditCommands } from './audit-commands.ts';
-import { auditHealth, type RunningAudit } from './audit.ts';
-import { chainCommands } from './chain-commands.ts';
-import { indexKey } from './core.ts';
+import { AuditRecords } from '../features/audit/records.ts';
+import { addressCommands } from '../operator/addresses.ts';
+import { adminCommands } from '../operator/merchants.ts';
+import { auditCommands } from '../operator/audit.ts';
+import { auditHealth } from './audit.ts';
+import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { chainCommands } from '../operator/chains.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
-import type { WatchedNetwork } from './chains.ts';
+import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
-import { startInbox } from './inbox.ts';
+import { startInbox } from './unmatched.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
-import { payoutCommands, payoutHealth } from './payout-commands.ts';
-import { compareCommands } from './projection-compare.ts';
+import { payoutCommands } from '../operator/payouts.ts';
+import { givenAddress } from './given-address.ts';
+import { treasuryHealth } from '../observability/treasury-health.ts';
+import { compareCommands } from './workers/projection-compare.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { treasuryCommands } from './treasury-commands.ts';
-import type { Treasury } from './treasury.ts';
+import { treasuryCommands } from '../operator/treasury.ts';
+import type { Treasury } from '../features/treasury/treasury.ts';
 import { createWebApp } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -77,7 +80,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
-  const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, board: observability.board });
+  const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, status: observability.status });
   const inbox = startInbox(parts, foundation, money);
   const commands = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
@@ -88,7 +91,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (payouts) {
-    health.add(() => payoutHealth(payouts));
+    health.add(() => treasuryHealth(payouts.status()));
     reportPayouts(metrics.registry, () => payouts.status());
     reportTreasury(metrics.registry, () => payouts.balances());
   }
@@ -129,7 +132,7 @@ function webApp(
     core,
     storage,
     servedRows: servedRows(sessionView),
-    webhooks: webhooks.desk,
+    webhooks: webhooks.api,
     ledger: ledger.merchants,
     rateLimiter,
     clock,
@@ -158,7 +161,7 @@ function operatorCommands(
     testWallet,
     projections,
     more: {
-      ...webhookCommands(core, webhooks.desk, parts.random),
+      ...webhookCommands(core, webhooks.api, parts.random),
       ...addressCommands(addresses),
       ...chainCommands(
         watched,
@@ -181,7 +184,10 @@ function outflowCommands(
   if (!parts || !payouts) return {};
   const ofRefunds = payoutCommands(payouts, parts, core);
   const treasury = (): Treasury => payouts.treasury;
-  return { ...ofRefunds, ...treasuryCommands({ treasury, payouts: parts, core, readModel: storage.readModel, clock, random, ofRefunds }) };
+  return {
+    ...ofRefunds,
+    ...treasuryCommands({ treasury, payouts: parts, core, readModel: storage.readModel, clock, random, ofRefunds, givenAddress }),
+  };
 }
 
 async function rateLimiterOf({ config: { RATE_LIMIT_PER_KEY: ratePerSec }, roles, storage }: ServiceParts): Promise<RateLimiter> {

@@ -1,10 +1,10 @@
-import type { UrlRules } from '../adapters/webhook-http/webhook-url.ts';
-import type { AdminCommands } from '../cli/admin-commands.ts';
+import type { UrlRules } from '../adapters/webhook-http/url.ts';
+import type { AdminCommands } from '../operator/commands.ts';
 import type { Config, RateProviderName } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
-import type { Logger } from '../ops/logger.ts';
-import type { Metrics } from '../ops/metrics.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
 import type { CheckpointSigner } from '../ports/audit.ts';
@@ -14,13 +14,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
 import type { ContractCheck } from '../ports/senders.ts';
-import type { MasterKeys } from '../runtime/sealing.ts';
+import type { MasterKeys } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
 import type { PayoutParts } from './payouts.ts';
-import type { TestWallet } from './sandbox-desk.ts';
+import type { TestWallet } from './test-wallet.ts';
 import type { Roles } from './roles.ts';
 import type { ReplacedChain } from './solana.ts';
-import type { Storage } from './storage.ts';
+import type { Storage } from './storage-parts.ts';
 
 /** What a profile hands to the service: its adapters, opened, and its rules. */
 export interface ServiceParts {

@@ -1,5 +1,5 @@
 import { startAudit } from './audit.ts';
-import type { WatchedNetwork } from './chains.ts';
+import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import type { Core } from './core.ts';
 import { startFoundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';

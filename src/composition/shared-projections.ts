@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAfter, parsePosition } from '../adapters/esdb/esdb-position.ts';
-import type { Logger } from '../ops/logger.ts';
+import { isAfter, parsePosition } from '../adapters/esdb/position.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore, Position } from '../ports/event-store.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { storeWith } from '../ports/store-with.ts';
-import { parkedTable, projectionId, type ParkedEvent } from '../runtime/projection-batch.ts';
-import type { ProjectionHooks } from '../runtime/projection-hooks.ts';
-import { ProjectionRunner, type ProjectionStatus } from '../runtime/projection-runner.ts';
-import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/with-lease.ts';
+import { parkedTable, projectionId, type ParkedEvent } from '../runtime/projections/batch.ts';
+import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
+import { ProjectionRunner, type ProjectionStatus } from '../runtime/projections/runner.ts';
+import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/leases/with-lease.ts';
 import { PROJECTIONS } from './projections.ts';
-import type { ServiceProjections } from './storage.ts';
+import type { ServiceProjections } from './storage-parts.ts';
 
 export interface SharedProjectionsDeps {
   readonly store: Pick<EventStore, 'readAll'>;

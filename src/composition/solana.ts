@@ -3,16 +3,17 @@ import { coverageStream } from '../domain/streams.ts';
 import type { ChainReplaced } from '../domain/events/operations-events.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { Subscription } from '../ports/event-store.ts';
-import { SolanaWatcher } from '../processes/watch-solana.process.ts';
-import { WatchedOwners } from '../processes/watch-solana-owners.ts';
-import { seedWatchedOwners } from '../processes/watch-solana-seed.ts';
+import { SolanaWatcher } from '../features/deposits/solana/watch.process.ts';
+import { WatchedOwners } from '../features/deposits/solana/owners.ts';
+import { seedWatchedOwners } from '../features/deposits/solana/seed.ts';
 import { toTokenUnits } from '../domain/money.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { decodeEvent, encodeEvent } from '../runtime/codec.ts';
-import { seedFrom } from '../runtime/whole-rows.ts';
-import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../projections/collected.projection.ts';
-import { sessionView } from '../../projections/session-view.projection.ts';
-import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps, type WatchedNetwork } from './chains.ts';
+import { decodeEvent, encodeEvent } from '../runtime/commands/codec.ts';
+import { seedFrom } from '../runtime/projections/whole-rows.ts';
+import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../projections/treasury/collected.projection.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
+import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
+import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
 const PAGE = 1_000;
 

@@ -1,4 +1,4 @@
-import type { HealthFact } from '../ops/health.ts';
+import type { HealthFact } from '../observability/health.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 

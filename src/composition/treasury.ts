@@ -1,40 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EvmMoves } from '../adapters/evm/evm-moves.ts';
-import { EvmPayouts } from '../adapters/evm/evm-payouts.ts';
-import { SolanaMoves } from '../adapters/solana/solana-moves.ts';
-import { SolanaPayouts } from '../adapters/solana/solana-payouts.ts';
-import { TronMoves } from '../adapters/tron/tron-moves.ts';
-import { TronPayouts } from '../adapters/tron/tron-payouts.ts';
+import { EvmMoves } from '../adapters/evm/moves.ts';
+import { EvmPayouts } from '../adapters/evm/payouts.ts';
+import { SolanaMoves } from '../adapters/solana/moves.ts';
+import { SolanaPayouts } from '../adapters/solana/payouts.ts';
+import { TronMoves } from '../adapters/tron/moves.ts';
+import { TronPayouts } from '../adapters/tron/payouts.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { MoveChain } from '../ports/moves.ts';
 import type { PayoutChain } from '../ports/payouts.ts';
-import type { MoveDesk } from '../processes/move-money-desk.ts';
-import { reconcileTreasury } from '../processes/reconcile-treasury.ts';
-import { lookForUnbooked } from '../processes/reconcile-unbooked.ts';
-import { TreasuryLook } from '../processes/treasury-look.process.ts';
-import { MoveMoney } from '../processes/move-money.process.ts';
-import type { PayRefunds } from '../processes/pay-refunds.process.ts';
-import { SweepCollected } from '../processes/sweep-collected.process.ts';
-import { WatchTreasuries, type KnownBalance, type WatchedTreasury } from '../processes/watch-treasuries.process.ts';
-import type { WholeRows } from '../runtime/whole-rows.ts';
-import type { TreasuryHandler } from '../use-cases/payouts-handler.ts';
+import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
+import { reconcileTreasury } from '../features/treasury/reconcile.ts';
+import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
+import { TreasuryLook } from '../features/treasury/look.process.ts';
+import { MoveMoney } from '../features/payouts/moves/moves.process.ts';
+import type { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
+import { SweepCollected } from '../features/treasury/sweep.process.ts';
+import { WatchTreasuries, type WatchedTreasury } from '../features/treasury/watch-outflows.process.ts';
+import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
 import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
-
-/** Everything that moves the operator's own money. */
-export interface Treasury {
-  readonly moves: MoveMoney;
-  readonly sweeper: SweepCollected;
-  /** What is decided by the books reads them whole: rows that lag behind the ledger are no facts. */
-  readonly wholeBooks: WholeRows;
-  /** Compares books and chain now. */
-  reconcile(desk: MoveDesk): ReturnType<typeof reconcileTreasury>;
-  /** Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended. */
-  unbooked(desk: MoveDesk, after: string | null): ReturnType<typeof lookForUnbooked>;
-  /** What the accounts hold that refunds and fees are paid from, as last read. */
-  balances(): readonly KnownBalance[];
-  stop(): Promise<void>;
-}
+import type { Treasury } from '../features/treasury/treasury.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
@@ -77,8 +62,8 @@ export function startTreasury(
     everyMs: SWEEP_EVERY_MS[pace],
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
-  const reconcile = (desk: MoveDesk): ReturnType<typeof reconcileTreasury> =>
-    reconcileTreasury(desk, {
+  const reconcile = (executor: MoveExecutor): ReturnType<typeof reconcileTreasury> =>
+    reconcileTreasury(executor, {
       readModel,
       wholeBooks,
       signer: parts.signer,

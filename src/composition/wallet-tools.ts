@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { startSignerProcess, type SignerProcess } from '../adapters/signer/signer-process.ts';
+import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../cli/admin-commands.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../operator/commands.ts';
 import { askNewPassphrase } from '../cli/passphrase.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';

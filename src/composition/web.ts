@@ -7,23 +7,23 @@ import type { Network, NetworkSettings } from '../domain/networks.ts';
 import { createHttpApp } from '../http/app.ts';
 import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
-import type { LedgerDesk } from '../http/routes/ledger.routes.ts';
-import type { WebhookDesk } from '../http/routes/webhooks.routes.ts';
-import type { Logger } from '../ops/logger.ts';
-import type { Metrics } from '../ops/metrics.ts';
-import { observePages } from '../ops/page-observer.ts';
+import type { LedgerApi } from '../http/routes/ledger.routes.ts';
+import type { WebhookApi } from '../http/routes/webhooks.routes.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { observePages } from '../observability/page-observer.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import { AuditTreeBehind } from '../ports/audit.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import type { ServedRows } from '../runtime/served-rows.ts';
-import type { AuditRecords } from '../use-cases/audit-records.ts';
-import { Lists } from '../use-cases/lists.ts';
-import { sessionTimeline } from '../use-cases/timeline.ts';
+import type { ServedRows } from '../runtime/projections/served-rows.ts';
+import type { AuditRecords } from '../features/audit/records.ts';
+import { Lists } from '../features/sessions/lists.ts';
+import { sessionTimeline } from '../features/sessions/timeline.ts';
 import type { Core } from './core.ts';
 import { listRecords } from './list-records.ts';
-import type { Storage } from './storage.ts';
-import type { TestWallet } from './sandbox-desk.ts';
+import type { Storage } from './storage-parts.ts';
+import type { TestWallet } from './test-wallet.ts';
 
 export interface WebParts {
   readonly config: Config;
@@ -33,8 +33,8 @@ export interface WebParts {
   readonly core: Core;
   readonly storage: Storage;
   readonly servedRows: ServedRows;
-  readonly webhooks: WebhookDesk;
-  readonly ledger: LedgerDesk;
+  readonly webhooks: WebhookApi;
+  readonly ledger: LedgerApi;
   readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   readonly log: Logger;
@@ -91,7 +91,7 @@ export function createWebApp(parts: WebParts): Express {
     ledger: parts.ledger,
     timeline: async (reader, id) =>
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
-    ...(testWallet && { sandbox: testWallet.desk }),
+    ...(testWallet && { sandbox: testWallet.api }),
     audit: {
       verifierKey: () => parts.audit.verifierKey(),
       reached: () => parts.audit.reached(),

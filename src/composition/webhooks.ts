@@ -1,26 +1,26 @@
 import { createSecretKey } from 'node:crypto';
-import { HttpWebhookSender } from '../adapters/webhook-http/http-webhook-sender.ts';
-import type { UrlRules } from '../adapters/webhook-http/webhook-url.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../cli/admin-commands.ts';
+import { HttpWebhookSender } from '../adapters/webhook-http/sender.ts';
+import type { UrlRules } from '../adapters/webhook-http/url.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../operator/commands.ts';
 import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
-import type { Logger } from '../ops/logger.ts';
-import type { Tracing } from '../ops/tracing.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { ServedRows } from '../runtime/served-rows.ts';
+import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
-import { DeliverWebhooks, type DeliveryObserver } from '../processes/deliver-webhooks.process.ts';
-import { Idempotency } from '../use-cases/idempotency.ts';
-import type { Caller, Outcome } from '../use-cases/merchant-api.ts';
-import { MerchantEndpoints } from '../use-cases/merchants-endpoints.ts';
-import { createDeliveryHandler, type DeliveryHandler } from '../use-cases/webhook-delivery-handler.ts';
-import { MerchantWebhooks } from '../use-cases/webhooks.ts';
+import { DeliverWebhooks, type DeliveryObserver } from '../features/webhooks/deliver.process.ts';
+import { Idempotency } from '../features/shared/idempotency.ts';
+import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
+import { MerchantEndpoints } from '../features/merchants/endpoints.ts';
+import { createDeliveryHandler, type DeliveryHandler } from '../features/shared/handlers/delivery-handler.ts';
+import { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { Core } from './core.ts';
 import { LeasedWebhooks } from './leased-webhooks.ts';
-import type { Storage } from './storage.ts';
+import type { Storage } from './storage-parts.ts';
 
 export interface WebhookParts {
   readonly core: Core;
@@ -42,7 +42,7 @@ export interface RunningWebhooks {
   /** Null where this process never delivers. */
   readonly process: LeasedWebhooks | null;
   /** The merchant's view. */
-  readonly desk: MerchantWebhooks;
+  readonly api: MerchantWebhooks;
   close(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
   parts.tracing?.commands(handler);
   const deliveries = parts.delivers ? startDeliveries(parts, handler, directory) : null;
   await deliveries?.process.first;
-  const desk = new MerchantWebhooks({
+  const api = new MerchantWebhooks({
     store,
     readModel,
     handler,
@@ -69,7 +69,7 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
   });
   return {
     process: deliveries?.process ?? null,
-    desk,
+    api,
     close: async () => void (await deliveries?.close()),
   };
 }
@@ -105,7 +105,7 @@ function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, director
 }
 
 /** `quittance webhook deliveries | replay`. */
-export function webhookCommands(core: Core, desk: MerchantWebhooks, random: Random): AdminCommands {
+export function webhookCommands(core: Core, api: MerchantWebhooks, random: Random): AdminCommands {
   const callerOf = (args: AdminArguments): Caller => {
     const merchantId = requiredText(args, 'merchant_id') as MerchantId;
     const settings = core.directory.settings(merchantId);
@@ -116,16 +116,16 @@ export function webhookCommands(core: Core, desk: MerchantWebhooks, random: Rand
     'webhook.deliveries': async (args) => {
       const status = optionalText(args, 'status');
       const pageSize = numberOf(args, 'limit') ?? 20;
-      const { rows } = accepted(await desk.list(callerOf(args), { page: 1, pageSize, ...(status !== undefined && { status: status as never }) }));
+      const { rows } = accepted(await api.list(callerOf(args), { page: 1, pageSize, ...(status !== undefined && { status: status as never }) }));
       return json(rows.map(presentDelivery));
     },
     'webhook.replay': async (args) => {
       const event = optionalText(args, 'event');
-      if (event !== undefined) return json(presentDelivery(accepted(await desk.redeliver(callerOf(args), event as NotificationId))));
+      if (event !== undefined) return json(presentDelivery(accepted(await api.redeliver(callerOf(args), event as NotificationId))));
       const fromSec = numberOf(args, 'from');
       const toSec = numberOf(args, 'to');
       if (fromSec === undefined) throw new CommandRefused('name --event, or a range with --from (and --to)');
-      return json(accepted(await desk.replay(callerOf(args), { fromSec, onlyUndelivered: false, ...(toSec !== undefined && { toSec }) })));
+      return json(accepted(await api.replay(callerOf(args), { fromSec, onlyUndelivered: false, ...(toSec !== undefined && { toSec }) })));
     },
   };
 }

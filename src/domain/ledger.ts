@@ -25,7 +25,7 @@ export const COLD_STORAGE = 'assets:cold-storage';
 export const OPERATOR_FUNDING = 'equity:operator-funding';
 /** What left our addresses by a transaction that nobody here ordered, once an operator acknowledged it. */
 export const UNKNOWN_OUTFLOWS = 'expenses:unknown-outflows';
-/** Stray transfers that are in nobody's account: not in a session's, not yet attached, not yet paid back. */
+/** Unmatched transfers that are in nobody's account: not in a session's, not yet attached, not yet paid back. */
 export const UNMATCHED = 'liabilities:unmatched';
 /** Fees that the networks took. */
 export const NETWORK_FEES = 'expenses:network-fees';

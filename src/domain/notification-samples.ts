@@ -1,6 +1,5 @@
 import type { MerchantId, Mode, NotificationId, RefundId, SessionId } from './ids.ts';
 import {
-  isOptionalType,
   NOTIFICATION_TYPE_OF,
   noticeNotification,
   notificationOf,
@@ -8,9 +7,10 @@ import {
   type Notification,
   type NotificationType,
   type NotifyingEvent,
-  type OptionalType,
   type SessionFacts,
 } from './notifications.ts';
+import { isOptionalType } from './optional-notifications.ts';
+import type { OptionalType } from './optional-notifications.ts';
 
 /** The session that samples speak of: in the form of a real one, and no real one. */
 export const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;

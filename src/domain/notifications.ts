@@ -3,6 +3,7 @@ import type { SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount, type Coin } from './money.ts';
 import type { Network } from './networks.ts';
+import { OPTIONAL_TYPES, type OptionalType } from './optional-notifications.ts';
 
 /** Which domain events tell a merchant, and as what (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
@@ -20,19 +21,6 @@ export type OutcomeType = (typeof NOTIFICATION_TYPE_OF)[NotifyingEvent['type']];
 /** Told to every endpoint. */
 export const OUTCOME_TYPES = Object.values(NOTIFICATION_TYPE_OF) as readonly OutcomeType[];
 
-/** Told to those who ask for them: what happens to a session beside its outcome. */
-export const OPTIONAL_TYPES = [
-  'payment.processing',
-  'payment.partially_paid',
-  'payment.overpaid',
-  'payment.late',
-  'payment.wrong_coin',
-  'payment.reversed',
-  'payment.restored',
-  'refund.created',
-] as const;
-export type OptionalType = (typeof OPTIONAL_TYPES)[number];
-
 export type NotificationType = OutcomeType | OptionalType;
 export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
 
@@ -46,7 +34,6 @@ const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
 ]);
 
 export const isNotificationType = (text: string): text is NotificationType => (NOTIFICATION_TYPES as readonly string[]).includes(text);
-export const isOptionalType = (text: string): text is OptionalType => (OPTIONAL_TYPES as readonly string[]).includes(text);
 export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 

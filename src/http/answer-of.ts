@@ -1,4 +1,4 @@
-import type { Outcome } from '../use-cases/merchant-api.ts';
+import type { Outcome } from '../features/shared/merchant-api.ts';
 import { NOT_FOUND, UNAUTHENTICATED, type Answer } from './answer.ts';
 
 /** The answer to a command: its value in wire form, or its refusal. Refusals that must not tell more than others are made one. */

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Clock } from '../ports/clock.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
-import type { KeyDirectory, MerchantApi } from '../use-cases/merchant-api.ts';
+import type { KeyDirectory, MerchantApi } from '../features/shared/merchant-api.ts';
 import { NOT_FOUND, createResponder, type Responder } from './answer.ts';
 import { createAuthenticator } from './authentication.ts';
 import { answerToCrash, createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
@@ -12,16 +12,16 @@ import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
-import { auditRoutes, type AuditDesk } from './routes/audit.routes.ts';
+import { auditRoutes, type AuditApi } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
-import { ledgerRoutes, type LedgerDesk } from './routes/ledger.routes.ts';
+import { ledgerRoutes, type LedgerApi } from './routes/ledger.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
-import { sandboxRoutes, type SandboxDesk } from './routes/sandbox.routes.ts';
+import { sandboxRoutes, type SandboxApi } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
 import { timelineRoutes, type TimelineReader } from './routes/timeline.routes.ts';
-import { webhookRoutes, type WebhookDesk } from './routes/webhooks.routes.ts';
+import { webhookRoutes, type WebhookApi } from './routes/webhooks.routes.ts';
 import { createUnmatched } from './unmatched.ts';
 
 export interface HttpAppOptions extends PresenterSettings {
@@ -31,14 +31,14 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly lists: Lists;
   /** Absent parts leave their routes out. */
   readonly settings?: OwnSettings;
-  readonly webhooks?: WebhookDesk;
+  readonly webhooks?: WebhookApi;
   readonly timeline?: TimelineReader;
-  readonly audit?: AuditDesk;
+  readonly audit?: AuditApi;
   /** Why nothing is written; null, or absent, in health. */
   readonly readOnly?: () => string | null;
-  readonly ledger?: LedgerDesk;
+  readonly ledger?: LedgerApi;
   /** Only in a sandbox. */
-  readonly sandbox?: SandboxDesk;
+  readonly sandbox?: SandboxApi;
   readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   /** Of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */

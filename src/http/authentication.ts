@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { AuthenticatedKey, KeyDirectory } from '../use-cases/merchant-api.ts';
+import type { AuthenticatedKey, KeyDirectory } from '../features/shared/merchant-api.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
 /** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
 import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
-import type { AuthenticatedKey, Caller } from '../use-cases/merchant-api.ts';
+import type { AuthenticatedKey, Caller } from '../features/shared/merchant-api.ts';
 import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
@@ -200,14 +200,14 @@ function malformedHeader({ contentType, idempotencyKey }: RequestHeaders, bodyBy
 const isIdempotencyKey = (value: string | null): boolean => value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, { rider, mayBeReplay }: Burnt): Caller {
+function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, { coCommit, mayBeReplay }: Burnt): Caller {
   const { traceParent, idempotencyKey } = headers;
   return {
     merchantId: key.merchantId,
     mode: key.mode,
     keyId: key.keyId,
     requestId,
-    ...(rider === undefined ? undefined : { nonceRider: rider }),
+    ...(coCommit === undefined ? undefined : { nonceCoCommit: coCommit }),
     ...(mayBeReplay === true ? { mayBeReplay } : undefined),
     ...(typeof idempotencyKey === 'string' ? { idempotencyKey } : undefined),
     ...(typeof traceParent === 'string' && TRACE_PARENT.test(traceParent) ? { traceParent } : undefined),

@@ -1,6 +1,6 @@
 import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { Caller } from '../use-cases/merchant-api.ts';
+import type { Caller } from '../features/shared/merchant-api.ts';
 import type { Answer } from './answer.ts';
 import type { Tag } from './openapi/tags.ts';
 
@@ -23,7 +23,7 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly response: ZodType;
   /** Refusals beside those that every operation can give. */
   readonly errors: readonly ErrorCode[];
-  /** The handler hands `Caller.nonceRider` to a command, so that the nonce is committed with its event. */
+  /** The handler hands `Caller.nonceCoCommit` to a command, so that the nonce is committed with its event. */
   readonly nonceRidesWithCommand?: boolean;
   readonly example: { readonly body?: unknown; readonly response: unknown };
 }

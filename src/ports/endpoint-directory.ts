@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId } from '../domain/ids.ts';
-import type { OptionalType } from '../domain/notifications.ts';
+import type { OptionalType } from '../domain/optional-notifications.ts';
 
 /** A merchant's webhook endpoint as it stands now. */
 export interface WebhookEndpoint {

@@ -10,7 +10,7 @@ export interface EncodedEvent {
   readonly atMs: number;
   readonly data: string;
   readonly metadata: string;
-  /** SHA-256 (hex) of the canonical bytes (see `src/runtime/codec.ts`). */
+  /** SHA-256 (hex) of the canonical bytes (see `src/runtime/commands/codec.ts`). */
   readonly hash: string;
 }
 
@@ -26,9 +26,9 @@ export type ExpectedRevision = 'no-stream' | number;
 
 /**
  * A record that must be durable no later than the events it rides with. The embedded store commits it in the same
- * transaction; distributed adapters write it before they answer and give no rider.
+ * transaction; distributed adapters write it before they answer and give no coCommit.
  */
-export interface Rider {
+export interface CoCommit {
   readonly kind: 'nonce' | 'personal-key';
   readonly values: readonly (string | number | Uint8Array)[];
 }
@@ -37,7 +37,7 @@ export interface AppendRequest {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: readonly EncodedEvent[];
-  readonly riders?: readonly Rider[];
+  readonly coCommits?: readonly CoCommit[];
 }
 
 export type AppendResult =

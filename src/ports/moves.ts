@@ -1,9 +1,9 @@
-import type { JournalPlace, MoveDraft } from '../domain/events/treasury-events.ts';
+import type { JournalPlace, MoveDraft } from '../domain/events/payout-draft.ts';
 import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { isCoin, type Coin } from '../domain/money.ts';
 import type { NativeCoin, Network, NetworkSettings } from '../domain/networks.ts';
-import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Promised, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
+import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Reserved, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
 
 /** A move of money that is not a refund, as the treasury's own stream has it. */
 export interface MoveOrder extends MoveTerms {
@@ -45,7 +45,7 @@ export interface MoveChain {
   /** What many addresses hold of the network's tokens, in the order asked and in few calls; by final state where the chain serves that. */
   tokenBalances(addresses: readonly string[]): Promise<readonly AccountBalances['coins'][]>;
   /** `treasury` pays fees where the sender need not. */
-  check(order: MoveOrder, treasury: string, promised: Promised): Promise<MoveCheck>;
+  check(order: MoveOrder, treasury: string, reserved: Reserved): Promise<MoveCheck>;
   /** The next number of an account's own sequence; null where the chain has none. */
   nextNonce(address: string): Promise<number | null>;
   draft(order: MoveOrder, treasury: string, nonce: number | null): Promise<MoveDraft>;

@@ -1,8 +1,8 @@
-import type { Rider } from './event-store.ts';
+import type { CoCommit } from './event-store.ts';
 
 export interface Burnt {
   readonly accepted: boolean;
-  readonly rider?: Rider;
+  readonly coCommit?: CoCommit;
   /** Used nonces may have been forgotten, so this request may be one that was done before. */
   readonly mayBeReplay?: boolean;
 }
@@ -13,7 +13,7 @@ export interface Burnt {
  */
 export interface Nonces {
   /**
-   * Burns the nonce; false when it was used before. `durable: 'with-command'` asks for a rider to be committed with the
+   * Burns the nonce; false when it was used before. `durable: 'with-command'` asks for a coCommit to be committed with the
    * command's events; adapters that cannot give one make the nonce durable before they answer, as for `'now'`.
    * `mayRepeat`: doing the request again would do no harm, since it only reads or carries an idempotency key (default: whether nothing
    * rides with it). Where used nonces may have been forgotten, other requests reject with `StoreUnavailable`.

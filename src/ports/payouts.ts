@@ -1,4 +1,4 @@
-import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
 import type { PayoutValidity } from '../domain/events/session-events.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
@@ -72,8 +72,8 @@ export type WaitReason =
 /** What a person must look at: it does not end by itself, or should never have come. */
 export const needsLook = (reason: WaitReason): boolean => reason === 'deposit_reverted' || reason === 'unexpected_error';
 
-/** What is promised to payouts that have not landed yet. */
-export interface Promised {
+/** What is reserved to payouts that have not landed yet. */
+export interface Reserved {
   /** 10^-18 units by coin. */
   readonly coins: Readonly<Partial<Record<Coin, bigint>>>;
   /** Payouts in flight, each of which may still take its network fee. */
@@ -136,7 +136,7 @@ export interface PayoutChain {
   readonly mode: Mode;
   readonly settings: NetworkSettings;
   /** Balance, gas, freezes and pauses, as the chain has them now. */
-  check(order: TokenTransfer, treasury: string, promised: Promised): Promise<PreCheck>;
+  check(order: TokenTransfer, treasury: string, reserved: Reserved): Promise<PreCheck>;
   sequence(treasury: string): Promise<ChainSequence>;
   /** A transaction ready to be signed, at today's fees. `nonce` is null where the chain has none. */
   draft(order: TokenTransfer, treasury: string, nonce: number | null): Promise<PayoutDraft>;

@@ -1,4 +1,4 @@
-import type { Rider } from './event-store.ts';
+import type { CoCommit } from './event-store.ts';
 
 /**
  * One 256-bit salt per subject (a session), kept outside the log. The data key is derived from the master key and the
@@ -6,10 +6,10 @@ import type { Rider } from './event-store.ts';
  */
 export interface PersonalKeys {
   /**
-   * A new salt; durable when the rider is committed, or already durable when there is none. `renewed`: it is durable, and the subject
+   * A new salt; durable when the coCommit is committed, or already durable when there is none. `renewed`: it is durable, and the subject
    * had another one that was erased.
    */
-  create(subject: string): Promise<{ salt: Uint8Array; rider?: Rider; renewed?: boolean }>;
+  create(subject: string): Promise<{ salt: Uint8Array; coCommit?: CoCommit; renewed?: boolean }>;
   /** Null when it was erased or never made. */
   get(subject: string): Promise<Uint8Array | null>;
   erase(subject: string): Promise<void>;

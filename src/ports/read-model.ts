@@ -8,7 +8,7 @@ export type Row = { readonly [key: string]: JsonValue };
  * counts itself, starting at 0), each with the time it is listed under; `atSec` never falls within a list, and an order belongs to
  * one member for ever. Every change may be repeated: enlisting a member of the list and delisting a stranger change nothing.
  *
- * Lists whose names agree up to a `VIEW_MARK` are views of one shelf: an order has the same member and the same time in each of them, so that a store
+ * Lists whose names agree up to a `VIEW_MARK` are views of one ordinalList: an order has the same member and the same time in each of them, so that a store
  * need keep those only once.
  */
 export type Change =

@@ -12,7 +12,7 @@ export type ReturnStatus =
 /** A return as it is asked of the treasury. */
 export type ReturnRequest = MoveTerms & { readonly requestedBy: string; readonly reason: string; readonly requestedAtSec: number };
 
-/** Pays stray transfers back from the treasury. */
+/** Pays unmatched transfers back from the treasury. */
 export interface Returns {
   /** The account that pays on the network; null when there is none. */
   treasuryOf(mode: Mode, network: Network): string | null;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { NetworkSettings } from '../domain/networks.ts';
-import { SandboxPaymentFailed, type SandboxChain } from './sandbox-chain.ts';
-import type { SandboxStarters } from './sandbox-chains.ts';
+import { SandboxPaymentFailed, type SandboxChain } from './chain.ts';
+import type { SandboxStarters } from './chains.ts';
 
 /** A local chain that another process runs. */
 export interface AttachedChain {

@@ -4,7 +4,7 @@ import { tokenOf, type NetworkSettings, type Token } from '../domain/networks.ts
 import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
 import { TRANSFER } from './evm-tokens.ts';
 import { signTransaction, type EvmTransaction } from './evm-transaction.ts';
-import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './sandbox-chain.ts';
+import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './chain.ts';
 
 const TRANSFER_GAS = 120_000n;
 /** Enough to be accepted, too little to finish a transfer. */

@@ -8,7 +8,7 @@ import { EvmPayer } from './evm-payer.ts';
 import { ensureTokens, sandboxTokens } from './evm-tokens.ts';
 import { quantity } from './json-rpc.ts';
 import type { PayerKeys } from './payer-keys.ts';
-import type { SandboxChain, SandboxChainUnavailable, SandboxPayer, SandboxPayment } from './sandbox-chain.ts';
+import type { SandboxChain, SandboxChainUnavailable, SandboxPayer, SandboxPayment } from './chain.ts';
 
 interface EvmProfile {
   readonly chainId: number;

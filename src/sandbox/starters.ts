@@ -1,4 +1,4 @@
-import { EVM_STARTERS, type SandboxStarters } from './sandbox-chains.ts';
+import { EVM_STARTERS, type SandboxStarters } from './chains.ts';
 import { startSurfpool } from './surfpool/start-surfpool.ts';
 import { startTronFacade } from './tron-facade/start-tron-facade.ts';
 

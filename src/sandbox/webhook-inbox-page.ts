@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboxDelivery, InboxVerdict } from './webhook-inbox.ts';
+import type { InboxDelivery, InboxVerdict } from './inbox-delivery.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --good: #0a7d38; --bad: #c22727; }

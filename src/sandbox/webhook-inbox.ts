@@ -2,27 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
+import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
 
 /*
  * The demo merchant's webhook receiver. It checks signatures with code of its own, written from the interface
  * specification alone: a mistake in the sender cannot hide here.
  */
-
-/** What the inbox made of a delivery. Only `valid` is answered with 200. */
-export type InboxVerdict = 'valid' | 'header_missing' | 'timestamp_refused' | 'signature_wrong';
-
-export interface InboxDelivery {
-  readonly receivedAtMs: number;
-  readonly verdict: InboxVerdict;
-  /** Of an event id that was seen before: retries and replays are normal, a receiver acts once. */
-  readonly repeated: boolean;
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly timestamp: string;
-  readonly nonce: string;
-  /** The raw body; its beginning when it is very long. */
-  readonly body: string;
-}
 
 export interface WebhookInboxOptions {
   readonly headerPrefix: string;

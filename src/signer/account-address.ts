@@ -1,6 +1,6 @@
 import { ECDH, hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { base58 } from '../runtime/base58.ts';
+import { base58 } from '../runtime/util/base58.ts';
 
 /** 20 bytes: what the EVM and TRON call an account. `publicKey` is a secp256k1 key in any form. */
 export function accountOfKey(publicKey: Uint8Array): Uint8Array {

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, hash, hkdfSync, sign, type KeyObject } from 'node:crypto';
-import { verifierKeyOf, type VerifierKey } from '../runtime/checkpoint-note.ts';
+import { verifierKeyOf, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
 
 const PKCS8_OF_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const RAW_KEY_BYTES = 32;

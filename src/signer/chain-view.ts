@@ -3,7 +3,7 @@ import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import type { SigningWallet } from './signing-wallet.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import { least, most, type Coin } from '../domain/money.ts';
 
 /** A deposit as the signer itself found it on chain. */

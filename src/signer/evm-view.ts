@@ -4,7 +4,7 @@ import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import { evmAddressOf } from './account-address.ts';
 import {
   agreed,

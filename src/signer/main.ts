@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
-import { armCrashPoints } from '../runtime/crash-point.ts';
-import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
-import { AuditDesk } from './audit-desk.ts';
+import { armCrashPoints } from '../runtime/util/crash-point.ts';
+import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
+import { AuditSigner } from './audit-signer.ts';
 import { KeystoreRefused } from './keystore.ts';
 import { JournalBroken, lockJournals } from './payout-journal.ts';
 import { payoutRulesSchema } from './payout-rules.schema.ts';
@@ -64,7 +64,7 @@ async function start(value: unknown): Promise<void> {
   await startSignerServer(socketPath, token, {
     wallets,
     payouts: payouts ? new Payouts(payouts, wallets) : null,
-    audit: audit && key ? AuditDesk.open(audit.directory, key) : null,
+    audit: audit && key ? AuditSigner.open(audit.directory, key) : null,
   });
 }
 

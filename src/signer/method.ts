@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerErrorCode } from '../ports/signer-protocol.ts';
-import type { AuditDesk } from './audit-desk.ts';
+import type { AuditSigner } from './audit-signer.ts';
 import type { Payouts } from './payouts.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -21,7 +21,7 @@ export interface SignerContext {
   /** Null when the signer was given nothing to pay with. */
   readonly payouts: Payouts | null;
   /** Null when the signer was told no place for its anchors, or holds no keys. */
-  readonly audit: AuditDesk | null;
+  readonly audit: AuditSigner | null;
 }
 
 export interface Method<Params, Result> {

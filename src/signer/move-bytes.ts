@@ -1,4 +1,4 @@
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { SignedBytes } from './chain-view.ts';
 import { transferCall } from './evm-view.ts';

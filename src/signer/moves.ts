@@ -1,18 +1,18 @@
-import type { MoveDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft } from '../domain/events/payout-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { DestinationVerdict, MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
-import { crashPoint } from '../runtime/crash-point.ts';
+import { crashPoint } from '../runtime/util/crash-point.ts';
 import type { ChainView } from './chain-view.ts';
 import { signMove } from './move-bytes.ts';
 import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
 import { placeOf, type MovedEntry } from './payout-journal.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { approverRefusal, bytesOf, isIdTaken, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
-import type { SignerDesk } from './payouts.ts';
+import type { SignerAccount } from './signer-account.ts';
 import { depositFault, takeFrom, type Taken } from './return-rules.ts';
 import { topUpFault } from './top-up-rules.ts';
 
@@ -25,7 +25,7 @@ interface MovesParts {
   readonly views: ReadonlyMap<string, ChainView>;
   readonly nowMs: () => number;
   /** One decision at a time, refunds included. */
-  readonly inTurn: <Result>(mode: Mode, task: (desk: SignerDesk) => Promise<Result>) => Promise<Result | PayoutRefusal>;
+  readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | PayoutRefusal>;
 }
 
 /**
@@ -40,14 +40,14 @@ export class Moves {
   }
 
   check(order: MoveOrder): Promise<PayoutVerdict> {
-    return this.#parts.inTurn(order.mode, async (desk) => {
-      const judged = await this.#judge(order, desk);
+    return this.#parts.inTurn(order.mode, async (account) => {
+      const judged = await this.#judge(order, account);
       return judged.ok ? ({ ok: true } as const) : judged;
     });
   }
 
   sign(request: MoveRequestToSign): Promise<PayoutSignature> {
-    return this.#parts.inTurn(request.order.mode, (desk) => this.#sign(request, desk));
+    return this.#parts.inTurn(request.order.mode, (account) => this.#sign(request, account));
   }
 
   approve(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict> {
@@ -94,9 +94,9 @@ export class Moves {
     });
   }
 
-  async #sign(request: MoveRequestToSign, desk: SignerDesk): Promise<PayoutSignature> {
+  async #sign(request: MoveRequestToSign, account: SignerAccount): Promise<PayoutSignature> {
     const { order, draft, attempt } = request;
-    const { journal, wallet } = desk;
+    const { journal, wallet } = account;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (isIdTaken(journal.entries, order.moveId, 'moved', order.network))
@@ -113,10 +113,10 @@ export class Moves {
         : refusal('stopped', 'second_payload', `${order.moveId} was signed with another payload`);
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
-    const tooDear = feeRefusal(draft, order.network, this.#parts.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, desk);
+    const tooDear = feeRefusal(draft, order.network, this.#parts.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, account);
     if (tooDear) return tooDear;
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
-    const judged = ofMove.length === 0 ? await this.#first(request, desk) : await this.#replacement(request, ofMove, view, desk);
+    const judged = ofMove.length === 0 ? await this.#first(request, account) : await this.#replacement(request, ofMove, view, account);
     if (!judged.ok) return judged;
     const signed = await signMove(draft, order, wallet);
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
@@ -131,8 +131,8 @@ export class Moves {
     return signatureOf(entry as MovedEntry);
   }
 
-  async #first({ draft, attempt, order }: MoveRequestToSign, desk: SignerDesk): Promise<Judged> {
-    const { wallet, journal } = desk;
+  async #first({ draft, attempt, order }: MoveRequestToSign, account: SignerAccount): Promise<Judged> {
+    const { wallet, journal } = account;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.moveId}`);
     const ofNetwork = bytesOf(journal.entries).filter(({ network }) => network === order.network);
     if (
@@ -146,14 +146,14 @@ export class Moves {
       (entry) => entry.fromAddress === order.fromAddress && 'nonce' in entry.draft && 'nonce' in draft && entry.draft.nonce === draft.nonce,
     );
     if (sweepTaken) return refusal('later', 'sequence_taken', 'the nonce belongs to another sweep');
-    return this.#judge(order, desk);
+    return this.#judge(order, account);
   }
 
   async #replacement(
     { order, attempt, draft }: MoveRequestToSign,
     ofMove: readonly MovedEntry[],
     view: ChainView,
-    { journal }: SignerDesk,
+    { journal }: SignerAccount,
   ): Promise<Judged> {
     const last = ofMove.at(-1)!;
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
@@ -172,17 +172,17 @@ export class Moves {
       : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
   }
 
-  #nativeRefusal(draft: MoveDraft, order: MoveOrder, desk: SignerDesk): PayoutRefusal | null {
-    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, desk)) : null;
+  #nativeRefusal(draft: MoveDraft, order: MoveOrder, account: SignerAccount): PayoutRefusal | null {
+    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, account)) : null;
   }
 
-  #nativeParts({ network }: MoveOrder, { journal }: SignerDesk): NativeParts {
+  #nativeParts({ network }: MoveOrder, { journal }: SignerAccount): NativeParts {
     const { rules, nowMs } = this.#parts;
     return { network, entries: journal.entries, limits: rules.nativeLimits, nowMs: journal.timeMs(nowMs()) };
   }
 
   /** Everything that must hold before the first transaction; what a return pays back is found on chain, never believed. */
-  async #judge(order: MoveOrder, { wallet, journal }: SignerDesk): Promise<Judged> {
+  async #judge(order: MoveOrder, { wallet, journal }: SignerAccount): Promise<Judged> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const nowMs = journal.timeMs(this.#parts.nowMs());
     const refused = moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });

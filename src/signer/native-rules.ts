@@ -1,4 +1,4 @@
-import type { MoveDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft } from '../domain/events/payout-draft.ts';
 import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';

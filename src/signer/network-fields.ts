@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NETWORKS, type Network } from '../domain/networks.ts';
-import { base58, fromBase58 } from '../runtime/base58.ts';
+import { base58, fromBase58 } from '../runtime/util/base58.ts';
 import { evmAddressOf, tronAddressOf } from './account-address.ts';
 
 /*

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DepositProof } from '../domain/deposit-proof.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';

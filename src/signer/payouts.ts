@@ -6,7 +6,7 @@ import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
-import { crashPoint } from '../runtime/crash-point.ts';
+import { crashPoint } from '../runtime/util/crash-point.ts';
 import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
@@ -30,11 +30,7 @@ import { depositFault, isOurs } from './return-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
-
-export interface SignerDesk {
-  readonly wallet: SigningWallet;
-  readonly journal: PayoutJournal;
-}
+import type { SignerAccount } from './signer-account.ts';
 
 type Allocation = { readonly ok: true; readonly takenFrom: SignedEntry['takenFrom'] } | PayoutRefusal;
 
@@ -44,7 +40,7 @@ type Allocation = { readonly ok: true; readonly takenFrom: SignedEntry['takenFro
  */
 export class Payouts {
   readonly #rules: PayoutRules;
-  readonly #desks: ReadonlyMap<Mode, SignerDesk>;
+  readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
   #turn: Promise<unknown> = Promise.resolve();
@@ -55,7 +51,7 @@ export class Payouts {
   constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, SigningWallet>, nowMs: () => number = Date.now) {
     this.#rules = rules;
     this.#nowMs = nowMs;
-    this.#desks = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
+    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
     this.#views = new Map(
       rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
     );
@@ -63,14 +59,14 @@ export class Payouts {
   }
 
   check(order: PayoutOrder): Promise<PayoutVerdict> {
-    return this.#inTurn(order.mode, async (desk) => {
-      const allocation = await this.#judge(order, desk);
+    return this.#inTurn(order.mode, async (account) => {
+      const allocation = await this.#judge(order, account);
       return allocation.ok ? { ok: true } : allocation;
     });
   }
 
   sign(request: PayoutRequest): Promise<PayoutSignature> {
-    return this.#inTurn(request.order.mode, (desk) => this.#sign(request, desk));
+    return this.#inTurn(request.order.mode, (account) => this.#sign(request, account));
   }
 
   release(order: PayoutOrder): Promise<PayoutVerdict> {
@@ -106,9 +102,9 @@ export class Payouts {
     return this.#inTurn(mode, async ({ journal }) => statusOf(journal));
   }
 
-  async #sign(request: PayoutRequest, desk: SignerDesk): Promise<PayoutSignature> {
+  async #sign(request: PayoutRequest, account: SignerAccount): Promise<PayoutSignature> {
     const { order, draft, attempt } = request;
-    const { journal, wallet } = desk;
+    const { journal, wallet } = account;
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (isIdTaken(journal.entries, order.legId, 'signed', order.network)) return refusal('denied', 'id_taken', `${order.legId} names something else`);
@@ -129,7 +125,7 @@ export class Payouts {
     const tooDear = feeRefusal(draft, order.network, this.#rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal));
     if (tooDear) return tooDear;
     const ofLeg = signedOf(ofNetwork).filter((entry) => entry.legId === order.legId);
-    const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, desk) : await this.#replacement(request, ofLeg, view, journal);
+    const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, account) : await this.#replacement(request, ofLeg, view, journal);
     if (!allocation.ok) return allocation;
     const signed = await view.sign(draft, order, wallet);
     // Two payouts with equal bytes would land as one: the later one takes another moment.
@@ -154,12 +150,12 @@ export class Payouts {
     return signatureOf(entry as SignedEntry);
   }
 
-  async #first(request: PayoutRequest, ofNetwork: readonly (SignedEntry | MovedEntry)[], desk: SignerDesk): Promise<Allocation> {
+  async #first(request: PayoutRequest, ofNetwork: readonly (SignedEntry | MovedEntry)[], account: SignerAccount): Promise<Allocation> {
     const { draft, attempt, order } = request;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.legId}`);
     if (draft.kind === 'evm' && isNonceTaken(ofNetwork, request.fromAddress, draft.nonce))
       return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
-    return this.#judge(order, desk);
+    return this.#judge(order, account);
   }
 
   async #replacement(
@@ -183,7 +179,7 @@ export class Payouts {
   }
 
   /** Everything that must hold before the first transaction of a leg. */
-  async #judge(order: PayoutOrder, { wallet, journal }: SignerDesk): Promise<Allocation> {
+  async #judge(order: PayoutOrder, { wallet, journal }: SignerAccount): Promise<Allocation> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
@@ -227,10 +223,10 @@ export class Payouts {
   }
 
   /** One decision at a time: two requests must never see the same journal. */
-  #inTurn<Result>(mode: Mode, task: (desk: SignerDesk) => Promise<Result>): Promise<Result | PayoutRefusal> {
-    const desk = this.#desks.get(mode);
-    if (!desk) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
-    const run = this.#turn.then(() => task(desk)).catch(asRefusal);
+  #inTurn<Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>): Promise<Result | PayoutRefusal> {
+    const account = this.#accounts.get(mode);
+    if (!account) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
+    const run = this.#turn.then(() => task(account)).catch(asRefusal);
     // One request that nobody foresaw must not keep the signer from the next one.
     this.#turn = run.catch(() => undefined);
     return run;

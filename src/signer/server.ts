@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
 import type { SignerAnswer } from '../ports/signer-protocol.ts';
-import { jsonLine, readJsonLines } from '../runtime/json-lines.ts';
+import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
 import { MethodRefused, type SignerContext } from './method.ts';
 import { callMethod } from './methods.ts';
 

@@ -1,8 +1,8 @@
-import type { PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
-import { base58 } from '../runtime/base58.ts';
-import { tokenTransfer } from '../runtime/spl-token.ts';
+import { base58 } from '../runtime/util/base58.ts';
+import { tokenTransfer } from '../runtime/util/spl-token.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 

@@ -1,5 +1,5 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { fromBase58 } from '../runtime/base58.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import { fromBase58 } from '../runtime/util/base58.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 

@@ -1,6 +1,6 @@
 import { amountOf, fromTokenUnits, least, most, toTokenUnits } from '../domain/money.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';

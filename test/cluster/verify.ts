@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
-import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
-import { decodeEvent } from '../../src/runtime/codec.ts';
-import { projectionDigests } from '../../src/runtime/projections-digest.ts';
+import { decodeEvent } from '../../src/runtime/commands/codec.ts';
+import { projectionDigests } from '../../src/runtime/projections/digest.ts';
 import { isSameAccount, outflowsSeen } from '../crash/chain-witness.ts';
 import { disagreementOf, type Reconciled } from '../support/reconciled.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
-import { AuditBoard } from '../../src/composition/audit-board.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
+import { AuditStatusStore } from '../../src/composition/audit-status.ts';
 import type { ReadModel } from '../../src/ports/read-model.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
@@ -23,14 +23,14 @@ afterEach(async () => {
 });
 
 /** As one process has it. */
-async function board(): Promise<AuditBoard> {
+async function status(): Promise<AuditStatusStore> {
   const [readModel, writtenModel] = [await openRedisReadModel({ url: server.url }), await openRedisReadModel({ url: server.url })];
   models.push(readModel, writtenModel);
-  return new AuditBoard({ readModel, writtenModel });
+  return new AuditStatusStore({ readModel, writtenModel });
 }
 
 test('what the signing process found is told again after FLUSHALL', async () => {
-  const [signing, listening] = [await board(), await board()];
+  const [signing, listening] = [await status(), await status()];
   await signing.publish({ verifierKey: 'key', fault: null }, null);
   await control.flushall();
   await signing.publish({ verifierKey: 'key', fault: null }, null);
@@ -40,7 +40,7 @@ test('what the signing process found is told again after FLUSHALL', async () => 
 });
 
 test('a process that signs again after another one did is heard', async () => {
-  const [one, other] = [await board(), await board()];
+  const [one, other] = [await status(), await status()];
   await one.publish({ verifierKey: 'key', fault: null }, null);
   await other.publish({ verifierKey: 'key', fault: 'what the other one found' }, null);
   await one.publish({ verifierKey: 'key', fault: FAULT }, null);

@@ -4,29 +4,29 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
-import { isAfter, parsePosition } from '../../src/adapters/esdb/esdb-position.ts';
+import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
+import { isAfter, parsePosition } from '../../src/adapters/esdb/position.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
-import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { migrate } from '../../src/composition/migrate.ts';
-import { AuditBoard } from '../../src/composition/audit-board.ts';
+import { AuditStatusStore } from '../../src/composition/audit-status.ts';
 import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../../src/domain/streams.ts';
 import type { AuditAnchor } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints.process.ts';
-import { parseCheckpoint, parseVerifierKey } from '../../src/runtime/checkpoint-note.ts';
-import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
-import { leafHash, verifyConsistency } from '../../src/runtime/merkle-tree.ts';
-import { StoreAudit } from '../../src/runtime/store-audit.ts';
-import { StoreAuditTree } from '../../src/runtime/store-audit-tree.ts';
-import { AuditDesk } from '../../src/signer/audit-desk.ts';
+import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.process.ts';
+import { parseCheckpoint, parseVerifierKey } from '../../src/runtime/merkle/checkpoint-note.ts';
+import { MerkleFrontier } from '../../src/runtime/merkle/frontier.ts';
+import { leafHash, verifyConsistency } from '../../src/runtime/merkle/tree.ts';
+import { StoreAudit } from '../../src/runtime/merkle/store-audit.ts';
+import { StoreAuditTree } from '../../src/runtime/merkle/store-audit-tree.ts';
+import { AuditSigner } from '../../src/signer/audit-signer.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
-import { AuditRecords } from '../../src/use-cases/audit-records.ts';
-import { verifyProof } from '../../src/use-cases/audit-verify-proof.ts';
+import { AuditRecords } from '../../src/features/audit/records.ts';
+import { verifyProof } from '../../src/features/audit/verify-proof.ts';
 import { presentProof } from '../../src/http/presenters/audit.presenter.ts';
 import { growAuditedLog } from '../support/audited-log.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
@@ -82,7 +82,7 @@ interface Node {
 
 interface NodeOptions {
   readonly anchors?: readonly AuditAnchor[];
-  readonly from?: AuditBoard | null;
+  readonly from?: AuditStatusStore | null;
   readonly rechecks?: boolean;
 }
 
@@ -112,18 +112,18 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
   return { store, tree, faults };
 }
 
-const KEY = AuditDesk.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity().verifierKey;
+const KEY = AuditSigner.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity().verifierKey;
 
 type SequencerTimes = Partial<Pick<ConstructorParameters<typeof SignAuditCheckpoints>[0], 'clock' | 'everyEvents' | 'everyMs'>>;
 
 /** A sequencer with a signer of its own. */
 async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () => true, times: SequencerTimes = {}) {
-  const desk = AuditDesk.open(join(folder, name), new AuditKey(SEED));
+  const executor = AuditSigner.open(join(folder, name), new AuditKey(SEED));
   const refusals: string[] = [];
   const signing = new SignAuditCheckpoints({
     store,
     tree,
-    signer: { auditIdentity: async () => desk.identity(), signCheckpoint: async (request) => desk.sign(request) },
+    signer: { auditIdentity: async () => executor.identity(), signCheckpoint: async (request) => executor.sign(request) },
     last: await store.lastOfStream(AUDIT_STREAM),
     isLeader,
     clock: systemClock,
@@ -136,10 +136,10 @@ async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () =
     onRefused: (message) => refusals.push(message),
   });
   closing.push(() => signing.stop());
-  return { signing, desk, refusals };
+  return { signing, executor, refusals };
 }
 
-const boardOf = (model: MemoryReadModel): AuditBoard => new AuditBoard({ readModel: model, writtenModel: model });
+const boardOf = (model: MemoryReadModel): AuditStatusStore => new AuditStatusStore({ readModel: model, writtenModel: model });
 
 const sound = (tree: StoreAuditTree): Promise<void> => until('the history was found sound', () => tree.state.integrity === 'sound');
 
@@ -163,7 +163,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
   test('is signed, proves a payment, and its export verifies offline with both verifiers', async () => {
     const one = await node();
     await sound(one.tree);
-    const { signing, desk } = await sequencer(one);
+    const { signing, executor } = await sequencer(one);
     for (const part of [0, 1, 2]) {
       await grow(one.store, part);
       await signing.signNow();
@@ -179,7 +179,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     expect(verifyProof(JSON.parse(JSON.stringify(body)), parseVerifierKey(KEY)!)).toMatchObject({ ok: true, events: proof.events.length });
     const file = (name: string): string => join(folder, name);
     writeFileSync(file('proof.json'), JSON.stringify(body));
-    writeFileSync(file('checkpoint.txt'), desk.identity().anchors.at(-1)!.checkpoint);
+    writeFileSync(file('checkpoint.txt'), executor.identity().anchors.at(-1)!.checkpoint);
     await exportLedger(one.store, 0, file('export.jsonl'));
     const verified = await verifyFiles({ export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY }, () => new SpilledMap());
     expect(verified).toMatchObject({ ok: true, fault: null, checkpoints: 4 });
@@ -293,7 +293,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     const sizes = await checkedCheckpoints(one.store);
     expect(new Set(sizes).size).toBe(sizes.length);
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-    const signed = [...left.desk.identity().anchors, ...right.desk.identity().anchors].map(({ checkpoint }) => parseCheckpoint(checkpoint)!);
+    const signed = [...left.executor.identity().anchors, ...right.executor.identity().anchors].map(({ checkpoint }) => parseCheckpoint(checkpoint)!);
     for (const { size, root } of signed) expect(root).toEqual(await one.tree.sound!.rootAt(size));
     expect([...left.refusals, ...right.refusals, ...one.faults, ...other.faults]).toEqual([]);
     // Any two of them prove consistent.
@@ -336,13 +336,13 @@ describe('a changed log on EventStoreDB (double)', () => {
   async function signedLog(): Promise<{ anchors: readonly AuditAnchor[] }> {
     const one = await node();
     await sound(one.tree);
-    const { signing, desk } = await sequencer(one);
+    const { signing, executor } = await sequencer(one);
     for (const part of [0, 1, 2]) {
       await grow(one.store, part);
       await signing.signNow();
     }
     await one.tree.stop();
-    return { anchors: desk.identity().anchors };
+    return { anchors: executor.identity().anchors };
   }
   const found = async (anchors: readonly AuditAnchor[]): Promise<string> => {
     const { tree, faults } = await node({ anchors });

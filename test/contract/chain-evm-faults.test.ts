@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
-import type { EvmChainOptions } from '../../src/adapters/evm/evm-chain.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import type { RpcPoolOptions } from '../../src/adapters/rpc/rpc-pool.ts';
+import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import type { EvmChainOptions } from '../../src/adapters/evm/chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import type { RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable, WrongChain } from '../../src/ports/chain.ts';
 import type { Chain } from '../../src/ports/chain.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';

@@ -1,6 +1,6 @@
-import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import { AddressIndex } from '../../src/runtime/address-index.ts';
+import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
 import { sessionId } from '../e2e/evm-watch-world.ts';
 import { describeChain } from './chain.contract.ts';

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import { createTronChain } from '../../src/adapters/tron/tron-chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import { createTronChain } from '../../src/adapters/tron/chain.ts';
 import { formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
-import { AddressIndex } from '../../src/runtime/address-index.ts';
+import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { sessionId } from '../e2e/evm-watch-world.ts';
 import { describeChain } from './chain.contract.ts';

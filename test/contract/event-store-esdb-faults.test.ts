@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient, jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { EsdbConnection } from '../../src/adapters/esdb/esdb-connection.ts';
-import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
+import { EsdbConnection } from '../../src/adapters/esdb/connection.ts';
+import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { afterAppend, appendOf, FIRST, grow, idsOf, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
@@ -346,7 +346,7 @@ describe('an append that is a mistake of its caller (double)', () => {
     ['a stream of the server itself', { stream: '$all' }],
     ['a hash of other content', { events: [{ ...sampleEvent('s-1', FIRST), data: '{}' }] }],
     ['more than 1 MiB', { events: [sampleEvent('s-1', FIRST, 'x'.repeat(1024 * 1024))] }],
-    ['riders', { riders: [{ kind: 'nonce', values: ['x'] }] as const }],
+    ['coCommits', { coCommits: [{ kind: 'nonce', values: ['x'] }] as const }],
   ])('with %s is rejected before anything is sent', async (_, change) => {
     const store = await open();
     await expect(store.append({ ...appendOf('s-1', FIRST), ...change })).rejects.toThrow(TypeError);

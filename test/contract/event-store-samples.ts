@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AppendRequest, EncodedEvent, EventStore, ExpectedRevision, RecordedEvent, Rider } from '../../src/ports/event-store.ts';
-import { encodeEvent } from '../../src/runtime/codec.ts';
+import type { AppendRequest, EncodedEvent, EventStore, ExpectedRevision, RecordedEvent, CoCommit } from '../../src/ports/event-store.ts';
+import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 
 /* Events for store tests: small, real, and properly linked to the one before them in their stream. */
 
@@ -36,8 +36,8 @@ export function sampleEvents(stream: string, from: Place, count: number): Encode
 
 export const expectedBefore = ({ revision }: Place): ExpectedRevision => (revision === 0 ? 'no-stream' : revision - 1);
 
-export function appendOf(stream: string, from: Place, count = 1, riders?: readonly Rider[]): AppendRequest {
-  return { stream, expected: expectedBefore(from), events: sampleEvents(stream, from, count), ...(riders && { riders }) };
+export function appendOf(stream: string, from: Place, count = 1, coCommits?: readonly CoCommit[]): AppendRequest {
+  return { stream, expected: expectedBefore(from), events: sampleEvents(stream, from, count), ...(coCommits && { coCommits }) };
 }
 
 /** The place after the last event of a request. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { readWholeLog } from './event-store-samples.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');

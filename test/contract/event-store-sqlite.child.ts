@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { afterAppend, appendOf, FIRST, type Place, until } from './event-store-samples.ts';
 
 /* A process that is killed, starved or limited by a test: node event-store-sqlite.child.ts <task> <data directory>. */

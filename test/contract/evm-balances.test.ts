@@ -1,7 +1,7 @@
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { evmTokenUnits } from '../../src/adapters/evm/evm-balances.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
+import { evmTokenUnits } from '../../src/adapters/evm/balances.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import type { Token } from '../../src/domain/networks.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
+import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { redisLeasesSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';

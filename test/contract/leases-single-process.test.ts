@@ -1,4 +1,4 @@
-import { createSingleProcessLeases } from '../../src/adapters/leases/single-process-leases.ts';
+import { createSingleProcessLeases } from '../../src/adapters/memory/leases.ts';
 import { leasesContract } from './leases.contract.ts';
 
 leasesContract('the embedded profile', async () => {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openRedisNonces } from '../../src/adapters/redis/redis-nonces.ts';
+import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { redisNoncesSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';

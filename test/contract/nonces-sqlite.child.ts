@@ -1,5 +1,5 @@
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openSqliteNonces } from '../../src/adapters/sqlite/sqlite-nonces.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openSqliteNonces } from '../../src/adapters/sqlite/nonces/nonces.ts';
 import { appendOf, FIRST } from './event-store-samples.ts';
 
 /* Burns nonces of reads and of commands until it is killed, and names each one when it was answered. */
@@ -19,8 +19,8 @@ async function read(): Promise<void> {
 
 async function command(): Promise<void> {
   for (let index = 0; ; index += 1) {
-    const { rider } = await nonces.burn('key_a', `command-${index}`, NOW, 'with-command');
-    await store.append(appendOf(`s-${index}`, FIRST, 1, [rider!]));
+    const { coCommit } = await nonces.burn('key_a', `command-${index}`, NOW, 'with-command');
+    await store.append(appendOf(`s-${index}`, FIRST, 1, [coCommit!]));
     say(`command-${index}`);
   }
 }

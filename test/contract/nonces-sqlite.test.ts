@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openSqliteNonces } from '../../src/adapters/sqlite/sqlite-nonces.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openSqliteNonces } from '../../src/adapters/sqlite/nonces/nonces.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
@@ -27,7 +27,7 @@ noncesContract('the embedded store', async (startSec) => {
       nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => nowSec * 1000 } });
       return nonces;
     },
-    commit: async (rider) => void (await store.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [rider]))),
+    commit: async (coCommit) => void (await store.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [coCommit]))),
     dispose: async () => {
       await nonces.close();
       await store.close();
@@ -60,14 +60,14 @@ function rowsOf(file: string, table: string): number {
 }
 
 test('a nonce rides with its events: stored with an accepted append, not with a refused one', async () => {
-  const ridden = (await nonces.burn('key_a', 'accepted', NOW, 'with-command')).rider!;
+  const ridden = (await nonces.burn('key_a', 'accepted', NOW, 'with-command')).coCommit!;
   const request = appendOf('s-1', FIRST, 1, [ridden]);
   await store.append(request);
-  const left = (await nonces.burn('key_a', 'refused', NOW, 'with-command')).rider!;
+  const left = (await nonces.burn('key_a', 'refused', NOW, 'with-command')).coCommit!;
   expect(await store.append(appendOf('s-1', FIRST, 1, [left]))).toMatchObject({ ok: false });
   expect([...store.commandNonces(NOW)].map(({ expiresAtSec }) => expiresAtSec)).toEqual([NOW + 600]);
-  const again = (await nonces.burn('key_a', 'repeated', NOW, 'with-command')).rider!;
-  await store.append({ ...request, riders: [again] });
+  const again = (await nonces.burn('key_a', 'repeated', NOW, 'with-command')).coCommit!;
+  await store.append({ ...request, coCommits: [again] });
   expect([...store.commandNonces(NOW)]).toHaveLength(2);
 });
 
@@ -76,8 +76,8 @@ test('the tables of used nonces do not outgrow their window', async () => {
     const nowSec = NOW + round * 700;
     await Promise.all(Array.from({ length: 400 }, (_, index) => nonces.burn('key_a', `n-${round}-${index}`, nowSec, 'now')));
     const appends = Array.from({ length: 300 }, async (_, index) => {
-      const { rider } = await nonces.burn('key_a', `c-${round}-${index}`, nowSec, 'with-command');
-      return store.append(appendOf(`s-${round}-${index}`, FIRST, 1, [rider!]));
+      const { coCommit } = await nonces.burn('key_a', `c-${round}-${index}`, nowSec, 'with-command');
+      return store.append(appendOf(`s-${round}-${index}`, FIRST, 1, [coCommit!]));
     });
     await Promise.all(appends);
   }

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Rider } from '../../src/ports/event-store.ts';
+import type { CoCommit } from '../../src/ports/event-store.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
 
 export interface OpenedNonces {
   readonly nonces: Nonces;
   /** Opens the same nonces as a new process would at this time; the old ones are closed first. */
   restart(nowSec: number): Promise<Nonces>;
-  /** Appends something that carries the rider, as a command does. */
-  commit(rider: Rider): Promise<void>;
+  /** Appends something that carries the coCommit, as a command does. */
+  commit(coCommit: CoCommit): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function noncesContract(name: string, open: (nowSec: number) => Promise<O
 
     test("a command's nonce survives a restart once its events are stored, or once it was settled", async () => {
       const stored = await nonces.burn('key_a', 'stored', NOW, 'with-command');
-      if (stored.rider) await opened.commit(stored.rider);
+      if (stored.coCommit) await opened.commit(stored.coCommit);
       await nonces.burn('key_a', 'settled', NOW, 'with-command');
       await nonces.settle('key_a', 'settled', NOW);
       nonces = await opened.restart(NOW + 5);

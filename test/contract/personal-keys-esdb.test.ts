@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
-import { openEsdbPersonalKeys } from '../../src/adapters/esdb/esdb-personal-keys.ts';
+import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
+import { openEsdbPersonalKeys } from '../../src/adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
@@ -19,7 +19,7 @@ personalKeysContract(`EventStoreDB (${TARGET})`, async () => {
   let keys = open();
   return {
     keys,
-    commit: () => Promise.reject(new Error('these keys give no rider')),
+    commit: () => Promise.reject(new Error('these keys give no coCommit')),
     restart: async () => {
       await keys.close();
       return (keys = open());

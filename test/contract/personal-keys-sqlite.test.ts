@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../../src/adapters/sqlite/sqlite-personal-keys.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/personal-keys.ts';
 import { appendOf, FIRST } from './event-store-samples.ts';
 import { personalKeysContract } from './personal-keys.contract.ts';
 
@@ -16,7 +16,7 @@ personalKeysContract('the embedded store', async () => {
   let streams = 0;
   return {
     keys: salts,
-    commit: async (rider) => void (await log.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [rider]))),
+    commit: async (coCommit) => void (await log.append(appendOf(`s-${(streams += 1)}`, FIRST, 1, [coCommit]))),
     restart: async () => {
       await salts.close();
       await log.close();
@@ -59,20 +59,20 @@ function filesWith(salt: Uint8Array): string[] {
 }
 
 test('a salt is stored with the append that brings it, not before and not with a refused one', async () => {
-  const { rider } = await keys.create('session-a');
+  const { coCommit } = await keys.create('session-a');
   expect(await keys.get('session-a')).toBeNull();
-  await store.append(appendOf('s-1', FIRST, 1, [rider!]));
+  await store.append(appendOf('s-1', FIRST, 1, [coCommit!]));
   const stored = await keys.get('session-a');
   expect(stored).not.toBeNull();
 
   const other = await keys.create('session-a');
-  expect(await store.append(appendOf('s-1', FIRST, 1, [other.rider!]))).toMatchObject({ ok: false });
+  expect(await store.append(appendOf('s-1', FIRST, 1, [other.coCommit!]))).toMatchObject({ ok: false });
   expect(await keys.get('session-a')).toEqual(stored);
 });
 
 test('a repeated append does not bring an erased salt back', async () => {
-  const { rider } = await keys.create('session-a');
-  const request = appendOf('s-1', FIRST, 1, [rider!]);
+  const { coCommit } = await keys.create('session-a');
+  const request = appendOf('s-1', FIRST, 1, [coCommit!]);
   await store.append(request);
   await keys.erase('session-a');
   expect(await store.append(request)).toMatchObject({ ok: true });
@@ -81,8 +81,8 @@ test('a repeated append does not bring an erased salt back', async () => {
 
 test("a subject's newer salt takes the place of the older one, and both are gone when it is erased", async () => {
   const [older, newer] = [await keys.create('session-a'), await keys.create('session-a')];
-  await store.append(appendOf('s-1', FIRST, 1, [older.rider!]));
-  await store.append(appendOf('s-2', FIRST, 1, [newer.rider!]));
+  await store.append(appendOf('s-1', FIRST, 1, [older.coCommit!]));
+  await store.append(appendOf('s-2', FIRST, 1, [newer.coCommit!]));
   expect(await keys.get('session-a')).toEqual(new Uint8Array(newer.salt));
   expect(keys.count()).toBe(1);
   await keys.erase('session-a');
@@ -93,15 +93,15 @@ test("a subject's newer salt takes the place of the older one, and both are gone
 test('an erased salt is in no file of the data directory any more, among hundreds of others and while appends go on', async () => {
   const salts = await Promise.all(
     Array.from({ length: 400 }, async (_, index) => {
-      const { salt, rider } = await keys.create(`session-${index}`);
-      await store.append(appendOf(`s-${index}`, FIRST, 1, [rider!]));
+      const { salt, coCommit } = await keys.create(`session-${index}`);
+      await store.append(appendOf(`s-${index}`, FIRST, 1, [coCommit!]));
       return salt;
     }),
   );
   expect(filesWith(salts[7]!)).not.toEqual([]);
   const appends = Array.from({ length: 100 }, async (_, index) => {
-    const { rider } = await keys.create(`later-${index}`);
-    await store.append(appendOf(`later-${index}`, FIRST, 1, [rider!]));
+    const { coCommit } = await keys.create(`later-${index}`);
+    await store.append(appendOf(`later-${index}`, FIRST, 1, [coCommit!]));
   });
   await Promise.all([...[7, 0, 399, 200, 201].map((index) => keys.erase(`session-${index}`)), ...appends]);
   for (const index of [7, 0, 399, 200, 201]) {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Rider } from '../../src/ports/event-store.ts';
+import type { CoCommit } from '../../src/ports/event-store.ts';
 import type { PersonalKeys } from '../../src/ports/personal-keys.ts';
 
 export interface OpenedPersonalKeys {
   readonly keys: PersonalKeys;
-  /** Appends something that carries the rider; answers whether it was accepted. */
-  commit(rider: Rider, accepted?: boolean): Promise<void>;
+  /** Appends something that carries the coCommit; answers whether it was accepted. */
+  commit(coCommit: CoCommit, accepted?: boolean): Promise<void>;
   /** Opens the same keys as a new process would. */
   restart(): Promise<PersonalKeys>;
   dispose(): Promise<void>;
@@ -23,8 +23,8 @@ export function personalKeysContract(name: string, open: () => Promise<OpenedPer
     afterEach(() => opened.dispose());
 
     async function make(subject: string): Promise<Uint8Array> {
-      const { salt, rider } = await keys.create(subject);
-      if (rider) await opened.commit(rider);
+      const { salt, coCommit } = await keys.create(subject);
+      if (coCommit) await opened.commit(coCommit);
       return salt;
     }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import type { ReadModel } from '../../src/ports/read-model.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
 import { RedisServer } from '../support/redis-server.ts';

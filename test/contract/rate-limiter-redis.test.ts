@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTokenBucketLimiter } from '../../src/adapters/rate-limit/token-bucket.adapter.ts';
-import { openRedisRateLimiter } from '../../src/adapters/redis/redis-rate-limiter.ts';
+import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
+import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { RedisServer } from '../support/redis-server.ts';
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
 import { ReadModelMoved } from '../../src/ports/read-model.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Change, ReadModel } from '../../src/ports/read-model.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { sweepOn } from '../../src/adapters/sqlite/read-model-server.ts';
+import { sweepOn } from '../../src/adapters/sqlite/read-model/server.ts';
 import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
 import { readModelContract } from './read-model.contract.ts';
 

@@ -267,7 +267,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
     });
 
-    describe('views of one shelf', () => {
+    describe('views of one ordinalList', () => {
       const [all, odd, late] = ['records@1/test/mer_b?*', 'records@1/test/mer_b?odd', 'records@1/test/mer_b?late/*'] as const;
       const show = (order: number, ...lists: string[]): Change => ({ op: 'enlist', lists, member: name(order), order, atSec: atSec(order) });
       const hide = (order: number, ...lists: string[]): Change => ({ op: 'delist', lists, member: name(order), order });
@@ -277,7 +277,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         return [total, orders(members)];
       };
 
-      it('show what each of them was given, whether a list of their shelf has members of its own or not', async () => {
+      it('show what each of them was given, whether a list of their ordinalList has members of its own or not', async () => {
         await apply(...upTo(4).map((order) => show(order, all, ...(order % 2 === 1 ? [odd] : []))), show(70_000, all, late));
         expect([await page(all), await page(odd), await page(late)]).toEqual([
           [5, [70_000, 3, 2, 1, 0]],

@@ -1,5 +1,5 @@
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openProjectionThread } from '../../src/composition/projection-thread.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openProjectionThread } from '../../src/composition/workers/projection-thread.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
 
 /* Serves a data directory and rebuilds everything, again and again, until it is killed. */

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model-compare.ts';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openProjectionThread } from '../../src/composition/projection-thread.ts';
+import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openProjectionThread } from '../../src/composition/workers/projection-thread.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
-import { ownedRows, projectionId } from '../../src/runtime/projection-batch.ts';
+import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
 import { appendRandomLedger } from '../support/audited-log.ts';
 
 const CHILD = join(import.meta.dirname, 'rebuild-killed.child.ts');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRedisNonces } from '../../src/adapters/redis/redis-nonces.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { redisLeasesSubject, redisNoncesSubject, redisReadModelSubject } from '../support/redis-contract-subjects.ts';

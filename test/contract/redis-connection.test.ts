@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
+import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import { RedisServer } from '../support/redis-server.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { openRedisChainBoard } from '../../src/adapters/redis/redis-chain-board.ts';
-import { openRedisDeliveryAnswers } from '../../src/adapters/redis/redis-delivery-answers.ts';
-import { openRedisRateLimiter } from '../../src/adapters/redis/redis-rate-limiter.ts';
+import { openRedisChainStatus } from '../../src/adapters/redis/chain-status.ts';
+import { openRedisDeliveryAnswers } from '../../src/adapters/redis/delivery-answers.ts';
+import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 
 const NOW_MS = 1_800_000_000_000;
@@ -22,7 +22,7 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
 
     test('the board tells every node how far a chain was read, and an old watcher cannot speak over a new one', async () => {
       const options = { url: urlOf(), prefix: randomUUID() };
-      const [mine, theirs] = [await openRedisChainBoard(options), await openRedisChainBoard(options)];
+      const [mine, theirs] = [await openRedisChainStatus(options), await openRedisChainStatus(options)];
       mine.publish('test', 'bsc', 2, REPORT);
       await expect.poll(() => theirs.read('test', 'bsc'), { timeout: 5_000 }).toEqual(REPORT);
       theirs.publish('test', 'bsc', 1, { ...REPORT, headBlock: 3 });

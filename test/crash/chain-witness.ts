@@ -1,5 +1,5 @@
 import { id } from 'ethers';
-import { accountOf } from '../../src/adapters/tron/tron-address.ts';
+import { accountOf } from '../../src/adapters/tron/address.ts';
 
 /* Looks at the chain itself, with code that shares nothing with the payouts: what has left an account, and to whom? */
 

@@ -33,7 +33,7 @@ export const MOVE_POINTS = [
   'after-move-completed',
 ] as const;
 
-/** What comes before the move that pays a stray transfer back. */
+/** What comes before the move that pays a unmatched transfer back. */
 export const INBOX_POINTS = ['inbox-after-set-aside', 'inbox-after-return-request'] as const;
 
 export const JOURNEYS = ['refund', 'sweep', 'withdrawal', 'settlement', 'return'] as const;

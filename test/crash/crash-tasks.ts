@@ -1,6 +1,6 @@
 import { WAIT_MS, secretOf, type CrashWorld, type Task } from './crash-world.ts';
 import type { JourneyName } from './crash-plans.ts';
-import { strayTransfer, type StrayItem } from './crash-strays.ts';
+import { strayTransfer, type StrayItem } from './crash-unmatched.ts';
 import { until, type RunningService } from './running-service.ts';
 
 type NextTask = (amount: string) => Promise<Task>;

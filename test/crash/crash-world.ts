@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { newAddress, startLocalChain } from './local-chain.ts';
 import { transfersSeen } from './chain-witness.ts';
 import type { JourneyName, KilledNetwork, Plan } from './crash-plans.ts';

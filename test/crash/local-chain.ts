@@ -4,7 +4,7 @@ import { Keypair } from '@solana/web3.js';
 import { Wallet } from 'ethers';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
 import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
-import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { base58Of } from '../../src/sandbox/tron-facade/tron-codec.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';

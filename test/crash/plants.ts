@@ -4,7 +4,7 @@ import type { PlantedChange } from '../support/planted-change.ts';
 
 /** The signer is to carry the bug too. */
 const IN_SIGNER = {
-  file: 'src/adapters/signer/signer-process.ts',
+  file: 'src/adapters/signer/process.ts',
   from: "'TMPDIR'",
   to: "'TMPDIR', 'NODE_OPTIONS', 'PLANT'",
 };
@@ -22,7 +22,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'new-transaction-on-retry': [
     IN_SIGNER,
     {
-      file: 'src/processes/pay-refunds-sent.ts',
+      file: 'src/features/payouts/refunds/sent.ts',
       from: "case 'absent':",
       to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
     },
@@ -31,7 +31,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   /** The same bug, but the signer is sound. */
   'new-transaction-on-retry-in-the-process-only': [
     {
-      file: 'src/processes/pay-refunds-sent.ts',
+      file: 'src/features/payouts/refunds/sent.ts',
       from: "case 'absent':",
       to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
     },
@@ -40,9 +40,9 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'record-after-send': [
     IN_SIGNER,
     ...NO_JOURNAL,
-    { file: 'src/processes/pay-refunds-desk.ts', from: "crashPoint('after-sign');", to: 'await this.chain.broadcast(payout);' },
+    { file: 'src/features/payouts/refunds/executor.ts', from: "crashPoint('after-sign');", to: 'await this.chain.broadcast(payout);' },
     {
-      file: 'src/processes/pay-refunds-desk.ts',
+      file: 'src/features/payouts/refunds/executor.ts',
       from: 'const isFree = context.open === null ||',
       to: "if (context.open) await this.#books.tellTreasury({ type: 'ReleasePayoutSequence', data: { legId: context.open.legId, attempt: context.open.attempt, reason: 'planted', releasedAtSec: 0 } });\n    const isFree = true ||",
     },

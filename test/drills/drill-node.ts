@@ -1,13 +1,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
+import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import { startSignerProcess } from '../../src/adapters/signer/signer-process.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import { startSignerProcess } from '../../src/adapters/signer/process.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
-import { requiredText, type AdminCommands } from '../../src/cli/admin-commands.ts';
-import type { Storage } from '../../src/composition/storage.ts';
+import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
+import type { Storage } from '../../src/composition/storage-parts.ts';
 import { openEmbedded } from '../../src/composition/embedded.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
 import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
@@ -20,11 +20,11 @@ import { canonicalText } from '../../src/domain/events/canonical-text.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { createLogger } from '../../src/ops/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-store.ts';
-import { parseMasterKeys } from '../../src/runtime/sealing.ts';
+import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its hand. Beside

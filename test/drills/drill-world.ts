@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { base58 } from '../../src/runtime/base58.ts';
+import { base58 } from '../../src/runtime/util/base58.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { coinbaseJson, krakenJson, startPriceFeed, type PriceFeed } from '../support/price-feed.ts';
 import { startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';

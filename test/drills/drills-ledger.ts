@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LEDGER_SUMS_TABLE } from '../../projections/ledger-rows.ts';
-import { SESSIONS_TABLE } from '../../projections/session-row.ts';
+import { LEDGER_SUMS_TABLE } from '../../projections/ledger/rows.ts';
+import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 import { Repeated } from './repeated.ts';

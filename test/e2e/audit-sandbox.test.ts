@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseCheckpoint, parseVerifierKey, verifySignature } from '../../src/runtime/checkpoint-note.ts';
-import { verifyConsistency } from '../../src/runtime/merkle-tree.ts';
+import { parseCheckpoint, parseVerifierKey, verifySignature } from '../../src/runtime/merkle/checkpoint-note.ts';
+import { verifyConsistency } from '../../src/runtime/merkle/tree.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const run = promisify(execFile);

@@ -5,8 +5,8 @@ import { Interface, JsonRpcProvider, Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
 import { TronWeb } from 'tronweb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSurfpoolAddon } from '../../src/sandbox/surfpool/surfpool-addon.ts';
-import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/surfpool-genesis.ts';
+import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
+import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/genesis.ts';
 import { CHROMIUM, CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
 
 /* "Pay with the wallet in this browser": injected test wallets with keys of their own that sign real transactions on the local chains. */

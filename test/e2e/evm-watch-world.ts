@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEvmChain } from '../../src/adapters/evm/evm-chain.ts';
-import type { EvmChainOptions } from '../../src/adapters/evm/evm-chain.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import type { RpcPoolOptions } from '../../src/adapters/rpc/rpc-pool.ts';
+import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import type { EvmChainOptions } from '../../src/adapters/evm/chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import type { RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { DepositConfirmed, DepositFacts, FinalityRule } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import { ChainWatcher } from '../../src/processes/watch-chain.process.ts';
+import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import type {
   Anomaly,
   CoveredBlock,
@@ -16,8 +16,8 @@ import type {
   Reorg,
   RevertedDeposit,
   WatchChainOptions,
-} from '../../src/processes/watch-chain-types.ts';
-import { AddressIndex } from '../../src/runtime/address-index.ts';
+} from '../../src/features/deposits/chain/types.ts';
+import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
 
 export const sessionId = (letter: string): SessionId => `cs_${letter.repeat(32)}` as SessionId;

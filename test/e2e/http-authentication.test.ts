@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
-import { FAKE_DESKS } from '../support/fake-desks.ts';
+import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { newKey, signedHeaders, startTestServer, type CallOptions, type TestServer } from '../support/http-api.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
@@ -228,7 +228,7 @@ describe('the nonce of a command', () => {
   it('rides with the command and is not settled when the command was carried out', async () => {
     expect((await post(order(), { nonce: 'ride-1' })).status).toBe(200);
     expect(service.nonces.burnt.get(nameOf('ride-1'))).toBe('with-command');
-    expect(service.api.callers.at(-1)?.nonceRider).toEqual({ kind: 'nonce', values: [service.key.keyId, 'ride-1'] });
+    expect(service.api.callers.at(-1)?.nonceCoCommit).toEqual({ kind: 'nonce', values: [service.key.keyId, 'ride-1'] });
     expect(service.nonces.settled).not.toContain(nameOf('ride-1'));
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type Quittance } from '../../src/client/client.ts';
 import { AuthenticationError, ConflictError, InvalidRequestError, NotFoundError } from '../../src/client/errors.ts';
-import { FAKE_DESKS } from '../support/fake-desks.ts';
+import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 
 let service: TestServer;

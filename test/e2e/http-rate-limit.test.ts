@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createTokenBucketLimiter } from '../../src/adapters/rate-limit/token-bucket.adapter.ts';
+import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { newKey, startTestServer, type TestServer } from '../support/http-api.ts';
 
 let service: TestServer;

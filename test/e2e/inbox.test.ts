@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { strayTransfer, waitingStrays } from '../crash/crash-strays.ts';
+import { strayTransfer, waitingStrays } from '../crash/crash-unmatched.ts';
 import type { CrashWorld } from '../crash/crash-world.ts';
 import { amountNear, BY, createInboxWorld, inboxCases, isBalanced } from '../support/inbox-cases.ts';
 import { freePort } from '../support/running-sandbox.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world?.remove());
 
 describe('the inbox', () => {
-  it('attaches a stray transfer to an open session, which is paid by it once', async () => {
+  it('attaches a unmatched transfer to an open session, which is paid by it once', async () => {
     const { client } = await world.service();
     const amount = amountNear(12);
     const item = await strayTransfer(world, amount);

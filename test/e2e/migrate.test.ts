@@ -6,18 +6,18 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openEsdbEventStore } from '../../src/adapters/esdb/esdb-event-store.ts';
-import { openEsdbPersonalKeys } from '../../src/adapters/esdb/esdb-personal-keys.ts';
+import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
+import { openEsdbPersonalKeys } from '../../src/adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
-import { openSqlitePersonalKeys } from '../../src/adapters/sqlite/sqlite-personal-keys.ts';
+import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openSqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/personal-keys.ts';
 import { openEmbedded } from '../../src/composition/embedded.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
-import { createLogger } from '../../src/ops/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
-import { encodeEvent } from '../../src/runtime/codec.ts';
+import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { ledgerOf, steps } from '../support/random-ledger.ts';
 
@@ -51,12 +51,12 @@ async function writeLedger(store: EventStore): Promise<void> {
 async function writeKeys(store: EventStore, dataDir: string, subjects: readonly string[]): Promise<void> {
   const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   for (const subject of [...subjects, ERASED]) {
-    const { rider } = await keys.create(subject);
+    const { coCommit } = await keys.create(subject);
     const stream = `idempotency-test-${subject}`;
     const event = { type: 'RequestAccepted', data: { requestHash: 'hash', resultId: subject } } as never;
     const metadata = { correlationId: 'test', actor: 'test', prev: '' };
     const encoded = encodeEvent({ id: randomUUID(), stream, revision: 0, atMs: 1, event, metadata });
-    expect((await store.append({ stream, expected: 'no-stream', events: [encoded], riders: [rider!] })).ok).toBe(true);
+    expect((await store.append({ stream, expected: 'no-stream', events: [encoded], coCommits: [coCommit!] })).ok).toBe(true);
   }
   await keys.erase(ERASED);
   await keys.close();

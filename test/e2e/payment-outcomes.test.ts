@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSurfpoolAddon } from '../../src/sandbox/surfpool/surfpool-addon.ts';
+import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import { allFinal, isPaid, OutcomeWorld, type Merchant, type OutcomeSession } from '../support/outcome-world.ts';
 import { eventually } from '../support/running-sandbox.ts';
 

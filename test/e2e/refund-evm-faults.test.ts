@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEvmContractCheck } from '../../src/adapters/evm/evm-contract-check.ts';
-import { EvmPayouts } from '../../src/adapters/evm/evm-payouts.ts';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import { createEvmContractCheck } from '../../src/adapters/evm/contract-check.ts';
+import { EvmPayouts } from '../../src/adapters/evm/payouts.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
 import { validityOf, type LandedPayout, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
@@ -208,8 +208,8 @@ describe('a payout on a misbehaving network', () => {
   });
 
   it('counts what earlier payouts still owe when it looks at the balance', async () => {
-    const promised = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
-    expect(await payouts.check(order, treasury, promised)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
+    const reserved = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
+    expect(await payouts.check(order, treasury, reserved)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
     expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
   });
 });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
-import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/signer-process.ts';
-import { associatedTokenAccount } from '../../src/runtime/spl-token.ts';
+import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
+import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
 import type { Network } from '../../src/domain/networks.ts';
@@ -15,7 +15,7 @@ import { validityOf, type PayoutChain, type PayoutOrder, type PayoutRequest, typ
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
 import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
-import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
@@ -131,36 +131,38 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
     const chain = await starters[network]();
     if ('reason' in chain) throw new Error(chain.reason);
     try {
-      const desk = new Desk(chain);
-      await chain.fundTreasury!(desk.treasury);
+      const executor = new Desk(chain);
+      await chain.fundTreasury!(executor.treasury);
       const signer = await startSigner([chain]);
-      const order = await desk.deposit('10.00', '4.25');
+      const order = await executor.deposit('10.00', '4.25');
       expect(await whenFinal(signer, order)).toEqual({ ok: true });
-      await expect.poll(() => desk.payouts.check(order, desk.treasury, { coins: {}, payouts: 0 }), { timeout: 20_000 }).toEqual({ kind: 'ready' });
-      const request = await desk.request(order);
+      await expect
+        .poll(() => executor.payouts.check(order, executor.treasury, { coins: {}, payouts: 0 }), { timeout: 20_000 })
+        .toEqual({ kind: 'ready' });
+      const request = await executor.request(order);
       const signed = await signer.signPayout(request);
       if (!signed.ok) throw new Error(signed.message);
       expect(await signer.signPayout(request)).toEqual(signed);
       const payout = { txHash: signed.txHash, signedBytes: signed.signedBytes, validity: validityOf(request.draft) };
-      expect((await desk.payouts.fate(order, desk.treasury, [payout])).kind).toBe('absent');
-      await desk.payouts.broadcast(payout);
-      await desk.payouts.broadcast(payout);
-      await expect.poll(async () => (await desk.payouts.fate(order, desk.treasury, [payout])).kind, { timeout: 60_000 }).toBe('landed');
-      const fate = await desk.payouts.fate(order, desk.treasury, [payout]);
+      expect((await executor.payouts.fate(order, executor.treasury, [payout])).kind).toBe('absent');
+      await executor.payouts.broadcast(payout);
+      await executor.payouts.broadcast(payout);
+      await expect.poll(async () => (await executor.payouts.fate(order, executor.treasury, [payout])).kind, { timeout: 60_000 }).toBe('landed');
+      const fate = await executor.payouts.fate(order, executor.treasury, [payout]);
       expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: signed.txHash } });
       expect(fate.kind === 'landed' && Number(fate.landed.networkFee)).toBeGreaterThan(0);
       const stranger = await signer.checkPayout({
         ...order,
         legId: 're_s-1',
-        toAddress: desk.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
+        toAddress: executor.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
       });
       expect(stranger).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
       const check = contractCheck({ settings: chain.settings, urls: [chain.rpcUrl] });
       const code =
-        network === 'solana' ? associatedTokenAccount(desk.treasury, chain.settings.tokens[0]!.address) : chain.settings.tokens[0]!.address;
+        network === 'solana' ? associatedTokenAccount(executor.treasury, chain.settings.tokens[0]!.address) : chain.settings.tokens[0]!.address;
       expect([await check.isContract(code), await check.isContract(order.toAddress)]).toEqual([true, false]);
       await check.close();
-      await desk.payouts.close();
+      await executor.payouts.close();
     } finally {
       await chain.close();
     }
@@ -168,44 +170,44 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
 });
 
 describe('the signer, whatever it is told', () => {
-  let desk: Desk;
+  let executor: Desk;
   beforeAll(async () => {
     const chain = await starters.ethereum();
     if ('reason' in chain) throw new Error(chain.reason);
-    desk = new Desk(chain);
-    await chain.fundTreasury!(desk.treasury);
+    executor = new Desk(chain);
+    await chain.fundTreasury!(executor.treasury);
   });
   afterAll(async () => {
-    await desk.payouts.close();
-    await desk.chain.close();
+    await executor.payouts.close();
+    await executor.chain.close();
   });
 
   async function paidOrder(signer: SignerProcess, paid = '10.00', amount = '10.00'): Promise<PayoutOrder> {
-    const order = await desk.deposit(paid, amount);
+    const order = await executor.deposit(paid, amount);
     const verdict = await whenFinal(signer, order);
     if (!verdict.ok && verdict.kind === 'denied') throw new Error(verdict.message);
     return order;
   }
 
   it('pays no stranger, no other coin, no other address, and no more than was paid', async () => {
-    const signer = await startSigner([desk.chain]);
+    const signer = await startSigner([executor.chain]);
     const order = await paidOrder(signer);
     const [proof] = order.deposits;
     const cases: [Partial<PayoutOrder>, string][] = [
       [{ toAddress: '0x000000000000000000000000000000000000dEaD' }, 'not_the_payer'],
-      [{ toAddress: desk.treasury }, 'own_address'],
+      [{ toAddress: executor.treasury }, 'own_address'],
       [{ amount: '10.01' }, 'exceeds_deposit'],
       [{ deposits: [proof!, proof!], amount: '20.00' }, 'named_twice'],
       [{ deposits: [{ ...proof!, derivationIndex: proof!.derivationIndex! + 1 }] }, 'not_our_address'],
       [{ deposits: [] }, 'exceeds_deposit'],
     ];
     for (const [change, code] of cases) {
-      const request = { ...(await desk.request(order)), order: { ...order, ...change } };
+      const request = { ...(await executor.request(order)), order: { ...order, ...change } };
       const matching =
         change.amount === undefined ? request : { ...request, draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } };
       expect(await signer.signPayout(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
     }
-    const honest = await desk.request(order);
+    const honest = await executor.request(order);
     expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } })).toMatchObject({ ok: false, code: 'wrong_draft' });
     expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } })).toMatchObject({
       ok: false,
@@ -215,8 +217,8 @@ describe('the signer, whatever it is told', () => {
   });
 
   it('gives a hundred identical requests one and the same payload', async () => {
-    const signer = await startSigner([desk.chain]);
-    const request = await desk.request(await paidOrder(signer));
+    const signer = await startSigner([executor.chain]);
+    const request = await executor.request(await paidOrder(signer));
     const answers = await Promise.all(Array.from({ length: 100 }, () => signer.signPayout(request)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]!.ok).toBe(true);
@@ -224,8 +226,8 @@ describe('the signer, whatever it is told', () => {
   });
 
   it('signs no second payload for a leg, except at the same nonce for a higher fee', async () => {
-    const signer = await startSigner([desk.chain]);
-    const request = await desk.request(await paidOrder(signer), null, 5);
+    const signer = await startSigner([executor.chain]);
+    const request = await executor.request(await paidOrder(signer), null, 5);
     const first = await signer.signPayout(request);
     if (!first.ok) throw new Error(first.message);
     const draft = { ...request.draft, maxFeePerGas: '99000000000' } as PayoutRequest['draft'];
@@ -240,14 +242,14 @@ describe('the signer, whatever it is told', () => {
 
   it('refuses everything when the ledger is not where the journal is', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([desk.chain], { journalDirectory });
-    const first = await signer.signPayout(await desk.request(await paidOrder(signer)));
+    const signer = await startSigner([executor.chain], { journalDirectory });
+    const first = await signer.signPayout(await executor.request(await paidOrder(signer)));
     if (!first.ok) throw new Error(first.message);
     const order = await paidOrder(signer);
-    const behind = await desk.request(order, null, 1);
+    const behind = await executor.request(order, null, 1);
     expect(await signer.signPayout(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
     expect(await signer.signPayout({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({ ok: false, code: 'journal_disagrees' });
-    const second = await startSigner([desk.chain]);
+    const second = await startSigner([executor.chain]);
     expect(await second.signPayout({ ...behind, ledger: first.journal }), 'a second signer with a journal of its own').toMatchObject({
       ok: false,
       code: 'journal_disagrees',
@@ -257,34 +259,36 @@ describe('the signer, whatever it is told', () => {
 
   it('never pays one deposit twice, over legs and restarts', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([desk.chain], { journalDirectory });
+    const signer = await startSigner([executor.chain], { journalDirectory });
     const order = await paidOrder(signer, '10.00', '6.00');
-    const first = await signer.signPayout(await desk.request(order));
+    const first = await signer.signPayout(await executor.request(order));
     if (!first.ok) throw new Error(first.message);
     await signer.close();
-    const again = await startSigner([desk.chain], { journalDirectory });
+    const again = await startSigner([executor.chain], { journalDirectory });
     expect(await again.checkPayout({ ...order, legId: 're_other-1' })).toMatchObject({ ok: false, code: 'exceeds_deposit' });
     expect(await again.checkPayout({ ...order, legId: 're_other-1', amount: '4.00' })).toEqual({ ok: true });
   });
 
   it('does not start on a journal that somebody changed', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([desk.chain], { journalDirectory });
+    const signer = await startSigner([executor.chain], { journalDirectory });
     await signer.setStopped('test', true, 'operator');
     await signer.close();
     const file = readdirSync(journalDirectory).find((name) => name.endsWith('.jsonl'))!;
     appendFileSync(join(journalDirectory, file), `${JSON.stringify({ seq: 2, kind: 'resumed', by: 'thief', atMs: 0, prev: '', hash: '' })}\n`);
-    await expect(startSigner([desk.chain], { journalDirectory })).rejects.toThrow(/does not follow/);
+    await expect(startSigner([executor.chain], { journalDirectory })).rejects.toThrow(/does not follow/);
   });
 
   it('keeps its caps however small the pieces are', async () => {
-    const signer = await startSigner([desk.chain], { limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } } });
+    const signer = await startSigner([executor.chain], {
+      limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } },
+    });
     const order = await paidOrder(signer, '50.00', '5.00');
     expect(await signer.checkPayout({ ...order, amount: '5.01' })).toMatchObject({ ok: false, kind: 'later', code: 'per_transaction_cap' });
     let ledger: PayoutRequest['ledger'] = null;
     const results: string[] = [];
     for (let piece = 0; piece < 4; piece += 1) {
-      const answer = await signer.signPayout(await desk.request({ ...order, legId: `piece-${piece}`, amount: '4.00' }, ledger, piece));
+      const answer = await signer.signPayout(await executor.request({ ...order, legId: `piece-${piece}`, amount: '4.00' }, ledger, piece));
       results.push(answer.ok ? 'signed' : answer.code);
       if (answer.ok) ledger = answer.journal;
     }
@@ -293,7 +297,7 @@ describe('the signer, whatever it is told', () => {
 
   it('counts one approver once, and an approval only for what was approved', async () => {
     const approvers = ['ann', 'ben'].map((name) => ({ name, secretHash: secretHash(`${name}-secret`) }));
-    const signer = await startSigner([desk.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
+    const signer = await startSigner([executor.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
     const order = { ...(await paidOrder(signer, '20.00', '1.00')), amount: '9.00' };
     expect(await signer.checkPayout(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
     expect(await signer.approvePayout(order, 'ann', 'wrong')).toMatchObject({ ok: false, code: 'unknown_approver' });
@@ -308,18 +312,18 @@ describe('the signer, whatever it is told', () => {
 
   it('signs nothing while the kill switch is on, also after a restart', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([desk.chain], { journalDirectory });
+    const signer = await startSigner([executor.chain], { journalDirectory });
     const order = await paidOrder(signer);
     await signer.setStopped('test', true, 'operator');
     await signer.close();
-    const again = await startSigner([desk.chain], { journalDirectory });
-    expect(await again.signPayout(await desk.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
+    const again = await startSigner([executor.chain], { journalDirectory });
+    expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
     await again.setStopped('test', false, 'operator');
-    expect(await again.signPayout(await desk.request(order))).toMatchObject({ ok: true });
+    expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: true });
   });
 
   it('denies what no limit allows', async () => {
-    const signer = await startSigner([desk.chain], { limits: {} });
-    expect(await signer.checkPayout(await desk.deposit('1.00', '1.00'))).toMatchObject({ ok: false, code: 'no_policy' });
+    const signer = await startSigner([executor.chain], { limits: {} });
+    expect(await signer.checkPayout(await executor.deposit('1.00', '1.00'))).toMatchObject({ ok: false, code: 'no_policy' });
   });
 });

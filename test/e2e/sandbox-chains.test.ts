@@ -11,9 +11,9 @@ import { silentLog } from '../../src/ports/log.ts';
 import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { createRpc, type Rpc } from '../../src/sandbox/json-rpc.ts';
 import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
-import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
-import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../../src/sandbox/sandbox-chains.ts';
+import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
 
 interface Block {
   readonly number: string;

@@ -13,16 +13,16 @@ import {
   TOKEN_PROGRAM_ID,
 } from '@solana/spl-token';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createRpcPool } from '../../src/adapters/rpc/rpc-pool.ts';
-import { createSolanaChain } from '../../src/adapters/solana/solana-chain.ts';
+import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
+import { createSolanaChain } from '../../src/adapters/solana/chain.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import type { AddressHistory } from '../../src/ports/address-safety.ts';
 import type { AccountChain } from '../../src/ports/account-chain.ts';
-import { SolanaWatcher } from '../../src/processes/watch-solana.process.ts';
-import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
+import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.ts';
+import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
 import { createRpc, RpcRefused } from '../../src/sandbox/json-rpc.ts';
-import { findSurfpoolAddon } from '../../src/sandbox/surfpool/surfpool-addon.ts';
+import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import type { SolanaSandbox } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { dnsResolver } from '../../src/adapters/webhook-http/host-resolver.ts';
-import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/http-webhook-sender.ts';
+import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/sender.ts';
 import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
 import { CertificateAuthority, selfSigned } from '../support/certificates.ts';
 import { DnsServer, type DnsZone } from '../support/dns-server.ts';

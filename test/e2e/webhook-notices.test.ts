@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { OptionalType } from '../../src/domain/notifications.ts';
+import type { OptionalType } from '../../src/domain/optional-notifications.ts';
 import { answer, bodyOf, HostileReceiver } from '../support/hostile-receiver.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { merchantId, sessionId, until, WebhookWorld } from '../support/webhook-world.ts';

@@ -5,7 +5,7 @@ import type { NotificationId } from '../../src/domain/ids.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
-import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery.decider.ts';
+import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Timers } from '../../src/ports/timers.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 import { merchantId, sessionId, until, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';

@@ -2,16 +2,16 @@ import { createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import { NOTIFICATION_TYPES } from '../../src/domain/notifications.ts';
-import { webhookRoutes, type WebhookDesk } from '../../src/http/routes/webhooks.routes.ts';
+import { webhookRoutes, type WebhookApi } from '../../src/http/routes/webhooks.routes.ts';
 import { presentDeliveryDetail } from '../../src/http/presenters/delivery.presenter.ts';
 import { deliveryDetail, webhookEvent } from '../../src/http/schemas/webhook.schema.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import type { Caller } from '../../src/use-cases/merchant-api.ts';
-import { Idempotency } from '../../src/use-cases/idempotency.ts';
-import type { DeliveryListing } from '../../src/use-cases/webhooks-lists.ts';
-import { MerchantWebhooks } from '../../src/use-cases/webhooks.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
-import { webhookDeliveries } from '../../projections/webhook-deliveries.projection.ts';
+import type { Caller } from '../../src/features/shared/merchant-api.ts';
+import { Idempotency } from '../../src/features/shared/idempotency.ts';
+import type { DeliveryListing } from '../../src/features/webhooks/lists.ts';
+import { MerchantWebhooks } from '../../src/features/webhooks/webhooks.ts';
+import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
+import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 import { ScriptedSender } from '../support/scripted-sender.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
 import { merchantId, sessionId, WebhookWorld } from '../support/webhook-world.ts';
@@ -265,7 +265,7 @@ describe('the feed of events', () => {
 
 describe('the use case', () => {
   it('is what the routes expect', () => {
-    const desk = (webhooks: MerchantWebhooks): WebhookDesk => webhooks;
-    expect(webhookRoutes(desk({} as MerchantWebhooks)).length).toBeGreaterThan(0);
+    const executor = (webhooks: MerchantWebhooks): WebhookApi => webhooks;
+    expect(webhookRoutes(executor({} as MerchantWebhooks)).length).toBeGreaterThan(0);
   });
 });

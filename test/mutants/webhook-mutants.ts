@@ -11,15 +11,15 @@ export interface Mutant {
 const CONNECTION = 'src/adapters/webhook-http/connection.ts';
 const POOL = 'src/adapters/webhook-http/connection-pool.ts';
 const EXCHANGE = 'src/adapters/webhook-http/exchange.ts';
-const SENDER = 'src/adapters/webhook-http/http-webhook-sender.ts';
-const URLS = 'src/adapters/webhook-http/webhook-url.ts';
+const SENDER = 'src/adapters/webhook-http/sender.ts';
+const URLS = 'src/adapters/webhook-http/url.ts';
 const ADDRESSES = 'src/adapters/webhook-http/forbidden-addresses.ts';
 const RESOLVER = 'src/adapters/webhook-http/host-resolver.ts';
-const ATTEMPTS = 'src/processes/deliver-webhooks-attempts.ts';
-const HEALTH = 'src/processes/deliver-webhooks-health.ts';
-const LANES = 'src/processes/deliver-webhooks-lanes.ts';
-const DISPATCHER = 'src/processes/deliver-webhooks-dispatcher.ts';
-const DECIDER = 'state-machines/webhook-delivery.decider.ts';
+const ATTEMPTS = 'src/features/webhooks/attempts.ts';
+const HEALTH = 'src/features/webhooks/health.ts';
+const LANES = 'src/features/webhooks/merchant-queues.ts';
+const DISPATCHER = 'src/features/webhooks/dispatcher.ts';
+const DECIDER = 'state-machines/webhook-delivery/delivery.decider.ts';
 
 const mutant = (without: string, file: string, from: string, to: string, ...foundBy: string[]): Mutant => ({
   without,
@@ -234,5 +234,5 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     ...['W26: that was removed', 'W26: that moved'],
   ),
   mutant('the check of signatures', 'src/http/authentication.ts', 'return timingSafeEqual(', 'return true || timingSafeEqual(', 'W27:'),
-  mutant('making answers inert', 'src/use-cases/webhook-views.ts', 'text.replace(ACTIVE,', 'text.replace(/$^/,', 'W28, W7:'),
+  mutant('making answers inert', 'src/features/webhooks/views.ts', 'text.replace(ACTIVE,', 'text.replace(/$^/,', 'W28, W7:'),
 ];

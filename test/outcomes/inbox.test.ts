@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { findSurfpoolAddon } from '../../src/sandbox/surfpool/surfpool-addon.ts';
+import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import type { CrashWorld } from '../crash/crash-world.ts';
 import { createInboxWorld, inboxCases } from '../support/inbox-cases.ts';
 

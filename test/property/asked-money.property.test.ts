@@ -4,10 +4,10 @@ import { pageStatus } from '../../src/checkout/page-model.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
-import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { sessionView } from '../../src/use-cases/session-view.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
-import { held, pending } from '../../state-machines/checkout-session.state.ts';
+import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
+import { sessionView } from '../../src/features/sessions/view.ts';
+import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import { held, pending } from '../../state-machines/checkout-session/session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/use-cases/canonical-json.ts';
+import { canonicalJson } from '../../src/features/shared/canonical-json.ts';
 
 /** The same rule in its plainest form. Hashes of this text are in the ledger for ever. */
 function plainly(value: unknown): string {

@@ -4,10 +4,10 @@ import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { formatAmount } from '../../src/domain/money.ts';
-import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
-import { checkoutSessionMachine } from '../../state-machines/checkout-session.machine.ts';
-import { arrived, finalOf, refundable, refundedOrReserved } from '../../state-machines/checkout-session.state.ts';
+import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
+import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
+import { arrived, finalOf, refundable, refundedOrReserved } from '../../state-machines/checkout-session/session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -254,9 +254,9 @@ describe('the checkout session, over random histories', () => {
   });
 
   it('agrees with XState on events that are illegal now', () => {
-    const stray = fc.tuple(history, history);
+    const unmatched = fc.tuple(history, history);
     fc.assert(
-      fc.property(stray, ([one, other]) => {
+      fc.property(unmatched, ([one, other]) => {
         const { state } = run(one);
         const snapshot = checkoutSessionMachine.resolveState({ value: state.value, context: state.context });
         for (const event of run(other).events) expect(snapshot.can(event)).toBe(sessionTable.can(state, event));

@@ -7,15 +7,15 @@ import {
   type InboxPlaceRow,
   type InboxRow,
   type InboxState,
-} from '../../projections/inbox-row.ts';
-import { inbox as inboxProjection } from '../../projections/inbox.projection.ts';
-import { sessionView } from '../../projections/session-view.projection.ts';
+} from '../../projections/unmatched/row.ts';
+import { inbox as inboxProjection } from '../../projections/unmatched/unmatched.projection.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { UNMATCHED } from '../../src/domain/ledger.ts';
 import { amountOf, signedAmountOf } from '../../src/domain/money.ts';
-import { decodeEvent } from '../../src/runtime/codec.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
-import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
-import type { DepositState } from '../../state-machines/checkout-session.state.ts';
+import { decodeEvent } from '../../src/runtime/commands/codec.ts';
+import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
+import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import type { DepositState } from '../../state-machines/checkout-session/session.state.ts';
 import { MemoryBooks } from '../support/books.ts';
 import type { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
@@ -63,7 +63,7 @@ async function inHistory(steps: Parameters<RandomInbox['take']>[0][], maxBatch: 
 }
 
 /** A deposit of a session that pays no order and that nobody decided about or refunded, by what the session itself says. */
-function isStray({ context }: SessionState, { facts, kind, status }: DepositState): boolean {
+function isUnmatched({ context }: SessionState, { facts, kind, status }: DepositState): boolean {
   const legs = Object.values(context.refunds).flatMap((refund) => Object.values(refund.legs));
   const isRefunded = legs.some((leg) => leg.status !== 'FAILED' && leg.leg.depositKeys.includes(facts.depositKey));
   const hasEnded = (context.expired ?? context.failed ?? context.cancelled) !== null && context.paid === null;
@@ -80,7 +80,7 @@ async function expectedStates(inbox: RandomInbox): Promise<Map<string, string>> 
     const session = await sessionOf(SESSIONS[transfer % SESSIONS.length]!);
     const deposit = Object.values(session.context.deposits).find(({ facts, credit }) => facts.depositKey === key && credit === undefined);
     const waits = state === 'open' || state === 'absent';
-    if (waits && deposit && !isStray(session, deposit)) continue;
+    if (waits && deposit && !isUnmatched(session, deposit)) continue;
     if (state === 'absent' && !deposit) continue;
     expected.set(key, state === 'absent' ? 'open' : state);
   }
@@ -111,7 +111,7 @@ async function placesOf(inbox: RandomInbox, transfer: number): Promise<number> {
 }
 
 describe('the inbox', () => {
-  it('has every stray transfer in exactly one state, whatever was decided, refunded, reorganised or killed', async () => {
+  it('has every unmatched transfer in exactly one state, whatever was decided, refunded, reorganised or killed', async () => {
     await fc.assert(
       fc.asyncProperty(inboxSteps, fc.integer({ min: 1, max: 30 }), (steps, maxBatch) =>
         inHistory(steps, maxBatch, async ({ inbox, model }) => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { SessionState } from '../../state-machines/checkout-session.decider.ts';
-import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../projections/ledger-rows.ts';
-import { LEDGER_SESSIONS_TABLE, type SessionBooks } from '../../projections/ledger-session-books.ts';
+import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../projections/ledger/rows.ts';
+import { LEDGER_SESSIONS_TABLE, type SessionBooks } from '../../projections/ledger/session-books.ts';
 import {
   DEPOSIT_WALLETS,
   merchantAccountOf,
@@ -17,14 +17,14 @@ import {
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
-import { ledger as ledgerProjection } from '../../projections/ledger.projection.ts';
+import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
+import { ledger as ledgerProjection } from '../../projections/ledger/ledger.projection.ts';
 import { MemoryBooks } from '../support/books.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { arrived } from '../../state-machines/checkout-session.state.ts';
-import type { EntryRow } from '../../projections/ledger-rows.ts';
+import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
+import { arrived } from '../../state-machines/checkout-session/session.state.ts';
+import type { EntryRow } from '../../projections/ledger/rows.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { appendLedger, ledgerOf, ownerOf, serviceFeeOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
 import { createdFacts, depositFacts } from '../support/session-facts.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { inMemory, withOldest } from '../../src/use-cases/list-source.ts';
+import { inMemory, withOldest } from '../../src/features/shared/list-source.ts';
 import { runsOf } from '../support/runs.ts';
 
 it('an oldest entry beside a list is as if it were the last of the list, by any page and below any order', async () => {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
-import { MerkleLog } from '../../src/runtime/merkle-log.ts';
-import { leafHash, rootOfLeaves, verifyConsistency, verifyInclusion } from '../../src/runtime/merkle-tree.ts';
+import { MerkleFrontier } from '../../src/runtime/merkle/frontier.ts';
+import { MerkleLog } from '../../src/runtime/merkle/log.ts';
+import { leafHash, rootOfLeaves, verifyConsistency, verifyInclusion } from '../../src/runtime/merkle/tree.ts';
 import { runsOf } from '../support/runs.ts';
 
 const LARGEST = 70_000;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Change, ListRange } from '../../src/ports/read-model.ts';
-import { ListReader } from '../../src/adapters/sqlite/read-model-list-reader.ts';
-import { ListWriter, type ListLimits } from '../../src/adapters/sqlite/read-model-list-writer.ts';
+import { ListReader } from '../../src/adapters/sqlite/read-model/list-reader.ts';
+import { ListWriter, type ListLimits } from '../../src/adapters/sqlite/read-model/list-writer.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { openTemporaryReadModel } from '../support/sqlite-read-model.ts';
 import type { OpenedReadModel } from '../contract/read-model.contract.ts';
@@ -11,8 +11,8 @@ import { runsOf } from '../support/runs.ts';
 
 /** Orders that cross the leaves and chunks of the SQLite lists, and a dense stretch. */
 const order = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(16_319, 16_320, 16_383, 16_384, 16_391, 16_392, 32_767, 32_768, 400_000));
-/** Two lists, and three views of one shelf. */
-const LISTS = ['a', 'b', 'shelf?a', 'shelf?b', 'shelf'] as const;
+/** Two lists, and three views of one ordinalList. */
+const LISTS = ['a', 'b', 'ordinalList?a', 'ordinalList?b', 'ordinalList'] as const;
 const atSec = (of: number): number => Math.floor(of / 7);
 
 const change = fc.record({
@@ -23,7 +23,7 @@ const change = fc.record({
 const batch = fc.array(change, { minLength: 1, maxLength: 120, size: 'max' });
 const range = fc.record({ fromSec: fc.option(order.map(atSec), { nil: undefined }), toSec: fc.option(order.map(atSec), { nil: undefined }) });
 const question = fc.record({
-  list: fc.constantFrom(...LISTS, 'c', 'shelf?c'),
+  list: fc.constantFrom(...LISTS, 'c', 'ordinalList?c'),
   offset: fc.nat({ max: 250 }),
   limit: fc.integer({ min: 1, max: 100 }),
   before: fc.option(order),
@@ -92,7 +92,7 @@ describe('lists for which memory is short', () => {
         const plain = new MemoryReadModel();
         for (const changes of batches) {
           for (const { isEnlist, order: place, list } of changes) {
-            const lists = isEnlist ? [`s/${list}`, 's/shelf?all'] : [`s/${list}`];
+            const lists = isEnlist ? [`s/${list}`, 's/ordinalList?all'] : [`s/${list}`];
             const member = { lists, member: `m${place}`, order: place };
             await plain.apply('lists', [isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member }], '1');
             if (isEnlist) writer.enlist(lists, member.member, place, atSec(place), 0);
@@ -102,7 +102,7 @@ describe('lists for which memory is short', () => {
         }
         writer.settle(['s/']);
         const reader = new ListReader(db);
-        for (const list of [...LISTS, 'shelf?all', 'none'])
+        for (const list of [...LISTS, 'ordinalList?all', 'none'])
           expect(reader.page(`s/${list}`, 0, 1_000, {})).toEqual(await plain.page(`s/${list}`, { offset: 0, limit: 1_000 }));
         db.close();
       }),

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model-compare.ts';
-import { serveSqliteReadModel } from '../../src/adapters/sqlite/read-model.ts';
+import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
+import { serveSqliteReadModel } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { decodeData } from '../../src/runtime/codec.ts';
-import { ownedRows, projectionId } from '../../src/runtime/projection-batch.ts';
-import { ProjectionRunner } from '../../src/runtime/projection-runner.ts';
+import { decodeData } from '../../src/runtime/commands/codec.ts';
+import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
+import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { appendLedger, ledgerOf, steps } from '../support/random-ledger.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { amountOf, fitsDecimals } from '../../src/domain/money.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
 import { TransferImpossible, type PayoutFate, type PayoutOrder, type PayoutRequest, type SentPayout } from '../../src/ports/payouts.ts';
-import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session.state.ts';
+import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session/session.state.ts';
 import { coverOf } from '../../state-machines/refund-cover.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs, TRON_DRAFT } from '../support/payout-stage.ts';
 import { runsOf } from '../support/runs.ts';
@@ -27,7 +27,7 @@ interface Signed {
   readonly expiresAtMs: number;
 }
 
-/** A chain that takes what it is given when it is told to, and loses it as well; and the desk that pays over it. */
+/** A chain that takes what it is given when it is told to, and loses it as well; and the executor that pays over it. */
 class World {
   readonly stage: PayoutStage;
   readonly network: 'ethereum' | 'tron';
@@ -91,7 +91,7 @@ class World {
   }
 
   async round(): Promise<void> {
-    await this.stage.desk.round().catch((error: unknown) => {
+    await this.stage.executor.round().catch((error: unknown) => {
       if (!(error instanceof ChainUnavailable)) throw error;
     });
     await this.#followLedger();
@@ -257,7 +257,7 @@ describe('refunds over deposits, strangers, reorganisations and outages', () => 
             .map(({ leg }) => leg.legId)
             .sort(),
         ).toEqual(paid.sort());
-        expect(world.stage.desk.waiting).toEqual([]);
+        expect(world.stage.executor.waiting).toEqual([]);
       }),
       { numRuns: runsOf(150) },
     );

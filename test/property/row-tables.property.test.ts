@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KeyIndex } from '../../src/adapters/sqlite/key-index.ts';
-import { NextTable, ServedTable } from '../../src/adapters/sqlite/read-model-row-table.ts';
+import { KeyIndex } from '../../src/adapters/sqlite/read-model/key-index.ts';
+import { NextTable, ServedTable } from '../../src/adapters/sqlite/read-model/row-table.ts';
 
 const KEYS = 24;
 const key = fc.nat({ max: KEYS - 1 }).map((number) => `key/${number}`);

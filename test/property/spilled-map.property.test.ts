@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { KeyedMemoryFailed } from '../../src/ports/keyed-memory.ts';
 import { runsOf } from '../support/runs.ts';
 

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
-import { deliveryTable } from '../../src/use-cases/webhook-delivery-handler.ts';
+import { deliveryTable } from '../../src/features/shared/handlers/delivery-handler.ts';
 import {
   decideDelivery,
   dueAttempt,
   RETRY_SCHEDULE,
   type DeliveryCommand,
   type DeliveryState,
-} from '../../state-machines/webhook-delivery.decider.ts';
-import { webhookDeliveryMachine } from '../../state-machines/webhook-delivery.machine.ts';
+} from '../../state-machines/webhook-delivery/delivery.decider.ts';
+import { webhookDeliveryMachine } from '../../state-machines/webhook-delivery/delivery.machine.ts';
 import { attempt, Delivery, scheduled, STARTED_AT_MS } from '../support/given-delivery.ts';
 import { runsOf } from '../support/runs.ts';
 

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { LogAudit } from '../../src/adapters/sqlite/log-audit.ts';
-import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/sqlite-event-store-reader.ts';
-import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/sqlite-event-store.ts';
+import { LogAudit } from '../../src/adapters/sqlite/event-log/log-audit.ts';
+import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/event-store-reader.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import type { AuditAnchor, AuditTree } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { SignAuditCheckpoints } from '../../src/processes/sign-audit-checkpoints.process.ts';
-import { AuditDesk } from '../../src/signer/audit-desk.ts';
+import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.process.ts';
+import { AuditSigner } from '../../src/signer/audit-signer.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
-import { auditLine } from '../../src/use-cases/audit-lines.ts';
+import { auditLine } from '../../src/features/audit/lines.ts';
 import { appendLedger, ledgerOf, steps, type LedgerEntry } from './random-ledger.ts';
 
 export interface AuditedLog {
@@ -23,17 +23,17 @@ export interface AuditedLog {
 export async function growAuditedLog(dataDir: string, parts: number, whileOpen?: (store: SqliteEventStore) => Promise<void>): Promise<AuditedLog> {
   const entries = longHistory();
   const store = await openSqliteEventStore({ dataDir });
-  const desk = AuditDesk.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
+  const executor = AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
   const checkpoints: AuditAnchor[] = [];
   for (let part = 0; part < parts; part += 1) {
     const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * entries.length) / parts));
     await appendLedger(store, entries.slice(from, to));
-    checkpoints.push(await signNow(store, dataDir, desk));
+    checkpoints.push(await signNow(store, dataDir, executor));
   }
   await whileOpen?.(store);
   const events = Number(await store.head());
   await store.close();
-  return { verifierKey: desk.identity().verifierKey, checkpoints, events };
+  return { verifierKey: executor.identity().verifierKey, checkpoints, events };
 }
 
 /** Appends a long legal history of several sessions. */
@@ -44,12 +44,12 @@ function longHistory(): readonly LedgerEntry[] {
   return histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
 }
 
-async function signNow(store: SqliteEventStore, dataDir: string, desk: AuditDesk): Promise<AuditAnchor> {
+async function signNow(store: SqliteEventStore, dataDir: string, executor: AuditSigner): Promise<AuditAnchor> {
   const audit = soundAudit(dataDir);
   const sequencer = new SignAuditCheckpoints({
     store,
     tree: treeOf(audit),
-    signer: { auditIdentity: async () => desk.identity(), signCheckpoint: async (request) => desk.sign(request) },
+    signer: { auditIdentity: async () => executor.identity(), signCheckpoint: async (request) => executor.sign(request) },
     last: null,
     isLeader: () => true,
     clock: systemClock,

@@ -15,8 +15,8 @@ import {
   type DaysRow,
   type EntryRow,
   type ModeRow,
-} from '../../projections/ledger-rows.ts';
-import { ledger } from '../../projections/ledger.projection.ts';
+} from '../../projections/ledger/rows.ts';
+import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { MemoryReadModel } from './memory-read-model.ts';
 import { sessionIdOf, type LedgerEntry } from './random-ledger.ts';
 

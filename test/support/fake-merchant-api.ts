@@ -3,8 +3,8 @@ import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
 import { amountOf, convertRoundingUp, formatAmount, isCoin } from '../../src/domain/money.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { Refusal } from '../../src/domain/result.ts';
-import type { Caller, CreateSessionInput, MerchantApi, Outcome, RefundInput } from '../../src/use-cases/merchant-api.ts';
-import type { RefundView, SessionView } from '../../src/use-cases/views.ts';
+import type { Caller, CreateSessionInput, MerchantApi, Outcome, RefundInput } from '../../src/features/shared/merchant-api.ts';
+import type { RefundView, SessionView } from '../../src/features/shared/views.ts';
 
 export const KNOWN_DOMAIN = 'dom_known';
 const SESSION_TTL_SEC = 1800;

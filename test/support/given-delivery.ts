@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
-import { deliveryTable } from '../../src/use-cases/webhook-delivery-handler.ts';
+import { deliveryTable } from '../../src/features/shared/handlers/delivery-handler.ts';
 import {
   decideDelivery,
   RETRY_SCHEDULE,
   type DeliveryCommand,
   type DeliveryState,
   type RecordAttempt,
-} from '../../state-machines/webhook-delivery.decider.ts';
+} from '../../state-machines/webhook-delivery/delivery.decider.ts';
 
 export const NOTIFICATION_ID = 'evt_1800000000000000000' as NotificationId;
 export const STARTED_AT_MS = 1_800_000_000_000;

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
-import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
+import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
+import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 
 /** given/when/then for the session: history, command, and the events or the refusal it must give. */
 export function given(...history: SessionEvent[]) {

@@ -2,14 +2,14 @@ import { createHash, createHmac, createSecretKey, randomBytes, randomUUID } from
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
-import { createTokenBucketLimiter } from '../../src/adapters/rate-limit/token-bucket.adapter.ts';
+import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import { createHttpApp, type HttpAppOptions } from '../../src/http/app.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
-import type { AuthenticatedKey, KeyDirectory } from '../../src/use-cases/merchant-api.ts';
+import type { AuthenticatedKey, KeyDirectory } from '../../src/features/shared/merchant-api.ts';
 import { FakeMerchantApi } from './fake-merchant-api.ts';
 
 export interface TestKey {
@@ -59,7 +59,7 @@ export class FakeNonces implements Nonces {
     const name = `${keyId}/${nonce}`;
     if (this.burnt.has(name)) return { accepted: false };
     this.burnt.set(name, durable);
-    return durable === 'now' ? { accepted: true } : { accepted: true, rider: { kind: 'nonce' as const, values: [keyId, nonce] } };
+    return durable === 'now' ? { accepted: true } : { accepted: true, coCommit: { kind: 'nonce' as const, values: [keyId, nonce] } };
   }
 
   async settle(keyId: string, nonce: string): Promise<void> {

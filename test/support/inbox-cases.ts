@@ -3,12 +3,12 @@ import { expect, it } from 'vitest';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import { readMnemonic } from '../../src/signer/wallet-source.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
-import { strayTransfer, waitingStrays, type StrayItem } from '../crash/crash-strays.ts';
+import { strayTransfer, waitingStrays, type StrayItem } from '../crash/crash-unmatched.ts';
 import { CrashWorld, secretOf, WAIT_MS } from '../crash/crash-world.ts';
 import type { KilledNetwork } from '../crash/crash-plans.ts';
 import { until } from '../crash/running-service.ts';
 
-/** What an operator does about stray transfers, on a real chain. */
+/** What an operator does about unmatched transfers, on a real chain. */
 
 export const BY = { actor: 'ada', reason: 'a test' };
 /** From here on two operators must agree. */

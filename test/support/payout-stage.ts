@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { PayoutDraft } from '../../src/domain/events/treasury-events.ts';
+import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
@@ -16,14 +16,14 @@ import type {
   PreCheck,
   SentPayout,
 } from '../../src/ports/payouts.ts';
-import { TreasuryDesk } from '../../src/processes/pay-refunds-desk.ts';
-import type { LegRef, PayoutWork } from '../../src/processes/pay-refunds-work.ts';
-import { NotificationIds } from '../../src/runtime/notification-ids.ts';
-import { createTreasuryHandler, type TreasuryHandler } from '../../src/use-cases/payouts-handler.ts';
-import { createSessionHandler, type SessionHandler } from '../../src/use-cases/session-handler.ts';
-import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
-import type { LegState, SessionContext } from '../../state-machines/checkout-session.state.ts';
-import type { TreasuryContext } from '../../state-machines/treasury.machine.ts';
+import { RefundExecutor } from '../../src/features/payouts/refunds/executor.ts';
+import type { LegRef, PayoutWork } from '../../src/features/payouts/refunds/work.ts';
+import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
+import { createTreasuryHandler, type TreasuryHandler } from '../../src/features/shared/handlers/treasury-handler.ts';
+import { createSessionHandler, type SessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
+import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
+import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
+import type { TreasuryContext } from '../../state-machines/treasury/treasury.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, SESSION_ID } from './session-facts.ts';
 
@@ -50,12 +50,12 @@ export interface StageOptions {
   readonly depositGraceMs?: number;
 }
 
-/** One desk over a chain and a signer that do as they are told; what it writes down is real. */
+/** One executor over a chain and a signer that do as they are told; what it writes down is real. */
 export class PayoutStage {
   readonly network: Network;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
-  readonly desk: TreasuryDesk;
+  readonly executor: RefundExecutor;
   /** Transactions, in the order in which they went out. */
   readonly broadcast: string[] = [];
   /** How often a leg was checked on chain. */
@@ -82,7 +82,7 @@ export class PayoutStage {
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
-    this.desk = new TreasuryDesk({
+    this.executor = new RefundExecutor({
       ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
       ...{ clock: { nowMs: () => Date.now() + this.clockOffMs }, random: nodeRandom, log: silent },
       signer: {

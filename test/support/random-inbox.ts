@@ -1,26 +1,26 @@
 import fc from 'fast-check';
-import type { MoveDraft } from '../../src/domain/events/treasury-events.ts';
+import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { StrayTransfer } from '../../src/domain/events/transfer-events.ts';
+import type { UnmatchedTransfer } from '../../src/domain/events/transfer-events.ts';
 import type { Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, transferStream, treasuryStream } from '../../src/domain/streams.ts';
 import type { ReturnRequest, Returns, ReturnStatus } from '../../src/ports/returns.ts';
-import { NotificationIds } from '../../src/runtime/notification-ids.ts';
-import { InboxList } from '../../src/use-cases/inbox-list.ts';
-import { InboxSettlement } from '../../src/use-cases/inbox-settlement.ts';
-import { Inbox, type FoundTransfer } from '../../src/use-cases/inbox.ts';
-import { createTreasuryHandler, type TreasuryHandler } from '../../src/use-cases/payouts-handler.ts';
-import { createSessionHandler } from '../../src/use-cases/session-handler.ts';
-import { createTransferHandler } from '../../src/use-cases/transfer-handler.ts';
-import type { SessionCommand } from '../../state-machines/checkout-session.decider.ts';
-import type { TreasuryCommand } from '../../state-machines/treasury.decider.ts';
+import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
+import { InboxList } from '../../src/features/unmatched/list.ts';
+import { InboxSettlement } from '../../src/features/unmatched/settlement.ts';
+import { Inbox, type FoundTransfer } from '../../src/features/unmatched/unmatched.ts';
+import { createTreasuryHandler, type TreasuryHandler } from '../../src/features/shared/handlers/treasury-handler.ts';
+import { createSessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
+import { createTransferHandler } from '../../src/features/shared/handlers/transfer-handler.ts';
+import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
+import type { TreasuryCommand } from '../../state-machines/treasury/treasury.decider.ts';
 import { FailingStore } from './failing-store.ts';
 import type { MemoryReadModel } from './memory-read-model.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
 
 /*
- * Histories of stray transfers as chains, payers and operators make them, through the real use cases: every step is a process of its
+ * Histories of unmatched transfers as chains, payers and operators make them, through the real use cases: every step is a process of its
  * own, some are killed at one of their appends.
  */
 
@@ -278,7 +278,7 @@ export class RandomInbox {
 const final = { rule: { kind: 'finalized' }, blockNumber: 200, blockHash: '0xfinal', blockTimeSec: EXPIRES_AT + 60, headNumber: 300 } as const;
 
 /** What no session recorded, as the chain has it. */
-function strayOf(transfer: number): StrayTransfer {
+function strayOf(transfer: number): UnmatchedTransfer {
   const isTreasury = transfer > SPARE;
   return {
     ...{ ...factsOf(transfer, true), mode: MODE, sender: null },

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
-import { encodeEvent } from '../../src/runtime/codec.ts';
-import { sessionTable } from '../../src/use-cases/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session.decider.ts';
+import { encodeEvent } from '../../src/runtime/commands/codec.ts';
+import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
+import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
 
@@ -209,9 +209,9 @@ function transferCommandOf(
     case 'put-back':
       return { type: 'GiveUpTransfer', depositKey, operation: deposit?.aside?.operation ?? next, nowSec, valuation: null };
     case 'credit': {
-      const stray = { ...facts, depositKey: `${facts.network}:0xstray${tx}:0`, txHash: `0xstray${tx}`, toAddress: '0xElsewhere' };
-      const operation = (context.operations[stray.depositKey] ?? 0) + 1;
-      const transfer = { ...stray, operation, derivationIndex: 7, sender: null };
+      const unmatched = { ...facts, depositKey: `${facts.network}:0xstray${tx}:0`, txHash: `0xstray${tx}`, toAddress: '0xElsewhere' };
+      const operation = (context.operations[unmatched.depositKey] ?? 0) + 1;
+      const transfer = { ...unmatched, operation, derivationIndex: 7, sender: null };
       return { type: 'CreditTransfer', transfer, mode: ownerOf(session).mode, merchantId: null, nowSec, valuation: null };
     }
     case 'uncredit':

@@ -6,7 +6,7 @@ import * as spl from '@solana/spl-token';
 import { Contract, ContractFactory, getCreateAddress, JsonRpcProvider, NonceManager, Wallet } from 'ethers';
 import { TronWeb } from 'tronweb';
 import { readArtifact } from '../../src/sandbox/contract-artifact.ts';
-import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/surfpool-genesis.ts';
+import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/genesis.ts';
 import { tricksBytecode } from './anvil.ts';
 import { eventually, type RunningSandbox } from './running-sandbox.ts';
 

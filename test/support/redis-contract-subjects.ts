@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { openRedisLeases } from '../../src/adapters/redis/redis-leases.ts';
-import { openRedisNonces } from '../../src/adapters/redis/redis-nonces.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/redis-read-model.ts';
+import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
+import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
+import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
 import type { ReadModel } from '../../src/ports/read-model.ts';
 
 /* What the contract suites are run on, each under a prefix of its own, on one server as on a cluster. */
@@ -33,7 +33,7 @@ export async function redisNoncesSubject(url: string) {
       await nonces.close();
       return (nonces = await openRedisNonces(options));
     },
-    commit: () => Promise.reject(new Error('Redis gives no riders')),
+    commit: () => Promise.reject(new Error('Redis gives no coCommits')),
     dispose: () => nonces.close(),
   };
 }

@@ -1,14 +1,14 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { MakeKeyedMemory } from '../../src/ports/keyed-memory.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
-import { checkpointText, noteOf, parseCheckpoint, verifierKeyText } from '../../src/runtime/checkpoint-note.ts';
-import { encodeEvent, hashRecorded } from '../../src/runtime/codec.ts';
-import { MerkleFrontier } from '../../src/runtime/merkle-frontier.ts';
-import { leafHash } from '../../src/runtime/merkle-tree.ts';
+import { checkpointText, noteOf, parseCheckpoint, verifierKeyText } from '../../src/runtime/merkle/checkpoint-note.ts';
+import { encodeEvent, hashRecorded } from '../../src/runtime/commands/codec.ts';
+import { MerkleFrontier } from '../../src/runtime/merkle/frontier.ts';
+import { leafHash } from '../../src/runtime/merkle/tree.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
-import { auditLine } from '../../src/use-cases/audit-lines.ts';
-import { SpilledMap } from '../../src/adapters/sqlite/spilled-map.ts';
-import { verifyExport, type VerifyReport } from '../../src/use-cases/audit-verify.ts';
+import { auditLine } from '../../src/features/audit/lines.ts';
+import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
+import { verifyExport, type VerifyReport } from '../../src/features/audit/verify.ts';
 
 /*
  * An export as somebody makes it who has the log, the sources and the signer's key: every hash, the tree and the signature fit whatever

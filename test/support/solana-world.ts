@@ -1,11 +1,11 @@
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import type { TokenAccount } from '../../src/ports/account-chain.ts';
-import { SolanaWatcher } from '../../src/processes/watch-solana.process.ts';
-import { WatchedOwners } from '../../src/processes/watch-solana-owners.ts';
-import type { WatchedOwner } from '../../src/processes/watch-solana-owners.ts';
-import type { WatchSolanaOptions } from '../../src/processes/watch-solana-types.ts';
-import type { CoveredBlock, PendingDeposit } from '../../src/processes/watch-chain-types.ts';
+import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.ts';
+import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
+import type { WatchedOwner } from '../../src/features/deposits/solana/owners.ts';
+import type { WatchSolanaOptions } from '../../src/features/deposits/solana/types.ts';
+import type { CoveredBlock, PendingDeposit } from '../../src/features/deposits/chain/types.ts';
 import { ScriptedAccountChain } from './account-chain.ts';
 
 const POLL_MS = 1_000;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteReadModel } from '../../src/adapters/sqlite/read-model.ts';
+import { openSqliteReadModel } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import type { OpenedReadModel } from '../contract/read-model.contract.ts';
 
 /** An empty SQLite read model in a directory of its own. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TronTransactionInfo } from '../../src/adapters/tron/tron-receipt.ts';
+import type { TronTransactionInfo } from '../../src/adapters/tron/receipt.ts';
 
 type Body = Record<string, unknown>;
 type Override = (path: string, body: Body) => { status?: number; headers?: Record<string, string>; body: unknown } | undefined;

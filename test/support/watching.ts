@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
-import type { DepositCommands } from '../../src/processes/watch-chain-types.ts';
+import type { DepositCommands } from '../../src/features/deposits/chain/types.ts';
 
 /** What a watcher told the sessions, in the order it did. */
 export class ToldDeposits implements DepositCommands {

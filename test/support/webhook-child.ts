@@ -1,4 +1,4 @@
-import { HttpWebhookSender } from '../../src/adapters/webhook-http/http-webhook-sender.ts';
+import { HttpWebhookSender } from '../../src/adapters/webhook-http/sender.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
 import { merchantId, TestDirectory, WebhookWorld } from './webhook-world.ts';

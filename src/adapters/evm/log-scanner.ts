@@ -1,9 +1,9 @@
 import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import { provenReceipts } from './evm-disproof.ts';
-import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './evm-rpc.ts';
-import type { Header, RawLog, RawReceipt } from './evm-rpc.ts';
+import { provenReceipts } from './disproof.ts';
+import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
+import type { Header, RawLog, RawReceipt } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { createRangeWindow } from './range-window.ts';

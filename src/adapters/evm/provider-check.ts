@@ -1,7 +1,7 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import { mustReadHeader, toQuantity } from './evm-rpc.ts';
+import { mustReadHeader, toQuantity } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 

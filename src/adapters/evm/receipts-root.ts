@@ -1,6 +1,6 @@
 import { concat, dataLength, encodeRlp, keccak256, toBeArray, toBeHex } from 'ethers';
 import type { RlpStructuredData } from 'ethers';
-import type { RawReceipt } from './evm-rpc.ts';
+import type { RawReceipt } from './rpc.ts';
 
 interface Entry {
   readonly nibbles: readonly number[];

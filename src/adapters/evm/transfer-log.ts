@@ -1,8 +1,8 @@
 import { getAddress, id } from 'ethers';
 import type { Token } from '../../domain/networks.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
-import { fromQuantity } from './evm-rpc.ts';
-import type { RawLog } from './evm-rpc.ts';
+import { fromQuantity } from './rpc.ts';
+import type { RawLog } from './rpc.ts';
 
 /** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');

@@ -1,4 +1,4 @@
-import { ProviderFailed } from './rate-provider.ts';
+import { ProviderFailed } from './provider.ts';
 
 /** A provider's largest honest answer is about 30 KB; anything far above is not a price list. */
 const MAX_BODY_BYTES = 512 * 1024;

@@ -2,8 +2,8 @@ import { isCurrency } from '../../domain/currencies.ts';
 import { COINS } from '../../domain/money.ts';
 import type { Coin } from '../../domain/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
-import { ONE, ProviderFailed, isRecord, readPrice } from './rate-provider.ts';
-import type { Quote, RateProvider } from './rate-provider.ts';
+import { ONE, ProviderFailed, isRecord, readPrice } from './provider.ts';
+import type { Quote, RateProvider } from './provider.ts';
 
 export const COINBASE_URL = 'https://api.coinbase.com';
 

@@ -1,8 +1,8 @@
 import { isCurrency } from '../../domain/currencies.ts';
 import type { Coin } from '../../domain/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
-import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './rate-provider.ts';
-import type { Quote, RateProvider } from './rate-provider.ts';
+import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './provider.ts';
+import type { Quote, RateProvider } from './provider.ts';
 
 export const COINGECKO_URL = 'https://api.coingecko.com';
 

@@ -3,7 +3,7 @@ import { coinbaseProvider } from './coinbase.ts';
 import { coingeckoProvider } from './coingecko.ts';
 import { krakenProvider } from './kraken.ts';
 import { MarketRates } from './market-rates.ts';
-import type { RateProvider } from './rate-provider.ts';
+import type { RateProvider } from './provider.ts';
 import { staticProvider } from './static-rates.ts';
 
 export interface RatesSettings {

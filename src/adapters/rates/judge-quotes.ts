@@ -1,6 +1,6 @@
 import type { Decimal } from 'decimal.js';
 import type { QuoteEvidence } from '../../domain/events/session-events.ts';
-import type { Quote } from './rate-provider.ts';
+import type { Quote } from './provider.ts';
 import { isSane } from './sanity-band.ts';
 
 /** How far a quote may be from the median of the usable ones. */

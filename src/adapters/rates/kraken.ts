@@ -1,8 +1,8 @@
 import { isCurrency } from '../../domain/currencies.ts';
 import { COINS } from '../../domain/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
-import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './rate-provider.ts';
-import type { Quote, RateProvider } from './rate-provider.ts';
+import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './provider.ts';
+import type { Quote, RateProvider } from './provider.ts';
 
 export const KRAKEN_URL = 'https://api.kraken.com';
 

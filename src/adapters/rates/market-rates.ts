@@ -7,8 +7,8 @@ import { judge, rateText } from './judge-quotes.ts';
 import type { Judgement } from './judge-quotes.ts';
 import { QuoteSource } from './quote-source.ts';
 import type { SourceStatus } from './quote-source.ts';
-import { ONE, otherCoin } from './rate-provider.ts';
-import type { RateProvider } from './rate-provider.ts';
+import { ONE, otherCoin } from './provider.ts';
+import type { RateProvider } from './provider.ts';
 
 export interface MarketRatesOptions {
   readonly providers: readonly RateProvider[];

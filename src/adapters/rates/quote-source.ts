@@ -1,7 +1,7 @@
 import type { Coin } from '../../domain/money.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { ProviderFailed } from './rate-provider.ts';
-import type { Quote, RateProvider } from './rate-provider.ts';
+import { ProviderFailed } from './provider.ts';
+import type { Quote, RateProvider } from './provider.ts';
 import type { Testimony } from './judge-quotes.ts';
 
 /** Failures in a row after which the provider is left alone for a while. */

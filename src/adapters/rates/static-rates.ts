@@ -1,7 +1,7 @@
 import { isCurrency } from '../../domain/currencies.ts';
 import { COINS } from '../../domain/money.ts';
-import { ONE, readPrice, withCoinCrosses } from './rate-provider.ts';
-import type { Quote, RateProvider } from './rate-provider.ts';
+import { ONE, readPrice, withCoinCrosses } from './provider.ts';
+import type { Quote, RateProvider } from './provider.ts';
 
 /** Decimals a rate is written with at most. */
 const MAX_DECIMALS = 18;

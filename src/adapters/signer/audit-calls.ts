@@ -1,5 +1,5 @@
 import type { AuditIdentity, CheckpointSigner, CheckpointVerdict } from '../../ports/audit.ts';
-import type { SignerConnection } from './signer-connection.ts';
+import type { SignerConnection } from './connection.ts';
 
 /** The signer's part of tamper evidence, over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`. */
 export function auditCalls(connection: SignerConnection): CheckpointSigner {

@@ -1,6 +1,6 @@
 import type { DestinationVerdict, MoveSigner } from '../../ports/moves.ts';
 import type { PayoutSignature, PayoutSigner, PayoutVerdict, SignerPayoutStatus, TreasuryAddresses } from '../../ports/payouts.ts';
-import type { SignerConnection } from './signer-connection.ts';
+import type { SignerConnection } from './connection.ts';
 
 /** The signer's part of money out, over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`. */
 export function payoutCalls(connection: SignerConnection): PayoutSigner & MoveSigner {

@@ -2,7 +2,7 @@ import type { Mode } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Token } from '../../domain/networks.ts';
 import type { AddressPool } from '../../ports/addresses.ts';
-import { associatedTokenAccount } from '../../runtime/spl-token.ts';
+import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 
 /** Names with each Solana owner the accounts in which it receives `tokensOf(mode)`. */
 export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => readonly Token[]): AddressPool {

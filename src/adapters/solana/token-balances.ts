@@ -1,5 +1,5 @@
 import type { Token } from '../../domain/networks.ts';
-import { TOKEN_PROGRAM } from '../../runtime/spl-token.ts';
+import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 
 /** One entry of `preTokenBalances` or `postTokenBalances`. */
 export interface TokenBalance {

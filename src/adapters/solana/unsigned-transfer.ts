@@ -1,8 +1,8 @@
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { fromBase58 } from '../../runtime/base58.ts';
-import { tokenTransfer } from '../../runtime/spl-token.ts';
-import { ask } from './solana-rpc.ts';
+import { fromBase58 } from '../../runtime/util/base58.ts';
+import { tokenTransfer } from '../../runtime/util/spl-token.ts';
+import { ask } from './rpc.ts';
 
 const KEY_BYTES = 32;
 /** A blockhash lives about a minute; the same one serves everybody who asks within this time. */

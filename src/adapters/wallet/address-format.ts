@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { base58, fromBase58 } from '../../runtime/base58.ts';
+import { base58, fromBase58 } from '../../runtime/util/base58.ts';
 
 /** First byte of every TRON address on every TRON network. */
 const TRON_PREFIX = 0x41;

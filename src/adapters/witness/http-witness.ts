@@ -1,5 +1,5 @@
 import type { CheckpointWitness } from '../../ports/audit.ts';
-import { signaturesIn } from '../../runtime/checkpoint-note.ts';
+import { signaturesIn } from '../../runtime/merkle/checkpoint-note.ts';
 
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_CHARACTERS = 16_384;

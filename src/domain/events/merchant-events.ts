@@ -1,7 +1,7 @@
 import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
-import type { OptionalType } from '../notifications.ts';
+import type { OptionalType } from '../optional-notifications.ts';
 
 /* The storage format of the `merchant-<id>` streams. */
 

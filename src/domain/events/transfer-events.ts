@@ -17,7 +17,7 @@ export type TransferOrigin =
   | { readonly kind: 'treasury' };
 
 /** A final transfer to one of our addresses. */
-export interface StrayTransfer extends DepositFacts {
+export interface UnmatchedTransfer extends DepositFacts {
   readonly mode: Mode;
   readonly origin: TransferOrigin;
   /** Place in the wallet of the collection address that received it; null for the treasury. */
@@ -35,7 +35,7 @@ interface Decided {
 /** The stream's first event, written with the first decision about money that a session already recorded. */
 export interface TransferRecorded {
   readonly type: 'TransferRecorded';
-  readonly data: StrayTransfer & Decided & { readonly recordedAtSec: number };
+  readonly data: UnmatchedTransfer & Decided & { readonly recordedAtSec: number };
 }
 
 export interface TransferAttachRequested {

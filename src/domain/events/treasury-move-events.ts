@@ -3,7 +3,7 @@ import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
 import type { PayoutValidity } from './session-events.ts';
-import type { JournalPlace, MoveDraft } from './treasury-events.ts';
+import type { JournalPlace, MoveDraft } from './payout-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
 
 /*
@@ -12,7 +12,7 @@ import type { ImpossibleReason } from './refund-failures.ts';
  * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
  */
 
-/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a stray transfer to who paid it. */
+/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a unmatched transfer to who paid it. */
 export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return'] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 

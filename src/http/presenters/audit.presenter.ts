@@ -1,4 +1,4 @@
-import type { SessionProof, SignedCheckpointRecord } from '../../use-cases/audit-records.ts';
+import type { SessionProof, SignedCheckpointRecord } from '../../features/audit/records.ts';
 import type { AuditCheckpointBody, SessionProofBody } from '../schemas/audit.schema.ts';
 
 export const presentCheckpoint = ({ origin, size, rootHash, checkpoint, createdSec }: SignedCheckpointRecord): AuditCheckpointBody => ({

@@ -1,5 +1,5 @@
 import { toSec } from '../../ports/clock.ts';
-import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../use-cases/webhook-views.ts';
+import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../features/webhooks/views.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventType, WebhookEventBody } from '../schemas/webhook.schema.ts';
 
 export function presentDelivery(delivery: DeliverySummary): DeliveryBody {

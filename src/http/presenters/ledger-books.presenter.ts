@@ -1,7 +1,7 @@
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { EntryRow } from '../../../projections/ledger-rows.ts';
-import type { TrialBalance } from '../../use-cases/ledger-balances.ts';
+import type { EntryRow } from '../../../projections/ledger/rows.ts';
+import type { TrialBalance } from '../../features/ledger/balances.ts';
 
 /* The books as the operator sees them: all accounts, debits and credits in columns of their own. */
 

@@ -2,11 +2,11 @@ import { merchantAccountOf, type FiatValue } from '../../domain/ledger.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { EntryRow } from '../../../projections/ledger-rows.ts';
-import type { AsOf } from '../../use-cases/ledger-balances.ts';
-import type { PlacedEntry } from '../../use-cases/ledger-journal.ts';
-import { totalOf, type Owed, type OwedBalance, type SettlementLine } from '../../use-cases/ledger-settlement.ts';
-import type { SettlementPage } from '../../use-cases/merchant-ledger.ts';
+import type { EntryRow } from '../../../projections/ledger/rows.ts';
+import type { AsOf } from '../../features/ledger/balances.ts';
+import type { PlacedEntry } from '../../features/ledger/journal.ts';
+import { totalOf, type Owed, type OwedBalance, type SettlementLine } from '../../features/ledger/settlement.ts';
+import type { SettlementPage } from '../../features/ledger/merchant-ledger.ts';
 import type {
   FiatValueBody,
   LedgerBalancesBody,

@@ -1,5 +1,5 @@
 import { NATIVE_COIN } from '../../domain/networks.ts';
-import type { RefundView } from '../../use-cases/views.ts';
+import type { RefundView } from '../../features/shared/views.ts';
 import type { PayoutBody, RefundBody } from '../schemas/refund.schema.ts';
 import { paddedAmount } from './amount-text.ts';
 import { explorerUrl, networkFinder, type PresenterSettings } from './session.presenter.ts';

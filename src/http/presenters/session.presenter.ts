@@ -2,7 +2,7 @@ import { shownDecimals } from '../../domain/currencies.ts';
 import type { PaymentOption } from '../../domain/events/session-events.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { Network, NetworkSettings } from '../../domain/networks.ts';
-import type { DepositView, SessionView } from '../../use-cases/views.ts';
+import type { DepositView, SessionView } from '../../features/shared/views.ts';
 import type { CancelledSessionBody, DepositBody, LineItem, PaymentOptionBody, PaymentSessionBody } from '../schemas/session.schema.ts';
 import { paddedAmount } from './amount-text.ts';
 

@@ -1,7 +1,7 @@
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import { AuditTreeBehind } from '../../ports/audit.ts';
-import type { AuditRecords, SessionProof } from '../../use-cases/audit-records.ts';
-import type { Caller } from '../../use-cases/merchant-api.ts';
+import type { AuditRecords, SessionProof } from '../../features/audit/records.ts';
+import type { Caller } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentCheckpoint, presentProof } from '../presenters/audit.presenter.ts';
@@ -10,7 +10,7 @@ import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
 
 /** Proofs about the ledger, for merchants. */
-export interface AuditDesk extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {
+export interface AuditApi extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {
   /** Null for a session that is not the caller's. */
   proofOf(reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionProof | null>;
 }
@@ -89,16 +89,16 @@ const BEHIND: Answer = {
   refusal: { code: 'service_unavailable', message: 'The ledger is still being read after a start. Nothing is wrong.' },
 };
 
-export function auditRoutes(desk: AuditDesk): Route[] {
+export function auditRoutes(api: AuditApi): Route[] {
   return [
     route(listCheckpointsOperation, async ({ query }) => {
       const before = query.cursor === undefined || query.cursor === '' ? undefined : Number(query.cursor);
       if (before !== undefined && !/^\d{1,15}$/.test(query.cursor!)) return refusedField('cursor', 'must be a cursor of this list');
       const limit = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
-      const page = await desk.checkpoints({ limit, ...(before !== undefined && { before }) });
+      const page = await api.checkpoints({ limit, ...(before !== undefined && { before }) });
       const next = page.before === null ? null : String(page.before);
       return answer({
-        verifier_key: desk.verifierKey(),
+        verifier_key: api.verifierKey(),
         data: page.checkpoints.map(presentCheckpoint),
         pagination: { page_size: limit, has_more: next !== null, next_cursor: next },
       });
@@ -107,17 +107,17 @@ export function auditRoutes(desk: AuditDesk): Route[] {
       const [from, to] = [Number(query.from), Number(query.to)];
       if (from > to) return refusedField('from', 'must be at most to');
       return unlessBehind(async () => {
-        const reached = await desk.reached();
+        const reached = await api.reached();
         if (reached !== null && to > reached) return refusedField('to', `must be at most ${reached}, the number of events`);
-        return answer({ from, to, proof: await desk.consistency(from, to) });
+        return answer({ from, to, proof: await api.consistency(from, to) });
       });
     }),
     route(getSessionProofOperation, async ({ caller, params }) => {
       const id = parseSessionId(params.id!);
       if (id === null) return NOT_FOUND;
       return unlessBehind(async () => {
-        const proof = await desk.proofOf(caller, id);
-        return proof === null ? NOT_FOUND : answer(presentProof(id, proof, desk.verifierKey()));
+        const proof = await api.proofOf(caller, id);
+        return proof === null ? NOT_FOUND : answer(presentProof(id, proof, api.verifierKey()));
       });
     }),
   ];

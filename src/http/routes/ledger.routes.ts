@@ -1,4 +1,4 @@
-import type { MerchantLedger } from '../../use-cases/merchant-ledger.ts';
+import type { MerchantLedger } from '../../features/ledger/merchant-ledger.ts';
 import { answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
@@ -15,7 +15,7 @@ import {
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 
 /** The books of one merchant and mode. */
-export type LedgerDesk = Pick<MerchantLedger, 'balances' | 'entries' | 'settlement'>;
+export type LedgerApi = Pick<MerchantLedger, 'balances' | 'entries' | 'settlement'>;
 
 const TAG = 'Ledger';
 const ERRORS = ['invalid_request', 'unknown_field'] as const;
@@ -64,7 +64,7 @@ export const getSettlementReportOperation = {
 const rangeOf = ({ clock, from, to }: LedgerRangeQuery) => ({ clock: clock ?? 'recorded', from: from ?? null, to: to ?? null }) as const;
 const pagingOf = (query: LedgerRangeQuery) => ({ cursor: query.cursor ?? '', pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE) });
 
-export function ledgerRoutes(ledger: LedgerDesk): Route[] {
+export function ledgerRoutes(ledger: LedgerApi): Route[] {
   return [
     route(getLedgerBalancesOperation, async ({ caller, query }) => {
       const asOf = { day: query.as_of ?? null, clock: query.clock ?? 'recorded' };

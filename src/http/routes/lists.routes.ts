@@ -1,6 +1,6 @@
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
-import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
+import type { Caller, Outcome } from '../../features/shared/merchant-api.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import {

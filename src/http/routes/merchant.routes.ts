@@ -1,7 +1,7 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { isCoin } from '../../domain/money.ts';
-import type { Caller } from '../../use-cases/merchant-api.ts';
-import type { MerchantOverview, Merchants } from '../../use-cases/merchants.ts';
+import type { Caller } from '../../features/shared/merchant-api.ts';
+import type { MerchantOverview, Merchants } from '../../features/merchants/merchants.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.example.ts';

@@ -1,7 +1,7 @@
 import { maxDecimals } from '../../domain/currencies.ts';
 import { parseRefundId, parseSessionId } from '../../domain/ids.ts';
 import { decimalsOf } from '../../domain/money.ts';
-import type { MerchantApi } from '../../use-cases/merchant-api.ts';
+import type { MerchantApi } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';

@@ -2,7 +2,7 @@ import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
-import type { Caller, Outcome } from '../../use-cases/merchant-api.ts';
+import type { Caller, Outcome } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
@@ -28,7 +28,7 @@ export interface SandboxTransfer {
 }
 
 /** The test wallet of a sandbox installation. Refuses with `not_found` for a session that is not the caller's. */
-export interface SandboxDesk {
+export interface SandboxApi {
   pay(caller: Caller, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>>;
 }
 
@@ -62,7 +62,7 @@ export const sandboxPayOperation = {
   example: { body: EXAMPLE_BODY, response: EXAMPLE_RESPONSE },
 } as const satisfies Operation;
 
-export function sandboxRoutes(desk: SandboxDesk): Route[] {
+export function sandboxRoutes(api: SandboxApi): Route[] {
   return [
     route(sandboxPayOperation, async ({ caller, params, body }) => {
       const sessionId = parseSessionId(params.id!);
@@ -71,7 +71,7 @@ export function sandboxRoutes(desk: SandboxDesk): Route[] {
         return refusedField('amount', `must have at most ${COIN_MAX_DECIMALS} decimals`);
       const coin = body.coin?.toUpperCase();
       const kind = body.case ?? 'exact';
-      const outcome = await desk.pay(caller, {
+      const outcome = await api.pay(caller, {
         sessionId,
         network: body.network,
         case: kind,

@@ -1,4 +1,4 @@
-import type { CreateSessionInput, MerchantApi } from '../../use-cases/merchant-api.ts';
+import type { CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
 import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
 import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
 import { parseSessionId, type Mode } from '../../domain/ids.ts';

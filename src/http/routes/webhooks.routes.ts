@@ -1,5 +1,5 @@
 import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
-import type { MerchantWebhooks } from '../../use-cases/webhooks.ts';
+import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
@@ -21,7 +21,7 @@ import {
 import { refusedField } from '../validation.ts';
 
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
-export type WebhookDesk = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events'>;
+export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events'>;
 
 const TAG = 'Webhooks';
 
@@ -109,16 +109,16 @@ export const listEventsOperation = {
 const NOTIFICATION_ID = /^evt_\d{19}$/;
 const parseNotificationId = (text: string): NotificationId | null => (NOTIFICATION_ID.test(text) ? (text as NotificationId) : null);
 
-export function webhookRoutes(desk: WebhookDesk): Route[] {
-  return [...deliveryRoutes(desk), ...replayRoutes(desk)];
+export function webhookRoutes(api: WebhookApi): Route[] {
+  return [...deliveryRoutes(api), ...replayRoutes(api)];
 }
 
-function deliveryRoutes(desk: WebhookDesk): Route[] {
+function deliveryRoutes(api: WebhookApi): Route[] {
   return [
     route(listDeliveriesOperation, async ({ caller, query }) => {
       const sessionId = query.session_id === undefined ? undefined : parseSessionId(query.session_id);
       if (sessionId === null) return refusedField('session_id', 'must be the id of a session');
-      const outcome = await desk.list(caller, {
+      const outcome = await api.list(caller, {
         page: Number(query.page ?? 1),
         pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE),
         ...(query.cursor !== undefined && { cursor: query.cursor }),
@@ -132,28 +132,28 @@ function deliveryRoutes(desk: WebhookDesk): Route[] {
     }),
     route(getDeliveryOperation, async ({ caller, params }) => {
       const id = parseNotificationId(params.id!);
-      const view = id === null ? null : await desk.get(caller, id);
+      const view = id === null ? null : await api.get(caller, id);
       return view === null ? NOT_FOUND : answer(presentDeliveryDetail(view));
     }),
     route(redeliverOperation, async ({ caller, params }) => {
       const id = parseNotificationId(params.id!);
-      return id === null ? NOT_FOUND : answerOf(await desk.redeliver(caller, id), presentDelivery);
+      return id === null ? NOT_FOUND : answerOf(await api.redeliver(caller, id), presentDelivery);
     }),
   ];
 }
 
-function replayRoutes(desk: WebhookDesk): Route[] {
+function replayRoutes(api: WebhookApi): Route[] {
   return [
     route(replayOperation, async ({ caller, body }) => {
       const { created_from: fromSec, created_to: toSec } = body;
       if (toSec !== undefined && toSec < fromSec) return refusedField('created_to', 'must not be before created_from');
       const range = { fromSec, onlyUndelivered: body.only_undelivered ?? true, ...(toSec !== undefined && { toSec }) };
-      return answerOf(await desk.replay(caller, range), ({ requested }) => ({ requested }));
+      return answerOf(await api.replay(caller, range), ({ requested }) => ({ requested }));
     }),
-    route(testWebhookOperation, async ({ caller, body }) => answerOf(await desk.sendSample(caller, body.event_type), presentDelivery)),
+    route(testWebhookOperation, async ({ caller, body }) => answerOf(await api.sendSample(caller, body.event_type), presentDelivery)),
     route(listEventsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
-      const outcome = await desk.events(caller, { pageSize, ...(query.cursor !== undefined && { cursor: query.cursor }) });
+      const outcome = await api.events(caller, { pageSize, ...(query.cursor !== undefined && { cursor: query.cursor }) });
       return answerOf(outcome, ({ bodies, hasMore, nextCursor }) => ({
         data: bodies.map(presentEvent),
         pagination: { page_size: pageSize, has_more: hasMore, next_cursor: nextCursor },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OPTIONAL_TYPES } from '../../domain/notifications.ts';
+import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
 import { optionalEventType } from './webhook.schema.ts';
 import { amountText, coin, coinCode, network, plainText, unixSeconds } from './words.schema.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { NOTIFICATION_TYPES, OPTIONAL_TYPES, type NotificationType } from '../../domain/notifications.ts';
+import { NOTIFICATION_TYPES, type NotificationType } from '../../domain/notifications.ts';
+import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
 import { coin, network, plainText, unixSeconds } from './words.schema.ts';
 

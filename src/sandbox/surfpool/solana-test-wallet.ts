@@ -4,12 +4,12 @@ import type * as Web3 from '@solana/web3.js';
 import { parseAmount, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf } from '../../domain/networks.ts';
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
-import { base58 } from '../../runtime/base58.ts';
-import { tokenTransfer } from '../../runtime/spl-token.ts';
+import { base58 } from '../../runtime/util/base58.ts';
+import { tokenTransfer } from '../../runtime/util/spl-token.ts';
 import type { Rpc } from '../json-rpc.ts';
-import { SandboxPaymentFailed } from '../sandbox-chain.ts';
-import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
-import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './surfpool-genesis.ts';
+import { SandboxPaymentFailed } from '../chain.ts';
+import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
+import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
 
 /** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
 export interface SolanaTransfer {

@@ -5,13 +5,13 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
-import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
+import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
 import { SolanaTestWallet } from './solana-test-wallet.ts';
 import type { SolanaTransfer } from './solana-test-wallet.ts';
-import { findSurfpoolAddon } from './surfpool-addon.ts';
-import type { SurfpoolChildConfig, SurfpoolChildReport } from './surfpool-child.ts';
-import { TOKEN_DECIMALS, loadSolanaGenesis, secretKeyOfSeed } from './surfpool-genesis.ts';
-import type { SolanaGenesis } from './surfpool-genesis.ts';
+import { findSurfpoolAddon } from './addon.ts';
+import type { SurfpoolChildConfig, SurfpoolChildReport } from './child.ts';
+import { TOKEN_DECIMALS, loadSolanaGenesis, secretKeyOfSeed } from './genesis.ts';
+import type { SolanaGenesis } from './genesis.ts';
 
 export interface SurfpoolOptions {
   /** Keeps keys and mints; the chain itself is new after each start. */

@@ -1,6 +1,6 @@
 import { SigningKey } from 'ethers';
-import type { FacadeChain } from './facade-chain.ts';
-import { payerAddress } from './facade-genesis.ts';
+import type { FacadeChain } from './chain.ts';
+import { payerAddress } from './genesis.ts';
 import { addressHexOf, evmAddressOf, tronAddressOf } from './tron-codec.ts';
 import { encodeRaw, transactionId } from './tron-transaction.ts';
 

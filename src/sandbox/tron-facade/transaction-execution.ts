@@ -1,5 +1,5 @@
 import type { EvmNode, EvmOutcome } from './evm-node.ts';
-import type { FacadeReceipt } from './facade-journal.ts';
+import type { FacadeReceipt } from './journal.ts';
 import { evmAddressOf, hexText } from './tron-codec.ts';
 import { SUN_PER_ENERGY, bandwidthFee } from './transaction-rules.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';

@@ -1,6 +1,6 @@
 import type { EvmNode } from './evm-node.ts';
 import { bytesOfHex, evmAddressOf } from './tron-codec.ts';
-import type { FacadeBlock } from './facade-chain.ts';
+import type { FacadeBlock } from './block.ts';
 import { signerOf } from './tron-transaction.ts';
 import type { RawTransaction } from './tron-transaction.ts';
 

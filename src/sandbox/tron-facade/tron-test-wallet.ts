@@ -2,10 +2,10 @@ import type { TronWeb } from 'tronweb';
 import { parseAmount, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf } from '../../domain/networks.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { SandboxPaymentFailed } from '../sandbox-chain.ts';
-import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../sandbox-chain.ts';
-import type { Broadcast, FacadeChain } from './facade-chain.ts';
-import { payerBase58 } from './facade-genesis.ts';
+import { SandboxPaymentFailed } from '../chain.ts';
+import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
+import type { Broadcast, FacadeChain } from './chain.ts';
+import { payerBase58 } from './genesis.ts';
 
 /** A transaction built and signed by tronweb, as any wallet would. */
 interface SignedTransaction {

@@ -1,7 +1,8 @@
 import artefacts from './contracts/sandbox-trc20.json' with { type: 'json' };
 import { intrinsicGas, quantity } from './evm-node.ts';
-import type { FacadeBlock, FacadeChain } from './facade-chain.ts';
-import type { FacadeReceipt, SealedTransaction } from './facade-journal.ts';
+import type { FacadeChain } from './chain.ts';
+import type { FacadeBlock } from './block.ts';
+import type { FacadeReceipt, SealedTransaction } from './journal.ts';
 import { SUN_PER_BYTE, SUN_PER_ENERGY } from './transaction-rules.ts';
 import { addressHexOf, base58Of, evmAddressOf, hexText } from './tron-codec.ts';
 import { decodeRaw, encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openEsdbEventStore } from '../../../src/adapters/esdb/esdb-event-store.ts';
+import { openEsdbEventStore } from '../../../src/adapters/esdb/event-store.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import { EsdbDouble } from './esdb-double.ts';
 

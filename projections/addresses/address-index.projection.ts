@@ -1,0 +1,37 @@
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { Mode } from '../../src/domain/ids.ts';
+import { addressFamilyOf, type AddressFamily } from '../../src/domain/networks.ts';
+import type { Projection } from '../../src/ports/projection.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
+
+/** Whose money arrives at an address: every collection address ever given, closed sessions' included. */
+export const ADDRESSES_TABLE = 'addresses@1';
+
+export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };
+
+/** EVM addresses are the same in any letter case; the others are not. */
+export const addressKey = (mode: Mode, family: AddressFamily, address: string): string =>
+  `${mode}/${family}/${family === 'evm' ? address.toLowerCase() : address}`;
+
+export const addressIndex: Projection = {
+  name: 'address-index',
+  version: 1,
+  streamPrefixes: ['session-'],
+  tables: [ADDRESSES_TABLE],
+  lists: [],
+  needs: () => [],
+  apply,
+};
+
+function apply({ event }: StoredEvent<DomainEvent>): RowChange[] {
+  if (event.type !== 'SessionCreated') return [];
+  const { mode, sessionId, paymentOptions } = event.data;
+  const byKey = new Map(
+    paymentOptions.map(({ network, address, derivationIndex }) => [
+      addressKey(mode, addressFamilyOf(network), address),
+      { sessionId, derivationIndex } satisfies AddressRow,
+    ]),
+  );
+  return [...byKey].map(([key, row]) => ({ op: 'put', table: ADDRESSES_TABLE, key, row }));
+}

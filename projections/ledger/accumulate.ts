@@ -1,0 +1,186 @@
+import { dayOf, firstDayOf, monthOf, nextMonth } from '../../src/domain/calendar.ts';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { LedgerClock, Posting } from '../../src/domain/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
+import type { RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import type { EntryDraft } from './entry.ts';
+import {
+  addressKey,
+  balanceKey,
+  bookKey,
+  bookOf,
+  daysKey,
+  entryKey,
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_BALANCES_TABLE,
+  LEDGER_BOOKS_TABLE,
+  LEDGER_DAYS_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PLACES_TABLE,
+  LEDGER_SUMS_TABLE,
+  placeKey,
+  sumKey,
+  type BalanceRow,
+  type DaysRow,
+  type EntryLine,
+  type EntryRow,
+  type ModeRow,
+  type Moved,
+} from './rows.ts';
+
+/** An entry with whom it is about. */
+export interface OwnedDraft {
+  readonly mode: Mode;
+  readonly merchantId?: MerchantId;
+  readonly sessionId?: string;
+  readonly orderId?: string;
+  readonly moveId?: string;
+  readonly draft: EntryDraft;
+}
+
+type Days = Readonly<Record<LedgerClock, string>>;
+
+/** The days of the books that a fact belongs to: its own, or the first open one when its period is closed. */
+export function daysOf(atMs: number, chainTimeSec: number | undefined, { closedThrough }: ModeRow): Days {
+  const openFrom = closedThrough === null ? '' : firstDayOf(nextMonth(closedThrough));
+  const own = dayOf(atMs / 1000);
+  const recorded = own < openFrom ? openFrom : own;
+  if (chainTimeSec === undefined) return { recorded, chain: recorded };
+  const taken = dayOf(chainTimeSec);
+  return { recorded, chain: taken < openFrom ? openFrom : taken };
+}
+
+/** The books that an entry is listed in. */
+function booksOf({ merchantId, draft }: OwnedDraft): string[] {
+  const books = new Set<string>(merchantId === undefined ? [] : [merchantId]);
+  for (const { account } of draft.postings) {
+    const book = bookOf(account);
+    if (book !== null) books.add(book);
+  }
+  return [...books];
+}
+
+/** Every row that `accumulate` reads for an entry. */
+export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRef[] {
+  const { mode, draft } = owned;
+  const days = daysOf(atMs, draft.chainTimeSec, modeRow);
+  const months = new Set([monthOf(days.recorded), monthOf(days.chain)]);
+  const refs: RowRef[] = booksOf(owned).map((book) => ({ table: LEDGER_BOOKS_TABLE, key: bookKey(mode, book) }));
+  for (const { account, network, coin, address } of draft.postings) {
+    const key = balanceKey(mode, account, network, coin);
+    refs.push({ table: LEDGER_BALANCES_TABLE, key }, { table: LEDGER_SUMS_TABLE, key: sumKey(mode, network, coin) });
+    for (const month of months) refs.push({ table: LEDGER_DAYS_TABLE, key: daysKey(key, month) });
+    if (address !== undefined) refs.push({ table: LEDGER_ADDRESSES_TABLE, key: addressKey(key, address) });
+  }
+  return refs;
+}
+
+/** Numbers and dates the entries of an event, all of one mode, and adds their lines to every figure. */
+export function accumulate(entries: readonly OwnedDraft[], stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): RowChange[] {
+  const rows = new ChangedRows(read);
+  let last = modeRow;
+  for (const owned of entries) last = addEntry(rows, owned, stored, last);
+  return rows.changes();
+}
+
+/** Answers the row of the mode as the entry leaves it. */
+function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow): ModeRow {
+  const { mode, draft } = owned;
+  const number = modeRow.entries + 1;
+  const days = daysOf(stored.atMs, draft.chainTimeSec, modeRow);
+  const lines = draft.postings.map((posting) => addLine(rows, mode, posting, days));
+  for (const book of booksOf(owned)) {
+    const key = bookKey(mode, book);
+    const place = ((rows.get(LEDGER_BOOKS_TABLE, key)?.entries as number | undefined) ?? 0) + 1;
+    rows.put(LEDGER_BOOKS_TABLE, key, { entries: place });
+    rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
+  }
+  rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines) as unknown as Row);
+  const after = touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null);
+  rows.put(LEDGER_BOOKS_TABLE, mode, after as unknown as Row);
+  return after;
+}
+
+function touchedBy(modeRow: ModeRow, number: number, event: string, days: Days | null): ModeRow {
+  if (!days) return { ...modeRow, entries: number };
+  const last = { number, event };
+  return { ...modeRow, entries: number, touched: { ...modeRow.touched, [monthOf(days.recorded)]: last, [monthOf(days.chain)]: last } };
+}
+
+function entryRow(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, number: number, days: Days, lines: readonly EntryLine[]): EntryRow {
+  const { mode, draft, ...owner } = owned;
+  const { postings: _postings, evidence, ...rest } = draft;
+  const { id, stream, revision, atMs } = stored;
+  return { number, id, mode, ...owner, ...rest, ...evidence, stream, revision, recordedAtMs: atMs, days, lines };
+}
+
+function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units, address }: Posting, days: Days): EntryLine {
+  const key = balanceKey(mode, account, network, coin);
+  const before = rows.get(LEDGER_BALANCES_TABLE, key) as unknown as BalanceRow | null;
+  const balance = plus(before?.balance, units);
+  const months = { ...before?.months };
+  for (const [day, clocks] of days.recorded === days.chain
+    ? ([[days.recorded, BOTH]] as const)
+    : ([
+        [days.recorded, RECORDED],
+        [days.chain, CHAIN],
+      ] as const)) {
+    const month = monthOf(day);
+    months[month] = moved(months[month], clocks, units);
+    const inMonth = { ...(rows.get(LEDGER_DAYS_TABLE, daysKey(key, month)) as unknown as DaysRow | null)?.days };
+    const date = day.slice(month.length + 1);
+    inMonth[date] = moved(inMonth[date], clocks, units);
+    rows.put(LEDGER_DAYS_TABLE, daysKey(key, month), { days: inMonth });
+  }
+  rows.put(LEDGER_BALANCES_TABLE, key, { mode, account, network, coin, balance, months });
+  const sum = sumKey(mode, network, coin);
+  rows.put(LEDGER_SUMS_TABLE, sum, { mode, network, coin, sum: plus(rows.get(LEDGER_SUMS_TABLE, sum)?.sum as string | undefined, units) });
+  const amount = formatAmount(units, 0);
+  if (address === undefined) return { account, network, coin, amount, balance };
+  const place = addressKey(key, address);
+  const held = rows.get(LEDGER_ADDRESSES_TABLE, place)?.balance as string | undefined;
+  rows.put(LEDGER_ADDRESSES_TABLE, place, { account, network, coin, address, balance: plus(held, units) });
+  return { account, network, coin, amount, balance, address };
+}
+
+const plus = (text: string | undefined, units: bigint): string => formatAmount(text === undefined ? units : signedAmountOf(text) + units, 0);
+
+/** Which of the two clocks a day is of. */
+const RECORDED = 1;
+const CHAIN = 2;
+const BOTH = RECORDED | CHAIN;
+
+function moved(before: Moved | undefined, clocks: number, units: bigint): Moved {
+  const [recorded, chain] = before ?? ['0', '0'];
+  // Both clocks mostly agree, and then their sums are one.
+  if (clocks === BOTH && recorded === chain) {
+    const sum = plus(recorded, units);
+    return [sum, sum];
+  }
+  return [clocks & RECORDED ? plus(recorded, units) : recorded, clocks & CHAIN ? plus(chain, units) : chain];
+}
+
+/** Rows as an entry leaves them: a line finds what the line before it wrote. */
+class ChangedRows {
+  readonly #read: RowReader;
+  readonly #puts = new Map<string, Extract<RowChange, { op: 'put' }>>();
+
+  constructor(read: RowReader) {
+    this.#read = read;
+  }
+
+  get(table: string, key: string): Row | null {
+    return this.#puts.get(`${table}\0${key}`)?.row ?? this.#read(table, key);
+  }
+
+  put(table: string, key: string, row: Row): void {
+    this.#puts.set(`${table}\0${key}`, { op: 'put', table, key, row });
+  }
+
+  changes(): RowChange[] {
+    return [...this.#puts.values()];
+  }
+}

@@ -1,0 +1,144 @@
+import type { DomainEvent, EventOf } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import type { Mode } from '../../src/domain/ids.ts';
+import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
+import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
+import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
+import { bookSessionEvent } from './postings.ts';
+import {
+  addressKey,
+  balanceKey,
+  EMPTY_MODE,
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_BALANCES_TABLE,
+  LEDGER_BOOKS_TABLE,
+  LEDGER_DAYS_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PERIODS_TABLE,
+  LEDGER_PLACES_TABLE,
+  LEDGER_SUMS_TABLE,
+  periodKey,
+  sealOf,
+  type ModeRow,
+  type PeriodRow,
+} from './rows.ts';
+import { bookTreasuryEvent } from './treasury-postings.ts';
+import { bookTransferEvent } from './transfer-postings.ts';
+import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './session-books.ts';
+
+const TREASURY_PREFIX = 'treasury-';
+
+/**
+ * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed periods.
+ * `docs/ledger.md` holds the chart of accounts and the posting rules.
+ */
+export const ledger: Projection = {
+  name: 'ledger',
+  version: 3,
+  streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
+  tables: [
+    LEDGER_SESSIONS_TABLE,
+    LEDGER_ENTRIES_TABLE,
+    LEDGER_PLACES_TABLE,
+    LEDGER_BOOKS_TABLE,
+    LEDGER_BALANCES_TABLE,
+    LEDGER_DAYS_TABLE,
+    LEDGER_ADDRESSES_TABLE,
+    LEDGER_SUMS_TABLE,
+    LEDGER_PERIODS_TABLE,
+  ],
+  lists: [],
+  needs,
+  needsThen,
+  apply,
+};
+
+const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode });
+// A session's mode is known only with its row at hand, and both rows are always in memory.
+const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
+const modeRow = (mode: Mode, read: RowReader): ModeRow => (read(LEDGER_BOOKS_TABLE, mode) as unknown as ModeRow | null) ?? EMPTY_MODE;
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
+  const sessionId = sessionOfStream(stream);
+  if (sessionId !== null) {
+    const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
+    return [event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
+  }
+  return event.type === 'UnknownOutflowAcknowledged' ? [...MODE_REFS, ...depositAddressRef(event.data)] : MODE_REFS;
+}
+
+/** The books know an address of deposits by the deposits it took. */
+function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowRef[] {
+  if (coin === null) return [];
+  return [{ table: LEDGER_ADDRESSES_TABLE, key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address) }];
+}
+
+function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  const booking = bookingOf(stored, read);
+  lastBooking = { stored, read, booking };
+  return booking?.entries.flatMap((entry) => rowsOf(entry, stored.atMs, modeRow(entry.mode, read))) ?? [];
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
+  if (stored.event.type === 'PeriodClosed') return closed(stored, stored.event, read);
+  const booking = lastBooking?.stored === stored && lastBooking.read === read ? lastBooking.booking : bookingOf(stored, read);
+  lastBooking = null;
+  if (!booking) return [];
+  const { entries, memory } = booking;
+  const [first] = entries;
+  return first ? [...memory, ...accumulate(entries, stored, modeRow(first.mode, read), read)] : memory;
+}
+
+interface Booking {
+  readonly entries: readonly OwnedDraft[];
+  readonly memory: readonly RowChange[];
+}
+
+/** The rows that an event needs are told by what it books, so `apply` mostly finds that done, from the same rows. */
+let lastBooking: { readonly stored: StoredEvent<DomainEvent>; readonly read: RowReader; readonly booking: Booking | null } | null = null;
+
+/** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
+function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
+  const id = sessionOfStream(stored.stream);
+  if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
+    return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
+  if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
+  const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
+  const { books, draft, further } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
+  const { mode, merchantId, sessionId, orderId } = books;
+  return {
+    entries: [...given(draft), ...(further ?? [])].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
+    memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
+  };
+}
+
+function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
+  const isDepositAddress = (facts: OutflowFacts): boolean => depositAddressRef(facts).some(({ table, key }) => read(table, key) !== null);
+  return { entries: given(bookTreasuryEvent(event, isDepositAddress)), memory: [] };
+}
+
+const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);
+
+/**
+ * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was overtaken
+ * by a late fact seals nothing: whoever closes counts again.
+ */
+function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): RowChange[] {
+  const { mode, period, throughPosition, balances, actor } = data;
+  const before = modeRow(mode, read);
+  if (before.closedThrough !== null && period <= before.closedThrough) return [];
+  if (throughPosition !== sealOf(before, period)) return [];
+  const row: PeriodRow = { period, closedAtSec: Math.floor(stored.atMs / 1000), actor, entry: stored.id, balances };
+  const touched = Object.fromEntries(Object.entries(before.touched).filter(([month]) => month > period));
+  const after: ModeRow = { ...before, closedThrough: period, touched };
+  return [
+    { op: 'put', table: LEDGER_PERIODS_TABLE, key: periodKey(mode, period), row: row as unknown as Row },
+    ...accumulate([{ mode, draft: { kind: 'period_closed', postings: [] } }], stored, after, read),
+  ];
+}

@@ -1,0 +1,81 @@
+import { payableTo, unappliedOf, type Posting } from '../../src/domain/ledger.ts';
+import { amountOf, formatAmount, type Coin, least, most } from '../../src/domain/money.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { timeOf, type Booking } from './entry.ts';
+import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './session-books.ts';
+
+/*
+ * The money of a paid order: what is due, applied from the networks where it is final and came in time. When the chain takes some of it back,
+ * or an operator sets it aside, the order lacks it; as soon as there is enough again, whichever transfer brings it, the order has it again.
+ */
+
+interface Moved {
+  readonly books: SessionBooks;
+  readonly postings: readonly Posting[];
+}
+
+/** Applies what is due from the networks where it arrived, up to `units`; what is over stays unapplied. */
+export function payOrder(books: SessionBooks, due: string, units: bigint): Moved {
+  const open: SessionBooks = { ...books, order: { due, applied: {} } };
+  return takenFrom(books, books.coin, units).reduce<Moved>((moved, taken) => apply(moved, taken.network, taken.units), { books: open, postings: [] });
+}
+
+/** What an event of the session does to its paid order, beside what it does to the books otherwise. */
+export function withOrderMoney(booking: Booking): Booking {
+  const { books, draft } = booking;
+  if (books.order === undefined || draft === null) return booking;
+  const lost = NETWORKS.reduce((moved, network) => apply(moved, network, -lostOn(moved.books, network)), { books, postings: [] } as Moved);
+  const restored = NETWORKS.reduce((moved, network) => apply(moved, network, freeOn(moved.books, network)), { ...lost, postings: [] } as Moved);
+  if (restored.books === books) return booking;
+  return {
+    books: restored.books,
+    draft: { ...draft, postings: [...draft.postings, ...lost.postings] },
+    ...(restored.postings.length > 0 && { further: [{ kind: 'payment_restored', postings: restored.postings, ...timeOf(draft) }] }),
+  };
+}
+
+/** What the order has of a network that is not there any more: not as money that can pay it, or spent by a refund. */
+function lostOn(books: SessionBooks, network: Network): bigint {
+  const { payable, onTime } = pocketOf(books, network, books.coin);
+  const lost = most(-ownUnapplied(books, network, books.coin), appliedOn(books, network) - onTime);
+  return most(least(lost, payable), 0n);
+}
+
+/** What a network can give to an order that lacks money. */
+function freeOn(books: SessionBooks, network: Network): bigint {
+  const { onTime } = pocketOf(books, network, books.coin);
+  const lacking = NETWORKS.reduce((left, each) => left - appliedOn(books, each), amountOf(books.order!.due));
+  return most(least(least(lacking, ownUnapplied(books, network, books.coin)), onTime - appliedOn(books, network)), 0n);
+}
+
+/** Moves money of a network to the order, or back from it. */
+function apply({ books, postings }: Moved, network: Network, units: bigint): Moved {
+  if (units === 0n) return { books, postings };
+  const { coin, merchantId, order } = books;
+  const pocket = pocketOf(books, network, coin);
+  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, payable: pocket.payable + units });
+  const applied = { ...order!.applied, [network]: formatAmount(appliedOn(books, network) + units, 0) };
+  return {
+    books: { ...after, order: { ...order!, applied } },
+    postings: [
+      ...postings,
+      { account: payableTo(merchantId), network, coin, units: -units },
+      { account: unappliedOf(merchantId), network, coin, units },
+    ],
+  };
+}
+
+/** What was set aside and then left the chain is between the operator and the inbox: neither the order nor a refund pays for it or waits for it. */
+export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin): bigint {
+  const lost = Object.values(books.deposits).map((deposit) => (deposit.network === network ? lostAside(deposit, coin) : 0n));
+  return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
+}
+
+/** A reorganisation may have put another transfer into its place. */
+function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin): bigint {
+  if (aside?.coin !== ofCoin) return 0n;
+  const isThere = entry !== null && coin === ofCoin;
+  return most(amountOf(aside.amount) - (isThere ? amountOf(amount) : 0n), 0n);
+}
+
+const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(order!.applied[network] ?? '0');

@@ -1,0 +1,131 @@
+import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/ledger.ts';
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
+
+/*
+ * The rows of the books. Entries have dense numbers within a mode, and dense places within a book, so that any page of any
+ * journal is a read of keys that can be computed, on every read model.
+ */
+
+/** Entries by mode and number. */
+export const LEDGER_ENTRIES_TABLE = 'ledger-entries@3';
+/** Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the deposit wallets. */
+export const LEDGER_PLACES_TABLE = 'ledger-places@3';
+/** How far a mode and each of its books are. */
+export const LEDGER_BOOKS_TABLE = 'ledger-books@3';
+/** Balances by mode, account, network and coin, with what moved in each month. */
+export const LEDGER_BALANCES_TABLE = 'ledger-balances@3';
+/** What moved on each day, by balance and month. */
+export const LEDGER_DAYS_TABLE = 'ledger-days@3';
+/** Balances of accounts that stand for addresses, by address. */
+export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@3';
+/** Debits less credits of everything, by mode, network and coin. */
+export const LEDGER_SUMS_TABLE = 'ledger-sums@3';
+/** Sealed figures by mode and month. */
+export const LEDGER_PERIODS_TABLE = 'ledger-periods@3';
+
+export interface EntryLine {
+  readonly account: string;
+  readonly network: Network;
+  readonly coin: string;
+  /** Above zero a debit, below zero a credit. */
+  readonly amount: string;
+  /** Of the account in this coin on this network, after the line, in the order of recording. */
+  readonly balance: string;
+  readonly address?: string;
+}
+
+export interface EntryRow {
+  /** From 1 within the mode, without gaps, in the order of recording. */
+  readonly number: number;
+  /** Id of the event that the entry is made of. An event that charges a service fee, or gives one back, makes two entries. */
+  readonly id: string;
+  readonly kind: EntryKind;
+  readonly mode: Mode;
+  readonly merchantId?: MerchantId;
+  readonly sessionId?: string;
+  readonly orderId?: string;
+  readonly refundId?: string;
+  /** Of a sweep, top-up, withdrawal or settlement. */
+  readonly moveId?: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly recordedAtMs: number;
+  readonly chainTimeSec?: number;
+  /** The day of the books by each clock; later than the fact's own when that day's period was closed. */
+  readonly days: Readonly<Record<LedgerClock, string>>;
+  readonly network?: Network;
+  readonly txHash?: string;
+  readonly logIndex?: number;
+  readonly blockNumber?: number;
+  readonly blockHash?: string;
+  readonly reverses?: string;
+  readonly lines: readonly EntryLine[];
+  readonly memo?: { readonly network: Network | null; readonly coin: string; readonly amount: string };
+  readonly value?: FiatValue;
+}
+
+/** Moved by the recorded clock, then by the chain clock. */
+export type Moved = readonly [recorded: string, chain: string];
+
+export interface BalanceRow {
+  readonly mode: Mode;
+  readonly account: string;
+  readonly network: Network;
+  readonly coin: string;
+  readonly balance: string;
+  readonly months: Readonly<Record<string, Moved>>;
+}
+
+export interface DaysRow {
+  /** By day of the month, two digits. */
+  readonly days: Readonly<Record<string, Moved>>;
+}
+
+export interface ModeRow {
+  /** Entries so far: the number of the last one. */
+  readonly entries: number;
+  /** The last closed month; null while none is. */
+  readonly closedThrough: string | null;
+  /** By month that is still open: the last entry that either clock put into it. */
+  readonly touched: Readonly<Record<string, { readonly number: number; readonly event: string }>>;
+}
+
+export interface PeriodRow {
+  readonly period: string;
+  readonly closedAtSec: number;
+  readonly actor: string;
+  /** Id of the event that sealed it. */
+  readonly entry: string;
+  readonly balances: Readonly<Record<string, string>>;
+}
+
+export const EMPTY_MODE: ModeRow = { entries: 0, closedThrough: null, touched: {} };
+
+const NUMBER_DIGITS = 12;
+const padded = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0');
+
+export const entryKey = (mode: Mode, number: number): string => `${mode}/${padded(number)}`;
+export const placeKey = (mode: Mode, book: string, place: number): string => `${mode}/${book}/${padded(place)}`;
+export const bookKey = (mode: Mode, book: string): string => `${mode}/${book}`;
+export const balanceKey = (mode: Mode, account: string, network: string, coin: string): string => `${mode}/${account}/${network}/${coin}`;
+export const daysKey = (balance: string, month: string): string => `${balance}/${month}`;
+export const addressKey = (balance: string, address: string): string => `${balance}/${address}`;
+export const sumKey = (mode: Mode, network: string, coin: string): string => `${mode}/${network}/${coin}`;
+export const periodKey = (mode: Mode, period: string): string => `${mode}/${period}`;
+/** A figure of a closed period. */
+export const figureKey = (clock: LedgerClock, account: string, network: string, coin: string): string => `${clock}/${account}/${network}/${coin}`;
+
+/** The book of an account: its merchant's, its own, or none, since nearly every entry would be in that of the deposit wallets. */
+export function bookOf(account: string): string | null {
+  if (account === DEPOSIT_WALLETS) return null;
+  return merchantAccountOf(account)?.merchantId ?? account;
+}
+
+/** What a closing of `month` must name: the event of the last entry up to its end, by its id, which is the same in every store; empty when there is none. */
+export function sealOf({ touched }: ModeRow, month: string): string {
+  let last: ModeRow['touched'][string] | null = null;
+  for (const [touchedMonth, entry] of Object.entries(touched)) if (touchedMonth <= month && entry.number > (last?.number ?? 0)) last = entry;
+  return last?.event ?? '';
+}

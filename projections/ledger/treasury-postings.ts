@@ -1,0 +1,172 @@
+import type { EventOf } from '../../src/domain/events/domain-event.ts';
+import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import {
+  COLD_STORAGE,
+  DEPOSIT_WALLETS,
+  NETWORK_FEES,
+  OPERATOR_FUNDING,
+  payableTo,
+  TREASURY,
+  UNKNOWN_OUTFLOWS,
+  UNMATCHED,
+  type EntryKind,
+  type Posting,
+} from '../../src/domain/ledger.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import type { EntryDraft } from './entry.ts';
+
+/** What an event of the treasury books; `merchantId` for a settlement. */
+export interface TreasuryBooking {
+  readonly mode: Mode;
+  readonly merchantId?: MerchantId;
+  readonly moveId?: string;
+  readonly draft: EntryDraft;
+}
+
+/** Whether the address took deposits before; anything else that pays out is the treasury's. */
+export type IsDepositAddress = (facts: OutflowFacts) => boolean;
+
+type Rule<Type extends TreasuryEvent['type']> = (data: EventOf<Type>['data'], isDepositAddress: IsDepositAddress) => TreasuryBooking | null;
+
+const nothing = (): null => null;
+const completed = (kind: EntryKind) => (data: MoveCompleted) => booked(kind, data);
+const failed = (kind: EntryKind) => (data: MoveFailed) => feeOnly(kind, data);
+
+/** The posting rule of every event of the treasury; an event without one does not compile. */
+const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
+  PayoutSequenceReserved: nothing,
+  PayoutSequenceReleased: nothing,
+  PayoutSequenceSigned: nothing,
+  MoveSequenceReserved: nothing,
+  MoveSequenceReleased: nothing,
+  SweepRequested: nothing,
+  SweepSigned: nothing,
+  SweepCompleted: completed('sweep'),
+  SweepFailed: failed('sweep'),
+  GasTopUpRequested: nothing,
+  GasTopUpSigned: nothing,
+  GasTopUpCompleted: completed('gas_top_up'),
+  GasTopUpFailed: failed('gas_top_up'),
+  WithdrawalRequested: nothing,
+  WithdrawalApproved: nothing,
+  WithdrawalSigned: nothing,
+  WithdrawalCompleted: completed('withdrawal'),
+  WithdrawalFailed: failed('withdrawal'),
+  SettlementRequested: nothing,
+  SettlementApproved: nothing,
+  SettlementSigned: nothing,
+  SettlementCompleted: completed('settlement'),
+  SettlementFailed: failed('settlement'),
+  ReturnRequested: nothing,
+  ReturnApproved: nothing,
+  ReturnSigned: nothing,
+  ReturnCompleted: completed('transfer_returned'),
+  ReturnFailed: failed('transfer_returned'),
+  TreasuryFunded: funded,
+  UnknownOutflowFound: nothing,
+  UnknownOutflowAcknowledged: writtenOff,
+  TreasuryReconciled: nothing,
+};
+
+export function bookTreasuryEvent(event: TreasuryEvent, isDepositAddress: IsDepositAddress): TreasuryBooking | null {
+  const rule = RULES[event.type] as Rule<TreasuryEvent['type']>;
+  return rule(event.data, isDepositAddress);
+}
+
+function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
+  const { mode, network, moveId, merchantId, txHash, blockNumber, blockHash, blockTimeSec } = data;
+  return {
+    mode,
+    moveId,
+    ...(merchantId !== null && { merchantId }),
+    draft: {
+      kind,
+      postings: [...transfer(kind, data), ...fee(kind, data, data.networkFee)],
+      chainTimeSec: blockTimeSec,
+      evidence: { network, txHash, blockNumber, blockHash },
+    },
+  };
+}
+
+function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddress, merchantId }: MoveCompleted): Posting[] {
+  const units = amountOf(amount);
+  const line = (account: string, signed: bigint, address?: string): Posting => ({
+    account,
+    network,
+    coin,
+    units: signed,
+    ...(address && { address }),
+  });
+  switch (kind) {
+    case 'sweep':
+      return [line(TREASURY, units, toAddress), line(DEPOSIT_WALLETS, -units, fromAddress)];
+    case 'gas_top_up':
+      return [line(DEPOSIT_WALLETS, units, toAddress), line(TREASURY, -units, fromAddress)];
+    case 'withdrawal':
+      return [line(COLD_STORAGE, units, toAddress), line(TREASURY, -units, fromAddress)];
+    case 'settlement':
+      if (merchantId === null) throw new Error('a settlement without a merchant');
+      return [line(payableTo(merchantId), units), line(TREASURY, -units, fromAddress)];
+    case 'transfer_returned':
+      return [line(UNMATCHED, units), line(TREASURY, -units, fromAddress)];
+    default:
+      throw new Error(`${kind} moves no money of the treasury`);
+  }
+}
+
+/** Whoever's native coin paid the fee: the treasury, or the collection address that was fed for its sweep. */
+function fee(kind: EntryKind, data: MoveCompleted | MoveFailed, amount: string): Posting[] {
+  const { network, feeCoin: coin, feeAddress, fromAddress } = data;
+  const units = amountOf(amount);
+  if (units === 0n) return [];
+  const payer = kind === 'sweep' && feeAddress === fromAddress ? DEPOSIT_WALLETS : TREASURY;
+  return [
+    { account: NETWORK_FEES, network, coin, units },
+    { account: payer, network, coin, units: -units, address: feeAddress },
+  ];
+}
+
+/** A transaction without effect still costs its fee. */
+function feeOnly(kind: EntryKind, data: MoveFailed): TreasuryBooking | null {
+  const { mode, network, moveId, txHash, networkFee } = data;
+  const postings = networkFee === null ? [] : fee(kind, data, networkFee);
+  if (postings.length === 0) return null;
+  return { mode, moveId, draft: { kind: 'failed_move', postings, ...(txHash !== null && { evidence: { network, txHash } }) } };
+}
+
+function funded({ mode, network, coin, amount, address, txHash, logIndex, blockNumber }: EventOf<'TreasuryFunded'>['data']): TreasuryBooking {
+  const units = amountOf(amount);
+  const evidence = txHash === null ? null : { network, txHash, blockNumber, ...(logIndex !== null && { logIndex }) };
+  return {
+    mode,
+    draft: {
+      kind: 'treasury_funded',
+      postings: [
+        { account: TREASURY, network, coin, units, address },
+        { account: OPERATOR_FUNDING, network, coin, units: -units },
+      ],
+      ...(evidence && { evidence }),
+    },
+  };
+}
+
+/** Money that is gone, once somebody said so. */
+function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], isDepositAddress: IsDepositAddress): TreasuryBooking | null {
+  const { mode, network, coin, amount, address, txHash, blockNumber } = data;
+  if (coin === null || amount === null) return null;
+  const units = amountOf(amount);
+  const evidence = txHash === null ? null : { network, txHash, ...(blockNumber !== null && { blockNumber }) };
+  return {
+    mode,
+    draft: {
+      kind: 'outflow_written_off',
+      postings: [
+        { account: UNKNOWN_OUTFLOWS, network, coin, units },
+        { account: isDepositAddress(data) ? DEPOSIT_WALLETS : TREASURY, network, coin, units: -units, address },
+      ],
+      ...(evidence && { evidence }),
+    },
+  };
+}

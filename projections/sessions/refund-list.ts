@@ -1,0 +1,32 @@
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
+import type { Coin } from '../../src/domain/money.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import type { ListPlace } from '../../src/ports/projection.ts';
+import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
+import type { RefundRow, RefundStatus } from './refund-row.ts';
+
+export const REFUND_LISTS = 'refunds@3/';
+
+export interface RefundListFilters {
+  readonly status?: RefundStatus;
+  /** Any of its payouts. */
+  readonly network?: Network;
+  readonly coin?: Coin;
+}
+
+const scope = (mode: Mode, merchantId: MerchantId): string => `${REFUND_LISTS}${mode}/${merchantId}`;
+
+export function refundList(mode: Mode, merchantId: MerchantId, { status, network, coin }: RefundListFilters): string {
+  return filteredList(scope(mode, merchantId), [status, network, coin]);
+}
+
+/** The session's own list: its refunds but for the first one, which its row names. */
+export const refundsOfSession = (sessionId: SessionId): string => `${REFUND_LISTS}of/${sessionId}`;
+
+/** Every list that shows the refund: those of the merchant and, but for the first one, that of the session. */
+export function placesOfRefund(row: RefundRow): ListPlace[] {
+  const { mode, merchantId, status, payouts, coin, order, sessionOrder, listedSec: atSec } = row;
+  const lists = filteredLists(scope(mode, merchantId), [[status], [...new Set(payouts.map((payout) => payout.network))], [coin]]);
+  const ofMerchant = { lists, order, atSec };
+  return sessionOrder === 0 ? [ofMerchant] : [ofMerchant, { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec }];
+}

@@ -1,0 +1,49 @@
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { Coin } from '../../src/domain/money.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import type { ListPlace } from '../../src/ports/projection.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
+import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
+import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './session-row.ts';
+
+export const SESSION_LISTS = 'sessions@3/';
+
+/** The finer status, or the public `payment_status`: `unpaid` is every status but `paid`. */
+export const SESSION_FILTER_STATUSES = ['unpaid', 'paid', 'open', 'processing', 'expired', 'failed', 'cancelled'] as const;
+export type SessionFilterStatus = 'unpaid' | SessionRowStatus;
+
+export interface SessionListFilters {
+  readonly status?: SessionFilterStatus;
+  /** Where money arrived. */
+  readonly network?: Network;
+  /** What is due. */
+  readonly coin?: Coin;
+}
+
+const scope = (mode: Mode, merchantId: MerchantId): string => `${SESSION_LISTS}${mode}/${merchantId}`;
+
+export function sessionList(mode: Mode, merchantId: MerchantId, { status, network, coin }: SessionListFilters): string {
+  return filteredList(scope(mode, merchantId), [status, network, coin]);
+}
+
+/** Every list that shows the session. */
+export function placesOfSession(row: SessionRow): ListPlace[] {
+  const { order, listedSec: atSec } = row;
+  const statuses = row.status === 'paid' ? ['paid'] : [row.status, 'unpaid'];
+  const lists = filteredLists(scope(row.mode, row.merchantId), [statuses, Object.keys(row.arrivedOn), [row.dueCoin]]);
+  return [{ lists, order, atSec }];
+}
+
+/* An order_id names at most one session of a merchant and mode. */
+
+export const ORDERS_TABLE = 'session-orders@3';
+
+export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
+
+/** The session's row and, once, the look-up of its order_id. */
+export function sessionChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
+  const { sessionId, mode, merchantId, orderId } = after;
+  const changes: RowChange[] = [{ op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after }];
+  if (!before) changes.push({ op: 'put', table: ORDERS_TABLE, key: orderKey(mode, merchantId, orderId), row: { sessionId } });
+  return changes;
+}

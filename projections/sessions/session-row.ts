@@ -1,0 +1,74 @@
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
+import { type Coin } from '../../src/domain/money.ts';
+import type { Place } from './merchant-counters.ts';
+
+export const SESSIONS_TABLE = 'session-view@4';
+
+export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
+
+/** A session as lists show it. Amounts are decimal strings. */
+export type SessionRow = {
+  readonly sessionId: SessionId;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly orderId: string;
+  readonly status: SessionRowStatus;
+  readonly amount: string;
+  /** Upper case. */
+  readonly currency: string;
+  readonly dueCoin: Coin;
+  readonly dueAmount: string;
+  /** Null without conversion, as is `rateLockedAtSec`. */
+  readonly rate: string | null;
+  readonly rateLockedAtSec: number | null;
+  readonly taxAmount: string | null;
+  readonly shippingAmount: string | null;
+  readonly createdAtSec: number;
+  /** Moves only earlier: a cancel sets it to the cancellation time. */
+  readonly expiresAtSec: number;
+  readonly domainId: string | null;
+  /** Still sealed with the session's erasable key. */
+  readonly personal: string | null;
+  /** How to pay, as one text (see `paymentOptionsOf`): a list reads thousands of them and most are not looked at. */
+  readonly options: string;
+  /** Networks on which money arrived that was not lost again, with the number of transfers. */
+  readonly arrivedOn: { readonly [network: string]: number };
+  /** Final on-time money of the due coin, wherever it went since. */
+  readonly arrived: string;
+  /** Of it, what the merchant holds. */
+  readonly received: string;
+  /** Of it, what had gone back when the session was paid. */
+  readonly returnedUnpaid: string;
+  /** On-time money seen but not final. */
+  readonly pending: string;
+  readonly pendingCount: number;
+  readonly excess: string;
+  readonly refunded: string;
+  readonly refundable: string;
+  readonly paidAtSec: number | null;
+  readonly afterExpiry: boolean;
+  readonly reversed: boolean;
+  /** Final money of the due coin, whatever its kind. */
+  readonly final: string;
+  /** Money of the due coin that refunds have paid out or hold reserved. */
+  readonly committed: string;
+  /** The same two of the other coin, which never pays the session. */
+  readonly otherFinal: string;
+  readonly otherCommitted: string;
+  readonly tolerance: string;
+  /** Records of the session so far: places in its own lists. */
+  readonly transactions: number;
+  readonly refunds: number;
+  /** Those in the first place: most sessions have no other, so none is on the session's own list. */
+  readonly firstTransaction: TransactionId | null;
+  readonly firstRefund: RefundId | null;
+} & Place;
+
+/** A row while an event is folded into it: one copy of the row before, changed by each of the steps below. */
+export type SessionDraft = { -readonly [Field in keyof SessionRow]: SessionRow[Field] };
+
+/** A row of another table before and after the event. */
+export interface Moved<Value> {
+  readonly before: Value | null;
+  readonly after: Value;
+}

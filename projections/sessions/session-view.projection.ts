@@ -1,0 +1,93 @@
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import { sessionOfStream } from '../../src/domain/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
+import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
+import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
+import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
+import { movedRefund, REFUNDS_TABLE, type RefundRow } from './refund-row.ts';
+import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
+import { SESSIONS_TABLE, type SessionDraft, type SessionRow } from './session-row.ts';
+import { settle, countRefund, countTransaction, foldSession, sessionRowOf } from './session-fold.ts';
+import { depositTransactionId, feeTransactionId, payoutTransactionId } from './transaction-id.ts';
+import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
+import { movedTransactions } from './transaction-moves.ts';
+import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
+
+/**
+ * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show them and
+ * the deadlines. One projection, so that all of them move in one step: a list never names a record that is not there, and a
+ * session's sums agree with its transactions.
+ */
+export const sessionView: Projection = {
+  name: 'session-view',
+  version: 4,
+  streamPrefixes: ['session-'],
+  tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE],
+  lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
+  listed: {
+    [SESSIONS_TABLE]: (row) => placesOfSession(row as SessionRow),
+    [TRANSACTIONS_TABLE]: (row) => placesOfTransaction(row as TransactionRow),
+    [REFUNDS_TABLE]: (row) => placesOfRefund(row as RefundRow),
+  },
+  needs,
+  needsThen,
+  apply,
+};
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+  const id = sessionOfStream(stream);
+  if (id === null) return [];
+  if (event.type === 'SessionCreated') return [{ table: SESSIONS_TABLE, key: id, isNew: true }];
+  const refs: RowRef[] = [{ table: SESSIONS_TABLE, key: id }];
+  const { data } = event as SessionEvent;
+  if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
+  if ('refundId' in data) refs.push({ table: REFUNDS_TABLE, key: data.refundId });
+  if ('legId' in data) {
+    refs.push({ table: TRANSACTIONS_TABLE, key: payoutTransactionId(id, data.refundId, data.legId) });
+    refs.push({ table: TRANSACTIONS_TABLE, key: feeTransactionId(id, data.refundId, data.legId) });
+  }
+  return refs;
+}
+
+function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  const id = sessionOfStream(stream);
+  const owner = event.type === 'SessionCreated' ? event.data : id && (read(SESSIONS_TABLE, id) as SessionRow | null);
+  return owner ? [{ table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) }] : [];
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+  const id = sessionOfStream(stored.stream);
+  if (id === null) return [];
+  const event = stored.event as SessionEvent;
+  const before = read(SESSIONS_TABLE, id) as SessionRow | null;
+  const owner = event.type === 'SessionCreated' ? event.data : before;
+  if (!owner) throw new Error(`session ${id} was never created`);
+  const key = countersKey(owner.mode, owner.merchantId);
+  const counters = read(COUNTERS_TABLE, key) as CountersRow | null;
+  const places = new Places(counters);
+  const changes =
+    event.type === 'SessionCreated' ? created(event.data, places) : changed(before!, event, Math.floor(stored.atMs / 1000), places, read);
+  return places.counters === places.before ? changes : [...changes, { op: 'put', table: COUNTERS_TABLE, key, row: places.counters }];
+}
+
+function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'], places: Places): RowChange[] {
+  const session = sessionRowOf(data, places.next('sessions', data.createdAtSec));
+  return [...sessionChanges(null, session), ...dueChanges(null, session)];
+}
+
+function changed(before: SessionRow, event: SessionEvent, atSec: number, places: Places, read: RowReader): RowChange[] {
+  const refund = movedRefund(event, before, places, read);
+  const transactions = movedTransactions(event, before, refund?.after ?? null, atSec, places, read);
+  const draft: SessionDraft = { ...before };
+  foldSession(draft, event);
+  for (const moved of transactions) countTransaction(draft, moved);
+  if (refund) countRefund(draft, refund);
+  const session = settle(draft);
+  const changes = [...sessionChanges(before, session), ...dueChanges(before, session)];
+  for (const { after } of transactions) changes.push({ op: 'put', table: TRANSACTIONS_TABLE, key: after.transactionId, row: after });
+  if (refund) changes.push({ op: 'put', table: REFUNDS_TABLE, key: refund.after.refundId, row: refund.after });
+  return changes;
+}

@@ -1,0 +1,124 @@
+import type { DepositConfirmed, DepositDetected, DepositKind, RefundPayoutSigned } from '../../src/domain/events/session-events.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
+import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
+import type { PayoutRow, RefundRow } from './refund-row.ts';
+import type { SessionRow } from './session-row.ts';
+
+export const TRANSACTIONS_TABLE = 'transactions@3';
+
+export const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
+export type TransactionType = (typeof TRANSACTION_TYPES)[number];
+
+/** `detected`: in the chain or on its way, not final. */
+export const TRANSACTION_STATUSES = ['detected', 'final', 'reverted', 'failed'] as const;
+export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
+
+/** One movement of a merchant's money. */
+export type TransactionRow = {
+  readonly transactionId: TransactionId;
+  readonly type: TransactionType;
+  readonly status: TransactionStatus;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly sessionId: SessionId;
+  readonly orderId: string;
+  readonly refundId: RefundId | null;
+  readonly network: Network;
+  /** USDT or USDC; of a fee, the network's native coin. */
+  readonly coin: string;
+  readonly amount: string;
+  /** How a deposit stands against its session; null for other types. */
+  readonly kind: DepositKind | null;
+  /** Null when the chain names no single sender, and for fees. */
+  readonly fromAddress: string | null;
+  readonly toAddress: string | null;
+  readonly txHash: string;
+  readonly logIndex: number | null;
+  /** Null until a payout is in a block. */
+  readonly blockNumber: number | null;
+  readonly blockTimeSec: number | null;
+  /** When the record was made, Unix seconds; never falls within the merchant's list. */
+  readonly createdSec: number;
+  /** While an operator has set the deposit aside, it is `reverted` here; this is what it would be otherwise. */
+  readonly aside?: TransactionStatus;
+  /** Place in the merchant's lists, and in the session's. */
+  readonly order: number;
+  readonly sessionOrder: number;
+};
+
+/** A record without its place in lists. */
+export type TransactionFacts = Omit<TransactionRow, 'createdSec' | 'order' | 'sessionOrder'>;
+
+export function detectedDeposit(transactionId: TransactionId, session: SessionRow, data: DepositDetected['data']): TransactionFacts {
+  return {
+    transactionId,
+    type: 'deposit',
+    status: 'detected',
+    merchantId: session.merchantId,
+    mode: session.mode,
+    sessionId: session.sessionId,
+    orderId: session.orderId,
+    refundId: null,
+    network: data.network,
+    coin: data.coin,
+    amount: data.amount,
+    kind: data.kind,
+    fromAddress: data.fromAddress,
+    toAddress: data.toAddress,
+    txHash: data.txHash,
+    logIndex: data.logIndex,
+    blockNumber: data.blockNumber,
+    blockTimeSec: data.blockTimeSec,
+  };
+}
+
+/** A reorg may have moved the transfer past the deadline since it was seen. */
+export function confirmedDeposit(row: TransactionRow, session: SessionRow, { blockNumber, blockTimeSec }: DepositConfirmed['data']): TransactionRow {
+  const isLateNow = row.kind === 'on_time' && session.status !== 'cancelled' && blockTimeSec > session.expiresAtSec;
+  return { ...row, status: 'final', blockNumber, blockTimeSec, kind: isLateNow ? 'late' : row.kind };
+}
+
+/** What was set aside stays so, whatever the chain says of it. */
+export const withAside = (facts: TransactionFacts, aside: TransactionStatus | undefined): TransactionFacts =>
+  aside === undefined ? facts : { ...facts, status: 'reverted', aside: facts.status };
+
+export function putBack({ aside, ...facts }: TransactionFacts): TransactionFacts {
+  return { ...facts, status: aside ?? facts.status };
+}
+
+export function signedPayout(transactionId: TransactionId, refund: RefundRow, leg: PayoutRow, data: RefundPayoutSigned['data']): TransactionFacts {
+  return {
+    transactionId,
+    type: 'refund',
+    status: 'detected',
+    merchantId: refund.merchantId,
+    mode: refund.mode,
+    sessionId: refund.sessionId,
+    orderId: refund.orderId,
+    refundId: refund.refundId,
+    network: leg.network,
+    coin: leg.coin,
+    amount: leg.amount,
+    kind: null,
+    fromAddress: data.fromAddress,
+    toAddress: leg.toAddress,
+    txHash: data.txHash,
+    logIndex: null,
+    blockNumber: null,
+    blockTimeSec: null,
+  };
+}
+
+/** What the network took for a payout, from the operator's gas account. */
+export function networkFee(transactionId: TransactionId, payout: TransactionFacts, fee: string): TransactionFacts {
+  return {
+    ...payout,
+    transactionId,
+    type: 'fee',
+    status: 'final',
+    coin: NATIVE_COIN[payout.network],
+    amount: fee,
+    fromAddress: null,
+    toAddress: null,
+  };
+}

@@ -1,0 +1,91 @@
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
+import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import {
+  INBOX_PLACES_TABLE,
+  INBOX_SESSIONS_TABLE,
+  INBOX_TABLE,
+  INBOX_TRANSIT_TABLE,
+  inboxKey,
+  unlisted,
+  type InboxPlaceRow,
+  type InboxRow,
+  type InboxSessionRow,
+} from './row.ts';
+import { EMPTY_SESSION, foldSession, isUnmatched, unmatchedKind } from './session.ts';
+import { transferChanges } from './transfer.ts';
+
+/** Final money at our addresses that pays no order, until somebody attached it, gave it back or refunded it. */
+export const inbox: Projection = {
+  name: 'inbox',
+  version: 2,
+  streamPrefixes: ['session-', TRANSFER_PREFIX],
+  tables: [INBOX_TABLE, INBOX_PLACES_TABLE, INBOX_SESSIONS_TABLE, INBOX_TRANSIT_TABLE],
+  lists: [],
+  needs,
+  needsThen,
+  apply,
+};
+
+const CONCERNED: ReadonlySet<string> = new Set([
+  ...['DepositDetected', 'DepositConfirmed', 'DepositReverted', 'SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'],
+  ...['RefundRequested', 'RefundPayoutFailed'],
+]);
+
+const placeRef = (key: string): RowRef => ({ table: INBOX_PLACES_TABLE, key });
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+  const id = sessionOfStream(stream);
+  if (id === null) return stream.startsWith(TRANSFER_PREFIX) ? [placeRef((event as TransferEvent).data.depositKey)] : [];
+  return CONCERNED.has(event.type) ? [{ table: INBOX_SESSIONS_TABLE, key: id }] : [];
+}
+
+function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  const id = sessionOfStream(stream);
+  if (id === null) {
+    const place = read(INBOX_PLACES_TABLE, (event as TransferEvent).data.depositKey) as InboxPlaceRow | null;
+    if (!place) return [];
+    return [{ table: INBOX_TABLE, key: place.key }, ...(place.sessionId === null ? [] : [{ table: INBOX_SESSIONS_TABLE, key: place.sessionId }])];
+  }
+  if (!CONCERNED.has(event.type)) return [];
+  const known = read(INBOX_SESSIONS_TABLE, id) as unknown as InboxSessionRow | null;
+  return Object.keys(known?.deposits ?? {}).map(placeRef);
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
+  const id = sessionOfStream(stored.stream);
+  if (id === null) return transferChanges(stored, read);
+  if (!CONCERNED.has(stored.event.type)) return [];
+  const known = read(INBOX_SESSIONS_TABLE, id) as unknown as InboxSessionRow | null;
+  const before = known ?? EMPTY_SESSION;
+  const after = foldSession(before, stored.event as SessionEvent);
+  if (after === before) return [];
+  const isEmpty = !after.closed && Object.keys(after.deposits).length === 0;
+  const memory: RowChange[] = isEmpty
+    ? known
+      ? [{ op: 'delete', table: INBOX_SESSIONS_TABLE, key: id }]
+      : []
+    : [{ op: 'put', table: INBOX_SESSIONS_TABLE, key: id, row: after as unknown as Row }];
+  const keys = Object.keys(before.deposits);
+  return [...memory, ...keys.flatMap((key) => relisted(id, key, before, after, read))];
+}
+
+/** What operators decided about goes its own way. */
+function relisted(id: string, key: string, before: InboxSessionRow, after: InboxSessionRow, read: RowReader): RowChange[] {
+  const place = read(INBOX_PLACES_TABLE, key) as InboxPlaceRow | null;
+  const deposit = after.deposits[key];
+  if (place && place.state !== 'open') return [];
+  if (!isUnmatched(after, deposit)) return place && isUnmatched(before, before.deposits[key]) ? unlisted(key, place) : [];
+  const row: InboxRow = { ...deposit.facts, kind: unmatchedKind(deposit), state: 'open', sessionId: id, mode: null, decision: null };
+  const at = inboxKey(row, 0);
+  if (place?.key === at) return [];
+  return [
+    ...(place ? [{ op: 'delete', table: INBOX_TABLE, key: place.key } as const] : []),
+    { op: 'put', table: INBOX_TABLE, key: at, row: row as unknown as Row },
+    { op: 'put', table: INBOX_PLACES_TABLE, key, row: { key: at, state: 'open', sessionId: id } satisfies InboxPlaceRow },
+  ];
+}

@@ -1,0 +1,156 @@
+import type { DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
+import type { ListPlace, Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
+import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
+
+export const DELIVERIES_TABLE = 'webhook-deliveries@2';
+export const DELIVERY_LISTS = 'webhook-deliveries@2/';
+/** Every event of a merchant in the order it was told, samples left out: what the pull feed walks. */
+export const EVENT_FEED_TABLE = 'webhook-event-feed@2';
+const COUNTERS_TABLE = 'webhook-delivery-counters@2';
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
+
+export type DeliveryRow = {
+  readonly notificationId: NotificationId;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly eventType: string;
+  readonly sessionId: string;
+  readonly sample: boolean;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastFailure: string | null;
+  readonly nextAttemptAtMs: number | null;
+  readonly createdSec: number;
+  /** Place in the merchant's lists, dense from 0. */
+  readonly order: number;
+  /** Unix seconds the delivery is listed under; never falls within a list. */
+  readonly listedSec: number;
+};
+
+export type EventFeedRow = { readonly notificationId: NotificationId };
+
+type CountersRow = { readonly next: number; readonly lastSec: number };
+
+interface Owner {
+  readonly mode: Mode;
+  readonly merchantId: MerchantId;
+}
+
+const ORDER_DIGITS = 12;
+
+const ownerKey = ({ mode, merchantId }: Owner): string => `${mode}/${merchantId}`;
+/** Before every key of the merchant's feed, and the start of each. */
+export const feedPrefix = (owner: Owner): string => `${ownerKey(owner)}/`;
+export const feedKey = (owner: Owner, order: number): string => `${feedPrefix(owner)}${String(order).padStart(ORDER_DIGITS, '0')}`;
+export const feedOrder = (key: string): number => Number(key.slice(-ORDER_DIGITS));
+
+export interface DeliveryListFilters {
+  readonly status?: DeliveryStatus;
+  readonly eventType?: string;
+}
+
+export const deliveryList = (owner: Owner, { status, eventType }: DeliveryListFilters): string =>
+  filteredList(`${DELIVERY_LISTS}${ownerKey(owner)}`, [status, eventType]);
+
+/** The deliveries of one session. */
+export const deliveriesOfSession = (owner: Owner, sessionId: string): string => `${DELIVERY_LISTS}${ownerKey(owner)}/of/${sessionId}`;
+
+/** A merchant's view of its webhooks: every delivery with where it stands, and the feed of events. */
+export const webhookDeliveries: Projection = {
+  name: 'webhook-deliveries',
+  version: 2,
+  streamPrefixes: ['delivery-'],
+  tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
+  lists: [DELIVERY_LISTS],
+  listed: { [DELIVERIES_TABLE]: (row) => placesOf(row as DeliveryRow) },
+  needs,
+  apply,
+};
+
+const idOf = (stream: string): NotificationId | null =>
+  stream.startsWith('delivery-') ? (stream.slice('delivery-'.length) as NotificationId) : null;
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+  const id = idOf(stream);
+  if (id === null) return [];
+  if (event.type !== 'DeliveryScheduled') return [{ table: DELIVERIES_TABLE, key: id }];
+  return [
+    { table: DELIVERIES_TABLE, key: id, isNew: true },
+    { table: COUNTERS_TABLE, key: ownerKey(event.data) },
+  ];
+}
+
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+  const id = idOf(stored.stream);
+  if (id === null) return [];
+  const event = stored.event as DeliveryEvent;
+  if (event.type === 'DeliveryScheduled') return scheduled(event.data, read);
+  const before = read(DELIVERIES_TABLE, id) as DeliveryRow | null;
+  if (!before) throw new Error(`delivery ${id} was never scheduled`);
+  return [put({ ...before, ...folded(event) })];
+}
+
+function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[] {
+  const key = ownerKey(data);
+  const counters = (read(COUNTERS_TABLE, key) as CountersRow | null) ?? { next: 0, lastSec: 0 };
+  const createdSec = Math.floor(data.scheduledAtMs / 1000);
+  const { notificationId, merchantId, mode, eventType, sessionId, sample = false } = data;
+  const row: DeliveryRow = {
+    notificationId,
+    merchantId,
+    mode,
+    eventType,
+    sessionId,
+    sample,
+    status: 'pending',
+    attempts: 0,
+    lastStatus: null,
+    lastFailure: null,
+    nextAttemptAtMs: null,
+    createdSec,
+    order: counters.next,
+    listedSec: Math.max(createdSec, counters.lastSec),
+  };
+  const feed: EventFeedRow = { notificationId };
+  return [
+    { op: 'put', table: COUNTERS_TABLE, key, row: { next: row.order + 1, lastSec: row.listedSec } satisfies CountersRow },
+    ...(sample ? [] : [{ op: 'put', table: EVENT_FEED_TABLE, key: feedKey(data, row.order), row: feed } as const]),
+    put(row),
+  ];
+}
+
+function folded(event: Exclude<DeliveryEvent, DeliveryScheduled>): Partial<DeliveryRow> {
+  switch (event.type) {
+    case 'DeliveryAttempted': {
+      const { attempt, status, failure, nextAttemptAtMs } = event.data;
+      return { attempts: attempt, lastStatus: status, lastFailure: failure, nextAttemptAtMs };
+    }
+    case 'DeliverySucceeded':
+      return { status: 'delivered', nextAttemptAtMs: null };
+    case 'DeliveryExhausted':
+      return { status: 'exhausted' };
+    case 'DeliveryRejected':
+      return { status: 'rejected' };
+    case 'DeliveryBlocked':
+      return { status: 'blocked', nextAttemptAtMs: null };
+    case 'RedeliveryRequested':
+      return { status: 'pending' };
+  }
+}
+
+const put = (row: DeliveryRow): RowChange => ({ op: 'put', table: DELIVERIES_TABLE, key: row.notificationId, row });
+
+function placesOf(row: DeliveryRow): ListPlace[] {
+  const { order, listedSec: atSec } = row;
+  const lists = filteredLists(`${DELIVERY_LISTS}${ownerKey(row)}`, [[row.status], [row.eventType]]);
+  return [
+    { lists, order, atSec },
+    { lists: [deliveriesOfSession(row, row.sessionId)], order, atSec },
+  ];
+}

@@ -1,0 +1,166 @@
+import { type BinaryEventData, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import {
+  type AppendRequest,
+  type AppendResult,
+  DamagedEvent,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  StoreUnavailable,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../ports/event-store.ts';
+import { hashRecorded } from '../../runtime/commands/codec.ts';
+import { EsdbConnection } from './connection.ts';
+import { toClientEvent } from './event-format.ts';
+import { isSet, positionText } from './position.ts';
+import { EsdbReader } from './reader.ts';
+import { StreamNames } from './stream-names.ts';
+import { EsdbSubscription, type SubscriptionTimes } from './subscription.ts';
+
+export interface EsdbEventStoreOptions {
+  /** `esdb://user:password@a:2113,b:2113,c:2113?tls=true`; TLS, credentials and node preference are read from it. */
+  readonly connectionString: string;
+  /** Goes before every stream's name on the server, so that installations can share one (default none). */
+  readonly namespace?: string;
+  /** Bound of one call (default 3,000 ms). */
+  readonly attemptMs?: number;
+  /** Bound of a call and its retries (default 12,000 ms). */
+  readonly totalMs?: number;
+  /** Appends under way at once; more are refused with `StoreUnavailable` (default 2,048). */
+  readonly maxAppends?: number;
+  readonly subscriptionTimes?: Partial<SubscriptionTimes>;
+  /** Every failure of a subscription: handler, connection, or damage. Never called with secrets. */
+  readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
+}
+
+/** The server's default of `MaxAppendSize`, which counts data, metadata and two bytes for each letter of the type. */
+const MAX_APPEND_BYTES = 1024 * 1024;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,511}$/;
+
+/** Opens the ledger on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` when nobody answers. */
+export async function openEsdbEventStore(options: EsdbEventStoreOptions): Promise<EventStore> {
+  const store = new EsdbEventStore(options);
+  try {
+    await store.head();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+class EsdbEventStore implements EventStore {
+  readonly #options: EsdbEventStoreOptions;
+  readonly #names: StreamNames;
+  readonly #connection: EsdbConnection;
+  readonly #reader: EsdbReader;
+  readonly #subscriptions = new Set<EsdbSubscription>();
+  #appends = 0;
+
+  constructor(options: EsdbEventStoreOptions) {
+    this.#options = options;
+    this.#names = new StreamNames(options.namespace);
+    this.#connection = new EsdbConnection(options.connectionString, { attemptMs: options.attemptMs ?? 3_000, totalMs: options.totalMs ?? 12_000 });
+    this.#reader = new EsdbReader(this.#connection, this.#names);
+  }
+
+  async append(request: AppendRequest): Promise<AppendResult> {
+    checkAppend(request);
+    if (this.#appends >= (this.#options.maxAppends ?? 2_048)) throw new StoreUnavailable('too many appends are under way');
+    this.#appends += 1;
+    try {
+      return await this.#append(request);
+    } finally {
+      this.#appends -= 1;
+    }
+  }
+
+  readStream(stream: string, { from = 0, limit = Infinity }: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
+    return this.#reader.stream(stream, from, limit);
+  }
+
+  lastOfStream(stream: string): Promise<RecordedEvent | null> {
+    return this.#reader.last(stream);
+  }
+
+  readAll(options: ReadAllOptions): Promise<RecordedEvent[]> {
+    return this.#reader.all(options);
+  }
+
+  subscribe(options: SubscribeOptions): Subscription {
+    if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
+    const subscription = new EsdbSubscription(options, {
+      connection: this.#connection,
+      reader: this.#reader,
+      names: this.#names,
+      times: this.#options.subscriptionTimes ?? {},
+      onError: (error, attempt) => this.#options.onSubscriptionError?.(options.name, error, attempt),
+      onClosed: () => this.#subscriptions.delete(subscription),
+    });
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  head(): Promise<Position | null> {
+    return this.#reader.head();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    await this.#connection.close();
+  }
+
+  /** An unknown outcome is asked again with the same ids at the same revision: the server answers a replay as the first time. */
+  async #append({ stream, expected, events }: AppendRequest): Promise<AppendResult> {
+    const clientEvents = events.map(toClientEvent);
+    if (bytesOf(clientEvents) > MAX_APPEND_BYTES) throw new TypeError(`the append to stream ${stream} has more than ${MAX_APPEND_BYTES} bytes`);
+    const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected);
+    try {
+      const result = await this.#connection.run(`appending to stream ${stream}`, (client) =>
+        client.appendToStream(this.#names.onServer(stream), clientEvents, {
+          expectedRevision,
+          requiresLeader: true,
+          deadline: this.#connection.attemptMs,
+        }),
+      );
+      const revision = firstRevision(expected) + events.length - 1;
+      // A stream that somebody deleted takes "no stream", and goes on behind its old revisions.
+      if (result.nextExpectedRevision !== BigInt(revision))
+        throw new DamagedEvent(`stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`);
+      // With several events, and for replays on older servers, the answer names another position than the last event's.
+      if (events.length === 1 && isSet(result.position)) return { ok: true, revision, position: positionText(result.position) };
+      return { ok: true, revision, position: await this.#positionAt(stream, revision) };
+    } catch (error) {
+      if (!(error instanceof WrongExpectedVersionError)) throw error;
+      return { ok: false, actual: typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1 };
+    }
+  }
+
+  async #positionAt(stream: string, revision: number): Promise<Position> {
+    const [event] = await this.#reader.stream(stream, revision, 1);
+    if (!event) throw new DamagedEvent(`event ${revision} of stream ${stream} was accepted and is not there`);
+    return event.position;
+  }
+}
+
+function checkAppend({ stream, expected, events, coCommits }: AppendRequest): void {
+  if (!NAME.test(stream)) throw new TypeError('a stream has a name of letters, digits and _.:-');
+  if (expected !== 'no-stream' && !(Number.isSafeInteger(expected) && expected >= 0))
+    throw new TypeError('an append expects no stream or a revision');
+  if (events.length === 0) throw new TypeError('an append has events');
+  if (coCommits && coCommits.length > 0) throw new TypeError('this store takes no coCommits: write them before the append');
+  for (const [index, event] of events.entries()) {
+    const hash = hashRecorded({ ...event, stream, revision: firstRevision(expected) + index });
+    if (hash !== event.hash) throw new TypeError(`event ${index} of the append does not have the hash of its content and place`);
+  }
+}
+
+const bytesOf = (events: readonly BinaryEventData[]): number =>
+  events.reduce(
+    (sum, { type, data, metadata }) => sum + data.byteLength + ((metadata as Uint8Array | undefined)?.byteLength ?? 0) + 2 * type.length,
+    0,
+  );
+
+const firstRevision = (expected: AppendRequest['expected']): number => (expected === 'no-stream' ? 0 : expected + 1);

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { BACKWARDS, binaryEvent, END, ErrorType, isCommandError, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { PersonalKeys } from '../../ports/personal-keys.ts';
+import type { Random } from '../../ports/random.ts';
+import { EsdbConnection } from './connection.ts';
+import { StreamNames } from './stream-names.ts';
+
+export interface EsdbPersonalKeysOptions {
+  readonly connectionString: string;
+  readonly namespace?: string;
+  readonly random: Pick<Random, 'bytes'>;
+  readonly attemptMs?: number;
+  readonly totalMs?: number;
+}
+
+/** The subject has another salt already, and with it personal data that the given one cannot open. */
+export class OtherSalt extends Error {
+  override readonly name = 'OtherSalt';
+}
+
+export interface SharedPersonalKeys extends PersonalKeys {
+  /** Keeps a salt that was made elsewhere; durable when it resolves. May be repeated. Rejects with `OtherSalt`. */
+  adopt(subject: string, salt: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SALT_BYTES = 32;
+
+/**
+ * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger are shown, and
+ * deleted to erase. They must survive what Redis may lose, and no event of the ledger may ever be deleted. The bytes leave the disks with
+ * the server's next scavenge.
+ */
+export function openEsdbPersonalKeys(options: EsdbPersonalKeysOptions): SharedPersonalKeys {
+  return new EsdbPersonalKeys(options);
+}
+
+class EsdbPersonalKeys implements SharedPersonalKeys {
+  readonly #connection: EsdbConnection;
+  readonly #names: StreamNames;
+  readonly #random: Pick<Random, 'bytes'>;
+
+  constructor({ connectionString, namespace, random, attemptMs = 3_000, totalMs = 12_000 }: EsdbPersonalKeysOptions) {
+    this.#connection = new EsdbConnection(connectionString, { attemptMs, totalMs });
+    this.#names = new StreamNames(namespace);
+    this.#random = random;
+  }
+
+  /** Durable when it answers. Two that make one for the same subject get the same. */
+  async create(subject: string): Promise<{ salt: Uint8Array; renewed?: boolean }> {
+    const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
+    const written = await this.#write(subject, salt);
+    if (written !== null) return written > 0n ? { salt, renewed: true } : { salt };
+    const known = await this.get(subject);
+    if (!known) throw new StoreUnavailable('a personal key was erased while another was made');
+    // Behind erased ones the server refuses the repetition of an append that it has stored: it is ours all the same.
+    return Buffer.from(known).equals(salt) ? { salt, renewed: true } : { salt: known };
+  }
+
+  async adopt(subject: string, salt: Uint8Array): Promise<void> {
+    if ((await this.#write(subject, new Uint8Array(salt))) !== null) return;
+    const known = await this.get(subject);
+    if (!known || !Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
+  }
+
+  async get(subject: string): Promise<Uint8Array | null> {
+    return this.#connection.run('reading a personal key', async (client) => {
+      try {
+        const read = client.readStream(this.#stream(subject), { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true });
+        for await (const { event } of read) return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
+        // The driver hides cancelled calls: an end while closing may be a cut, and must not pass for a key that was erased.
+        if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
+        return null;
+      } catch (error) {
+        if (error instanceof Error && isCommandError(error) && ABSENT.has(error.type)) return null;
+        throw error;
+      }
+    });
+  }
+
+  async erase(subject: string): Promise<void> {
+    if ((await this.get(subject)) === null) return;
+    await this.#connection.run('erasing a personal key', (client) => client.deleteStream(this.#stream(subject), { requiresLeader: true }));
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  /** The salt's revision, above zero behind erased ones; null when the subject has a salt already. */
+  async #write(subject: string, salt: Uint8Array): Promise<bigint | null> {
+    const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
+    try {
+      const { nextExpectedRevision } = await this.#connection.run('writing a personal key', (client) =>
+        client.appendToStream(this.#stream(subject), event, {
+          expectedRevision: NO_STREAM,
+          requiresLeader: true,
+          deadline: this.#connection.attemptMs,
+        }),
+      );
+      return nextExpectedRevision;
+    } catch (error) {
+      if (error instanceof WrongExpectedVersionError) return null;
+      throw error;
+    }
+  }
+
+  #stream(subject: string): string {
+    return this.#names.erasable(`personal-key-${subject}`);
+  }
+}
+
+const ABSENT: ReadonlySet<string> = new Set([ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED]);

@@ -1,0 +1,155 @@
+import {
+  BACKWARDS,
+  END,
+  ErrorType,
+  FORWARDS,
+  isCommandError,
+  START,
+  type AllStreamRecordedEvent,
+  type EventStoreDBClient,
+  type RecordedEvent as ClientEvent,
+  type StreamingRead,
+} from '@eventstore/db-client';
+import { type Position, type ReadAllOptions, type RecordedEvent, StoreUnavailable } from '../../ports/event-store.ts';
+import type { EsdbConnection } from './connection.ts';
+import { fromClientEvent } from './event-format.ts';
+import { NoAnswer } from './faults.ts';
+import { isSet, type LogPosition, parsePosition, positionText } from './position.ts';
+import type { StreamNames } from './stream-names.ts';
+
+/** Events of one request. */
+const PAGE = 512;
+const HEAD_PAGE = 16;
+
+type Resolved = { readonly event?: ClientEvent | AllStreamRecordedEvent };
+
+/** One page of `$all`: our events in it, and where the next page begins. */
+interface Page {
+  readonly events: readonly ClientEvent[];
+  readonly last: LogPosition | null;
+  readonly complete: boolean;
+}
+
+/**
+ * Reads by pages; always from the leader, so that everyone reads what anyone was told. A page that comes slowly is waited for as long as it
+ * comes: begun anew on a server under load it would come no sooner.
+ */
+export class EsdbReader {
+  readonly #connection: EsdbConnection;
+  readonly #names: StreamNames;
+
+  constructor(connection: EsdbConnection, names: StreamNames) {
+    this.#connection = connection;
+    this.#names = names;
+  }
+
+  async stream(stream: string, from: number, limit: number): Promise<RecordedEvent[]> {
+    const events: RecordedEvent[] = [];
+    while (events.length < limit) {
+      const maxCount = Math.min(PAGE, limit - events.length);
+      const fromRevision = BigInt(from + events.length);
+      const page = await this.#run(`reading stream ${stream}`, async (client) =>
+        this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: FORWARDS, fromRevision, maxCount, requiresLeader: true })),
+      );
+      events.push(...page.map(({ event }) => fromClientEvent(event!, this.#names)));
+      if (page.length < maxCount) break;
+    }
+    return events;
+  }
+
+  async last(stream: string): Promise<RecordedEvent | null> {
+    const [last] = await this.#run(`reading the end of stream ${stream}`, async (client) =>
+      this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true })),
+    );
+    return last?.event ? fromClientEvent(last.event, this.#names) : null;
+  }
+
+  async all({ after, limit, streamPrefixes }: ReadAllOptions): Promise<RecordedEvent[]> {
+    const found: RecordedEvent[] = [];
+    let from = after === null ? null : parsePosition(after);
+    let count = Math.min(PAGE, limit);
+    while (found.length < limit) {
+      const page = await this.page(from, count, streamPrefixes);
+      found.push(...page.events.slice(0, limit - found.length).map((event) => fromClientEvent(event, this.#names)));
+      if (page.complete) break;
+      from = page.last;
+      // Events of others lie between: asked for by as few as are still wanted, each of them would be a call.
+      count = PAGE;
+    }
+    return found;
+  }
+
+  /** The next events after a position, at most `count` of the whole log, those of the prefixes kept (this driver's reads have no filter). */
+  async page(after: LogPosition | null, count: number, streamPrefixes?: readonly string[]): Promise<Page> {
+    // Reads from a position begin with the event at it.
+    const maxCount = after ? count + 1 : count;
+    const read = await this.#run('reading the log', async (client) =>
+      this.#collect(client.readAll({ direction: FORWARDS, fromPosition: after ?? START, maxCount, requiresLeader: true })),
+    );
+    const events = read.flatMap(({ event }) => (event && !(after && isAt(event, after)) ? [event] : []));
+    const isWanted = this.#names.matcher(streamPrefixes);
+    const last = events.at(-1)?.position;
+    return { events: events.filter(({ streamId }) => isWanted(streamId)), last: isSet(last) ? last : after, complete: read.length < maxCount };
+  }
+
+  async head(): Promise<Position | null> {
+    const isOurs = this.#names.matcher(undefined);
+    let fromPosition: LogPosition | typeof END = END;
+    let maxCount = HEAD_PAGE;
+    for (;;) {
+      const at: LogPosition | typeof END = fromPosition;
+      const count = maxCount;
+      const read: Resolved[] = await this.#run('reading the head of the log', async (client: EventStoreDBClient) =>
+        this.#collect(client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true })),
+      );
+      const newest = read.find(({ event }) => event && isOurs(event.streamId))?.event?.position;
+      if (isSet(newest)) return positionText(newest);
+      const oldest = read.at(-1)?.event?.position;
+      if (read.length < count || !isSet(oldest)) return null;
+      fromPosition = oldest;
+      maxCount = PAGE;
+    }
+  }
+
+  /** An attempt has all the time there is: `#collect` ends it sooner when the server falls silent. */
+  #run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
+    return this.#connection.run(what, task, this.#connection.totalMs);
+  }
+
+  async #ofStream(read: StreamingRead<Resolved>): Promise<Resolved[]> {
+    try {
+      return await this.#collect(read);
+    } catch (error) {
+      if (error instanceof Error && isCommandError(error) && error.type === ErrorType.STREAM_NOT_FOUND) return [];
+      throw error;
+    }
+  }
+
+  /** The driver gives reads no deadline: without this timer a silent server holds a reader for ever. */
+  #collect(read: StreamingRead<Resolved>): Promise<Resolved[]> {
+    return new Promise((resolve, reject) => {
+      const events: Resolved[] = [];
+      const timer = setTimeout(() => {
+        reject(new NoAnswer(`a read went silent for ${this.#connection.attemptMs} ms`));
+        void read.cancel().catch(() => {});
+      }, this.#connection.attemptMs);
+      read.on('data', (resolved: Resolved) => {
+        events.push(resolved);
+        timer.refresh();
+      });
+      read.on('error', (error: Error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      read.on('end', () => {
+        clearTimeout(timer);
+        // The driver hides cancelled calls: an end while closing may be a cut.
+        if (this.#connection.closed) reject(new StoreUnavailable('the event store is closed'));
+        else resolve(events);
+      });
+    });
+  }
+}
+
+const isAt = ({ position }: { readonly position?: LogPosition }, other: LogPosition): boolean =>
+  position?.commit === other.commit && position.prepare === other.prepare;

@@ -1,0 +1,259 @@
+import { START, streamNameFilter, type AllStreamSubscription, type AllStreamResolvedEvent, type EventStoreDBClient } from '@eventstore/db-client';
+import { type Position, type RecordedEvent, StoreUnavailable, type SubscribeOptions, type Subscription } from '../../ports/event-store.ts';
+import { closeClient, type EsdbConnection } from './connection.ts';
+import { fromClientEvent } from './event-format.ts';
+import { NoAnswer, pauseMs, sleep } from './faults.ts';
+import { isAfter, later, type LogPosition, parsePosition } from './position.ts';
+import type { EsdbReader } from './reader.ts';
+import { ReachedWaiters } from './reached.ts';
+import type { StreamNames } from './stream-names.ts';
+
+export interface SubscriptionTimes {
+  /** Longest pause before the next try after a failure. */
+  readonly longestPauseMs: number;
+  /** While it catches up, a batch waits this long for more events. */
+  readonly lullMs: number;
+  /** Without any event for this long, the log is read to see whether the subscription misses some. */
+  readonly silenceMs: number;
+}
+
+interface Parts {
+  readonly connection: EsdbConnection;
+  readonly reader: EsdbReader;
+  readonly names: StreamNames;
+  readonly times: Partial<SubscriptionTimes>;
+  readonly onError: (error: unknown, attempt: number) => void;
+  readonly onClosed: () => void;
+}
+
+const DEFAULT_TIMES: SubscriptionTimes = { longestPauseMs: 5_000, lullMs: 15, silenceMs: 10_000 };
+const DEFAULT_BATCH = 500;
+/** The stream rests while this many events wait for the handler. */
+const MOST_QUEUED = 2_000;
+
+/**
+ * A catch-up subscription that outlives its connections. It always resumes after the last event whose handler succeeded, drops what it
+ * has been given already, and never trusts a server's filter checkpoints: only handled events move it.
+ */
+export class EsdbSubscription implements Subscription {
+  readonly #options: SubscribeOptions;
+  readonly #parts: Parts;
+  readonly #times: SubscriptionTimes;
+  readonly #waiters: ReachedWaiters;
+  #queue: RecordedEvent[] = [];
+  #inFlight: readonly RecordedEvent[] = [];
+  #handled: Position | null;
+  /** Last event taken from the stream; what is not after it is a repetition. */
+  #taken: LogPosition | null;
+  #stream: AllStreamSubscription | null = null;
+  #live = false;
+  #closed = false;
+  #pumping: Promise<void> | null = null;
+  #lull: NodeJS.Timeout | undefined;
+  #lastSignMs = performance.now();
+  readonly #running: Promise<void>;
+  #wakeClosing: () => void = () => {};
+  readonly #closing = new Promise<void>((resolve) => (this.#wakeClosing = resolve));
+
+  constructor(options: SubscribeOptions, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#times = { ...DEFAULT_TIMES, ...parts.times };
+    this.#handled = options.after;
+    this.#taken = options.after === null ? null : parsePosition(options.after);
+    this.#waiters = new ReachedWaiters(parts.reader, options.streamPrefixes, () => (this.#handled === null ? null : parsePosition(this.#handled)));
+    this.#running = this.#run();
+  }
+
+  get position(): Position | null {
+    return this.#handled;
+  }
+
+  /** One more than what waits here while the server has not said that this is all. */
+  get lag(): number {
+    return this.#queue.length + this.#inFlight.length + (this.#live ? 0 : 1);
+  }
+
+  reached(position: Position): Promise<void> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('the subscription is closed'));
+    return this.#waiters.wait(parsePosition(position));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      clearTimeout(this.#lull);
+      this.#queue = [];
+      this.#wakeClosing();
+      this.#waiters.close();
+      this.#parts.onClosed();
+    }
+    await this.#running;
+    await this.#pumping;
+  }
+
+  async #run(): Promise<void> {
+    for (let attempt = 1; !this.#closed; attempt += 1) {
+      const handledBefore = this.#handled;
+      try {
+        await this.#refuseToBeginBeyondTheEnd();
+        await this.#follow();
+      } catch (error) {
+        if (this.#closed) return;
+        if (this.#handled !== handledBefore) attempt = 1;
+        this.#parts.onError(error, attempt);
+      }
+      if (!this.#closed) await Promise.race([sleep(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
+    }
+  }
+
+  /** A checkpoint of another log would skip every event up to it. */
+  async #refuseToBeginBeyondTheEnd(): Promise<void> {
+    if (this.#handled === null) return;
+    const head = await this.#parts.reader.head();
+    if (head === null || isAfter(parsePosition(this.#handled), parsePosition(head)))
+      throw new RangeError(`position ${this.#handled} is beyond the end of the log`);
+  }
+
+  /** One connection's life; always ends by throwing, or by `close`. */
+  async #follow(): Promise<void> {
+    // The batch under way may still succeed: only then it is known where to resume.
+    await this.#pumping;
+    if (this.#closed) return;
+    const client = this.#parts.connection.separateClient();
+    this.#queue = [];
+    this.#taken = this.#handled === null ? null : parsePosition(this.#handled);
+    try {
+      const stream = this.#open(client);
+      this.#stream = stream;
+      await Promise.race([this.#until(stream), this.#watchForSilence(stream), this.#closing]);
+    } finally {
+      this.#stream = null;
+      this.#live = false;
+      await closeClient(client);
+    }
+  }
+
+  #open(client: EventStoreDBClient): AllStreamSubscription {
+    const wanted = this.#parts.names.filter(this.#options.streamPrefixes);
+    const filter = 'prefixes' in wanted ? streamNameFilter(wanted) : streamNameFilter(wanted);
+    return client.subscribeToAll({ fromPosition: this.#taken ?? START, filter });
+  }
+
+  #until(stream: AllStreamSubscription): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#lastSignMs = performance.now();
+      let broken = false;
+      // After a failure nothing of this stream counts: the event behind a damaged one would move the position past it.
+      const guard = (take: () => void): void => {
+        this.#lastSignMs = performance.now();
+        if (broken || this.#stream !== stream) return;
+        try {
+          take();
+        } catch (error) {
+          broken = true;
+          reject(error instanceof Error ? error : new Error('an event could not be taken', { cause: error }));
+        }
+      };
+      stream.on('data', (resolved: AllStreamResolvedEvent) => guard(() => this.#take(stream, resolved)));
+      stream.on('caughtUp', () => guard(() => this.#becomeLive()));
+      stream.on('fellBehind', () => guard(() => (this.#live = false)));
+      stream.on('error', (error: Error) => reject(error));
+      stream.on('end', () => reject(new NoAnswer('the server ended the subscription')));
+    });
+  }
+
+  /** A stream can stay open and silent while events go by; the log tells. Ends with the stream. */
+  async #watchForSilence(stream: AllStreamSubscription): Promise<never> {
+    let nothingTo: LogPosition | null = null;
+    for (;;) {
+      await Promise.race([sleep(this.#times.silenceMs), this.#closing]);
+      if (this.#closed || this.#stream !== stream) throw new StoreUnavailable('the subscription is closed');
+      if (stream.isPaused() || performance.now() - this.#lastSignMs < this.#times.silenceMs) continue;
+      nothingTo = await this.#readForMissed(stream, nothingTo);
+    }
+  }
+
+  /**
+   * Reads the log to its end, since any number of events of others may lie before one that is missed; what was found empty is not read again.
+   * Answers up to where there is nothing.
+   */
+  async #readForMissed(stream: AllStreamSubscription, nothingTo: LogPosition | null): Promise<LogPosition | null> {
+    const taken = this.#taken;
+    for (let from = later(taken, nothingTo); ;) {
+      const page = await this.#parts.reader.page(from, DEFAULT_BATCH, this.#options.streamPrefixes);
+      if (this.#taken !== taken || this.#stream !== stream) return from;
+      if (page.events.length > 0) throw new NoAnswer('the log has events that the subscription did not hand over');
+      from = page.last;
+      if (page.complete) return from;
+    }
+  }
+
+  #take(stream: AllStreamSubscription, { event }: AllStreamResolvedEvent): void {
+    if (!event) return;
+    const recorded = fromClientEvent(event, this.#parts.names);
+    const position = parsePosition(recorded.position);
+    if (this.#taken && !isAfter(position, this.#taken)) return;
+    this.#taken = position;
+    this.#queue.push(recorded);
+    if (this.#queue.length >= MOST_QUEUED) stream.pause();
+    this.#pumpSoon();
+  }
+
+  #becomeLive(): void {
+    this.#live = true;
+    if (this.#isDrained) this.#options.onCaughtUp?.();
+    else this.#pumpSoon();
+  }
+
+  get #isDrained(): boolean {
+    return this.#live && this.#queue.length === 0 && this.#inFlight.length === 0 && (this.#stream?.readableLength ?? 0) === 0;
+  }
+
+  get #batchSize(): number {
+    return this.#options.maxBatch ?? DEFAULT_BATCH;
+  }
+
+  #pumpSoon(): void {
+    if (this.#pumping || this.#queue.length === 0) return;
+    clearTimeout(this.#lull);
+    if (this.#live || this.#queue.length >= this.#batchSize) this.#startPump();
+    else this.#lull = setTimeout(() => this.#startPump(), this.#times.lullMs);
+  }
+
+  #startPump(): void {
+    if (this.#pumping || this.#closed) return;
+    this.#pumping = this.#pump().finally(() => {
+      this.#pumping = null;
+      this.#pumpSoon();
+    });
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#queue.length > 0 && !this.#closed) {
+      this.#inFlight = this.#queue.splice(0, this.#batchSize);
+      if (this.#queue.length < MOST_QUEUED) this.#stream?.resume();
+      const handled = await this.#handle(this.#inFlight);
+      const last = this.#inFlight.at(-1)!;
+      this.#inFlight = [];
+      if (!handled) return;
+      this.#handled = last.position;
+      this.#waiters.handled(parsePosition(last.position));
+      if (this.#isDrained) this.#options.onCaughtUp?.();
+    }
+  }
+
+  /** False when it was closed before the handler took the batch. */
+  async #handle(batch: readonly RecordedEvent[]): Promise<boolean> {
+    for (let attempt = 1; !this.#closed; attempt += 1) {
+      try {
+        await this.#options.onEvents(batch);
+        return true;
+      } catch (error) {
+        this.#parts.onError(error, attempt);
+        await Promise.race([sleep(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,212 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
+import { fromTokenUnits } from '../../domain/money.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
+import type { Block, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+import { HeadComparison } from '../rpc/head-comparison.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { usedEvmAddresses } from './address-history.ts';
+import { disproofAt } from './disproof.ts';
+import { fromQuantity, mustReadHeader, readHeader, readReceipt } from './rpc.ts';
+import { LogScanner } from './log-scanner.ts';
+import { verifyProvider } from './provider-check.ts';
+import { isOurTransfer, tokensByAddress, toTransfer } from './transfer-log.ts';
+import type { TokensByAddress } from './transfer-log.ts';
+
+export interface EvmChainOptions {
+  readonly settings: NetworkSettings;
+  readonly pool: RpcPool;
+  /**
+   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
+   * With one provider such a transfer stays unconfirmed and `transferAt` throws `ChainUnavailable`.
+   */
+  readonly confirmWithSecond?: (units: bigint) => boolean;
+  /** How often the heads of all providers are compared, to know which of them lags; default 10,000. */
+  readonly lagProbeMs?: number;
+  /** Blocks of the first log range; default 128. */
+  readonly initialBlocks?: number;
+  /** Blocks of one log range at most, and so the memory one scan takes; default 4,096. */
+  readonly maxBlocks?: number;
+}
+
+/** Ethereum, BSC and their like over JSON-RPC. */
+export function createEvmChain(options: EvmChainOptions): Chain & AddressHistory {
+  return new EvmChain(options);
+}
+
+class EvmChain implements Chain, AddressHistory {
+  readonly settings: NetworkSettings;
+  readonly #pool: RpcPool;
+  readonly #tokens: TokensByAddress;
+  readonly #scanner: LogScanner;
+  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #heads: HeadComparison;
+  readonly #admitted = new Set<string>();
+  #highestSeen = 0;
+
+  constructor(options: EvmChainOptions) {
+    this.settings = options.settings;
+    this.#pool = options.pool;
+    this.#tokens = tokensByAddress(options.settings.tokens);
+    this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
+    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+  }
+
+  get network(): Chain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): Chain['mode'] {
+    return this.settings.mode;
+  }
+
+  async verify(): Promise<void> {
+    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
+    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
+    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
+    const isWrong = faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain');
+    if (isWrong) throw new WrongChain(`${this.network}: ${text}`);
+    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+  }
+
+  async head(): Promise<Block> {
+    this.#heads.nowAndThen();
+    const head = (await this.#onProvider((provider) => readHead(provider))).value;
+    const isBack = head.number < this.#highestSeen;
+    this.#highestSeen = head.number;
+    if (!isBack || this.#pool.size < 2) return head;
+    // A head that moves back is one provider's trouble more often than the network's.
+    await this.#heads.now();
+    return (await this.#onProvider((provider) => readHead(provider))).value;
+  }
+
+  async finalized(): Promise<Block> {
+    return (await this.#onProvider((provider) => mustReadHeader(provider, 'finalized'))).value.block;
+  }
+
+  async blockAt(number: number): Promise<Block | null> {
+    return (await this.#onProvider((provider) => readHeader(provider, number))).value?.block ?? null;
+  }
+
+  async scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options: ScanOptions = {}): Promise<ScanResult> {
+    const { readBefore = [] } = options;
+    const task = (provider: RpcProvider) =>
+      readBefore.includes(provider.name)
+        ? this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
+        : this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
+    const { value, provider } = await this.#onProvider(task, readBefore);
+    return { ...value, providers: [provider] };
+  }
+
+  async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
+    const opinions = await this.#pool.survey(
+      (provider) => this.#readTransfer(provider, txHash, logIndex),
+      (soFar) => this.#verdictOf(soFar) !== undefined,
+    );
+    const verdict = this.#verdictOf(opinions);
+    if (verdict !== undefined) return verdict;
+    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedEvmAddresses(provider, this.settings, addresses))).value;
+  }
+
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      await this.#assertKeepsUp(provider);
+      return disproofAt(provider, this.#tokens, deposit);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** Nothing a provider says counts before it proved to serve this chain. */
+  async #admit(provider: RpcProvider): Promise<void> {
+    if (this.#admitted.has(provider.name)) return;
+    await verifyProvider(provider, this.settings);
+    this.#admitted.add(provider.name);
+  }
+
+  #onProvider<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    preferOtherThan: readonly string[] = [],
+  ): Promise<{ value: Value; provider: string }> {
+    const admitFirst = async (provider: RpcProvider): Promise<Value> => {
+      await this.#admit(provider);
+      return task(provider);
+    };
+    return this.#pool.run(admitFirst, { preferOtherThan });
+  }
+
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    await readHead(provider);
+  }
+
+  /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */
+  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
+    await this.#admit(provider);
+    const receipt = await readReceipt(provider, txHash);
+    if (receipt === null) {
+      await this.#assertKeepsUp(provider);
+      return null;
+    }
+    if (receipt.status !== '0x1') return null;
+    const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === logIndex);
+    if (!log || !isOurTransfer(log, this.#tokens, () => true)) return null;
+    const { block } = await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'));
+    if (block.hash !== receipt.blockHash || log.blockHash !== receipt.blockHash || log.transactionHash !== receipt.transactionHash) {
+      throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
+    }
+    return toTransfer(log, this.#tokens, block);
+  }
+
+  /** "No such transaction" counts only from a provider that has come as far as the head that was seen last. */
+  async #assertKeepsUp(provider: RpcProvider): Promise<void> {
+    const seen = this.#highestSeen;
+    const head = await readHead(provider);
+    if (head.number < seen) throw new ProviderFault('behind', `is ${seen - head.number} blocks behind`);
+  }
+
+  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
+  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
+    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
+    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
+  }
+
+  #voicesNeeded(answer: Transfer | null): number {
+    if (answer === null) return Math.min(2, this.#pool.size);
+    const { decimals } = this.#tokens.get(answer.tokenAddress.toLowerCase())!;
+    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
+  }
+}
+
+async function readHead(provider: RpcProvider): Promise<Block> {
+  const { block } = await mustReadHeader(provider, 'latest');
+  provider.reportHead(block.number);
+  return block;
+}
+
+function isSame(a: Transfer | null, b: Transfer | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.block.hash === b.block.hash &&
+    a.tokenAddress === b.tokenAddress &&
+    a.tokenUnits === b.tokenUnits &&
+    a.toAddress === b.toAddress &&
+    a.fromAddress === b.fromAddress
+  );
+}
+
+function inWords(opinion: Opinion<Transfer | null>): string {
+  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
+  return `${opinion.provider}: ${opinion.value ? `in block ${opinion.value.block.number}` : 'absent'}`;
+}

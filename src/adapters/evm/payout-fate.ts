@@ -1,0 +1,100 @@
+import { formatAmount } from '../../domain/money.ts';
+import type { LandedCheck, LandedPayout, PayoutFate, SentPayout } from '../../ports/payouts.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
+import { TRANSFER_TOPIC } from './transfer-log.ts';
+
+/** One provider's word on a payout. */
+export type FateOpinion = PayoutFate;
+
+interface PricedReceipt extends RawReceipt {
+  readonly gasUsed: string;
+  readonly effectiveGasPrice?: string;
+}
+
+export interface Expected {
+  readonly tokenAddress: string;
+  readonly from: string;
+  readonly to: string;
+  readonly units: bigint;
+}
+
+interface Asked {
+  readonly payouts: readonly SentPayout[];
+  readonly treasury: string;
+  readonly expected: Expected;
+  /** Null: the chain's own finality. */
+  readonly depth: number | null;
+}
+
+export async function receiptsOf(provider: RpcProvider, payouts: readonly SentPayout[]): Promise<PricedReceipt[]> {
+  const receipts = await Promise.all(payouts.map(({ txHash }) => readReceipt(provider, txHash)));
+  return receipts.filter((receipt): receipt is PricedReceipt => receipt !== null);
+}
+
+/** What one provider shows about everything signed at one nonce. */
+export async function fateAt(provider: RpcProvider, receipts: readonly PricedReceipt[], asked: Asked): Promise<FateOpinion> {
+  const receipt = receipts[0];
+  if (!receipt) return outsideBlocks(provider, asked);
+  const number = fromQuantity(receipt.blockNumber, 'block number');
+  const { block } = await mustReadHeader(provider, number);
+  if (block.hash !== receipt.blockHash.toLowerCase()) throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
+  const [head, finalized] = await Promise.all([mustReadHeader(provider, 'latest'), mustReadHeader(provider, 'finalized')]);
+  const final = number <= finalized.block.number;
+  const txHash = receipt.transactionHash.toLowerCase();
+  const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
+  // What frees the money again must be as final as the chain can be.
+  if (receipt.status !== '0x1') return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
+  if (!receipt.logs.some((log) => isExpected(log, asked.expected)))
+    return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
+  const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
+  if (!deep) return { kind: 'pending', inBlock: true };
+  return { kind: 'landed', landed: { txHash, blockNumber: number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee }, final };
+}
+
+/** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
+export async function outsideBlocks(provider: RpcProvider, { payouts, treasury }: Pick<Asked, 'payouts' | 'treasury'>): Promise<FateOpinion> {
+  const last = payouts.at(-1)!;
+  if (last.validity.kind !== 'evm-nonce') throw new Error('not a payout of this chain');
+  const { nonce } = last.validity;
+  const final = fromQuantity(await provider.call('eth_getTransactionCount', [treasury, 'finalized']), 'transaction count');
+  if (final > nonce) {
+    // Asked again after the count: the receipt may have come between the two answers.
+    if ((await receiptsOf(provider, payouts)).length > 0) return { kind: 'pending', inBlock: true };
+    return { kind: 'alarm', detail: `nonce ${nonce} of ${treasury} was used by a transaction that is not ours, or a provider lost ${last.txHash}` };
+  }
+  const known = await Promise.all(payouts.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
+  return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
+}
+
+export async function vanishedAt(
+  provider: RpcProvider,
+  { txHash, blockNumber, blockHash }: Pick<LandedPayout, 'txHash' | 'blockNumber' | 'blockHash'>,
+): Promise<LandedCheck> {
+  const head = await mustReadHeader(provider, 'latest');
+  const seen = { vanished: false, withheld: false, final: false, headNumber: head.block.number };
+  const receipt = await readReceipt(provider, txHash);
+  if (receipt !== null) {
+    const number = fromQuantity(receipt.blockNumber, 'block number');
+    const header = await readHeader(provider, number);
+    const finalized = await mustReadHeader(provider, 'finalized');
+    if (header?.block.hash === receipt.blockHash.toLowerCase()) return { ...seen, final: number <= finalized.block.number };
+  }
+  // Not shown where it says it is: only another block at its height shows that it is gone.
+  const there = await mustReadHeader(provider, blockNumber);
+  const isReplaced = there.block.hash !== blockHash;
+  return { ...seen, vanished: isReplaced, withheld: !isReplaced };
+}
+
+function isExpected(log: RawLog, { tokenAddress, from, to, units }: Expected): boolean {
+  const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+  return (
+    log.address.toLowerCase() === tokenAddress.toLowerCase() &&
+    log.topics.length === 3 &&
+    log.topics[0] === TRANSFER_TOPIC &&
+    log.topics[1]!.toLowerCase() === topic(from) &&
+    log.topics[2]!.toLowerCase() === topic(to) &&
+    /^0x[0-9a-f]{64}$/i.test(log.data) &&
+    BigInt(log.data) === units
+  );
+}

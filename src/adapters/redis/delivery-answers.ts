@@ -1,0 +1,56 @@
+import type { NotificationId } from '../../domain/ids.ts';
+import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+
+export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
+  /** How long answers are kept (default 30 days). */
+  readonly lifetimeSec?: number;
+}
+
+/** KEYS: the answers of a notification. ARGV: attempt, body, lifetime in seconds. */
+const KEEP = `
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('EXPIRE', KEYS[1], ARGV[3])
+`;
+
+const DEFAULT_LIFETIME_SEC = 30 * 86_400;
+
+/** Receivers' answers for all nodes. A convenience with a lifetime: a flush loses them and nothing else. */
+export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
+  return new RedisDeliveryAnswers(await connectRedis(options), options.prefix ?? 'quittance', options.lifetimeSec ?? DEFAULT_LIFETIME_SEC);
+}
+
+class RedisDeliveryAnswers implements DeliveryAnswers {
+  readonly #redis: RedisClient;
+  readonly #prefix: string;
+  readonly #lifetimeSec: number;
+  readonly #keeping = new Set<Promise<unknown>>();
+
+  constructor(redis: RedisClient, prefix: string, lifetimeSec: number) {
+    this.#redis = redis;
+    this.#prefix = prefix;
+    this.#lifetimeSec = lifetimeSec;
+  }
+
+  keep({ notificationId, attempt, body }: DeliveryAnswer): void {
+    const key = this.#key(notificationId);
+    const keeping = this.#redis.eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(this.#lifetimeSec)).catch(() => {});
+    this.#keeping.add(keeping);
+    void keeping.then(() => this.#keeping.delete(keeping));
+  }
+
+  async of(notificationId: NotificationId): Promise<ReadonlyMap<number, Uint8Array>> {
+    const found = await answered(this.#redis.hgetallBuffer(this.#key(notificationId)));
+    const rows = Object.entries(found).map(([attempt, body]) => [Number(attempt), new Uint8Array(body)] as const);
+    return new Map(rows.sort(([one], [other]) => one - other));
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#keeping);
+    await disconnectRedis(this.#redis);
+  }
+
+  #key(notificationId: NotificationId): string {
+    return `${this.#prefix}:answers:${notificationId}`;
+  }
+}

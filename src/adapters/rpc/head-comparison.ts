@@ -1,0 +1,33 @@
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+
+const EVERY_MS = 10_000;
+
+/**
+ * Asks all providers for their heads now and then. One that stands still answers everything, so only the others' heads show it; the pool then prefers
+ * those.
+ */
+export class HeadComparison {
+  readonly #pool: RpcPool;
+  readonly #report: (provider: RpcProvider) => Promise<unknown>;
+  readonly #everyMs: number;
+  #atMs = -Infinity;
+
+  /** `report`: reads the head of one provider, which notes it. `everyMs`: default 10,000. */
+  constructor(pool: RpcPool, report: (provider: RpcProvider) => Promise<unknown>, everyMs = EVERY_MS) {
+    this.#pool = pool;
+    this.#report = report;
+    this.#everyMs = everyMs;
+  }
+
+  /** Begins one, unless the last one is not long ago. */
+  nowAndThen(): void {
+    if (performance.now() - this.#atMs >= this.#everyMs) void this.now();
+  }
+
+  /** Resolves when all have answered or failed. Never rejects. */
+  async now(): Promise<void> {
+    if (this.#pool.size < 2) return;
+    this.#atMs = performance.now();
+    await this.#pool.survey(this.#report).catch(() => undefined);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net';
+import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
+import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
+
+/** The signer is gone or does not answer: nothing is known about the request. */
+export class SignerUnavailable extends Error {
+  override readonly name = 'SignerUnavailable';
+}
+
+/** The signer's answer is no. */
+export class SignerRefused extends Error {
+  override readonly name = 'SignerRefused';
+  readonly code: SignerErrorCode;
+  constructor(code: SignerErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+  timer: NodeJS.Timeout;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+const MAX_WAITING = 1_000;
+
+/** Requests and answers over one authenticated socket; several may be under way at once. */
+export class SignerConnection {
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 0;
+  #lost: SignerUnavailable | null = null;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', (error) => this.#lose(error.message));
+    socket.on('close', () => this.#lose('the connection was closed'));
+    readJsonLines(socket, {
+      onFault: (reason) => this.#lose(reason),
+      onValue: (value) => this.#settle(value as SignerAnswer),
+    });
+    socket.unref();
+  }
+
+  /** Rejects with `SignerUnavailable` or `SignerRefused`. */
+  call(method: string, params: unknown): Promise<unknown> {
+    if (this.#lost) return Promise.reject(this.#lost);
+    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
+    const id = this.#nextId++;
+    const line = jsonLine({ id, method, params } satisfies SignerRequest);
+    // The signer hangs up on a longer line, and nobody could ask it anything any more.
+    if (Buffer.byteLength(line) > MAX_JSON_LINE_BYTES)
+      return Promise.reject(new SignerRefused('invalid_params', `a ${method} of that size is too long`));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        reject(new SignerUnavailable(`the signer did not answer ${method} in time`));
+      }, CALL_TIMEOUT_MS);
+      this.#waiting.set(id, { resolve, reject, timer });
+      this.#socket.write(line);
+    });
+  }
+
+  close(): void {
+    this.#lose('the connection was closed');
+  }
+
+  #settle(answer: SignerAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (!waiting) return;
+    this.#waiting.delete(answer.id);
+    clearTimeout(waiting.timer);
+    if (answer.ok) waiting.resolve(answer.result);
+    else waiting.reject(new SignerRefused(answer.error.code, answer.error.message));
+  }
+
+  #lose(reason: string): void {
+    this.#lost ??= new SignerUnavailable(`the signer is not reachable: ${reason}`);
+    this.#socket.destroy();
+    for (const waiting of this.#waiting.values()) {
+      clearTimeout(waiting.timer);
+      waiting.reject(this.#lost);
+    }
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,154 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Mode } from '../../domain/ids.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Signer, WatchOnlyExport } from '../../ports/signer.ts';
+import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
+import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
+import { auditCalls } from './audit-calls.ts';
+import { payoutCalls } from './payout-calls.ts';
+import { SignerConnection, SignerUnavailable } from './connection.ts';
+
+const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
+/** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
+const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
+/** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
+const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+/** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
+const MAX_SOCKET_PATH_BYTES = 100;
+const START_TIMEOUT_MS = 30_000;
+const END_TIMEOUT_MS = 5_000;
+
+export interface SignerProcessOptions {
+  /** Directory for the socket; another one is made where its path is too long for a socket. */
+  readonly directory: string;
+  readonly wallets: { readonly [mode in Mode]?: WalletSource };
+  /** Absent: the signer signs nothing. */
+  readonly payouts?: PayoutRules;
+  /** Where it remembers the checkpoints it signed, outside the data directory. Absent: it signs none. */
+  readonly auditDirectory?: string;
+  /** Where tests want it to end; taken by a signer of sandbox wallets alone. */
+  readonly crashAt?: string;
+  readonly log: Log;
+  /** Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them back. */
+  readonly onLost?: (reason: string) => void;
+}
+
+export interface SignerProcess extends Signer {
+  readonly pid: number;
+}
+
+/**
+ * Starts the signer as a child process and connects to it. Keys and token go through the inherited pipe, so neither argv
+ * nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
+ */
+export async function startSignerProcess(options: SignerProcessOptions): Promise<SignerProcess> {
+  // Nothing below may hold on to `options`: the secrets in it are not to live as long as the signer does.
+  const { log, onLost } = options;
+  const { socketPath, removeSocket } = socketPlace(options.directory);
+  const token = randomBytes(32).toString('hex');
+  const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment() });
+  const end = (): Promise<void> => endChild(child).finally(removeSocket);
+  try {
+    child.stdin.on('error', () => {});
+    child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
+    const { wallets, payouts, auditDirectory, crashAt } = options;
+    const audit = auditDirectory === undefined ? {} : { audit: { directory: auditDirectory } };
+    child.stdin.write(
+      jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }), ...audit, ...(crashAt && { crashAt }) } satisfies SignerBootstrap),
+    );
+    await started(child);
+    const socket = await greet(socketPath, token);
+    return handle(child, new SignerConnection(socket), end, log, onLost);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+function handle(
+  child: ChildProcess,
+  connection: SignerConnection,
+  end: () => Promise<void>,
+  log: Log,
+  onLost: SignerProcessOptions['onLost'],
+): SignerProcess {
+  let closing = false;
+  child.once('exit', (code, signal) => {
+    if (closing) return;
+    const reason = `the signer ended (${signal ?? `code ${code}`})`;
+    log.error({}, reason);
+    onLost?.(reason);
+  });
+  return {
+    pid: child.pid!,
+    exportWatchOnly: async (mode, solanaPoolSize) => (await connection.call('exportWatchOnly', { mode, solanaPoolSize })) as WatchOnlyExport,
+    exportSolanaKeys: async (mode, fromIndex, count) => (await connection.call('exportSolanaKeys', { mode, fromIndex, count })) as string[],
+    ...payoutCalls(connection),
+    ...auditCalls(connection),
+    close: async () => {
+      closing = true;
+      connection.close();
+      await end();
+    },
+  };
+}
+
+function socketPlace(directory: string): { socketPath: string; removeSocket: () => void } {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const near = join(directory, 'signer.sock');
+  if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES) return { socketPath: near, removeSocket: () => rmSync(near, { force: true }) };
+  const far = mkdtempSync(join(tmpdir(), 'quittance-'));
+  return { socketPath: join(far, 'signer.sock'), removeSocket: () => rmSync(far, { recursive: true, force: true }) };
+}
+
+function passedEnvironment(): Record<string, string> {
+  return Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
+/** Waits for the signer's one line on standard output. */
+function started(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new SignerUnavailable('the signer did not start in time')), START_TIMEOUT_MS);
+    const settle = (reason: string | null): void => {
+      clearTimeout(timer);
+      if (reason === null) resolve();
+      else reject(new SignerUnavailable(`the signer cannot start: ${reason}`));
+    };
+    child.once('error', (error) => settle(error.message));
+    child.once('exit', (code, signal) => settle(`it ended (${signal ?? `code ${code}`})`));
+    readJsonLines(child.stdout!, {
+      onFault: settle,
+      onValue: (value) => {
+        const line = value as SignerStarted;
+        settle(line.ready ? null : line.reason);
+      },
+    });
+  });
+}
+
+async function greet(socketPath: string, token: string): Promise<Socket> {
+  const socket = connect(socketPath);
+  try {
+    await once(socket, 'connect');
+  } catch (error) {
+    throw new SignerUnavailable(`the signer cannot be reached: ${(error as Error).message}`);
+  }
+  socket.write(jsonLine({ token } satisfies SignerGreeting));
+  return socket;
+}
+
+/** The end of standard input is the signal to end; a signer that ignores it is killed. */
+async function endChild(child: ChildProcess): Promise<void> {
+  child.stdin?.end();
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS);
+  await once(child, 'exit');
+  clearTimeout(timer);
+}

@@ -1,0 +1,29 @@
+import type { TokenAccount } from '../../ports/account-chain.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ACCOUNTS_A_CALL, ask, readBalances } from './rpc.ts';
+
+/** Public nodes answer 40 calls of one method in ten seconds. */
+const AT_A_TIME = 2;
+
+/** Owners one of whose token accounts holds a coin or was ever part of a transaction, also where it is empty or closed by now. */
+export async function usedSolanaOwners(
+  provider: RpcProvider,
+  owners: readonly string[],
+  accountsOf: (owner: string) => readonly TokenAccount[],
+): Promise<Set<string>> {
+  const accounts = owners.flatMap(accountsOf);
+  const used = new Set<string>();
+  for (let from = 0; from < accounts.length; from += ACCOUNTS_A_CALL) {
+    const part = accounts.slice(from, from + ACCOUNTS_A_CALL);
+    const { units } = await readBalances(provider, part);
+    part.filter((_, index) => units[index]! > 0n).forEach(({ owner }) => used.add(owner));
+  }
+  for (let from = 0; from < accounts.length; from += AT_A_TIME) {
+    const part = accounts.slice(from, from + AT_A_TIME);
+    const pages = await Promise.all(
+      part.map(({ account }) => ask<readonly unknown[]>(provider, 'getSignaturesForAddress', [account, { commitment: 'confirmed', limit: 1 }])),
+    );
+    part.filter((_, index) => pages[index]!.length > 0).forEach(({ owner }) => used.add(owner));
+  }
+  return used;
+}

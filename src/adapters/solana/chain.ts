@@ -1,0 +1,247 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
+import { fromTokenUnits } from '../../domain/money.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
+import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
+import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
+import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
+import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+import { HeadComparison } from '../rpc/head-comparison.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { usedSolanaOwners } from './address-history.ts';
+import { solanaDisproof } from './disproof.ts';
+import { verifySolanaProvider } from './provider-check.ts';
+import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
+import { SolanaPayerTransactions } from './unsigned-transfer.ts';
+import { payerOf, tokenDeltas } from './token-balances.ts';
+import type { SolanaTransaction, TokenDelta } from './token-balances.ts';
+
+export interface SolanaChainOptions {
+  readonly settings: NetworkSettings;
+  readonly pool: RpcPool;
+  /** True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never. */
+  readonly confirmWithSecond?: (units: bigint) => boolean;
+  /** How often the slots of all providers are compared, to know which of them stands still; default 10,000. */
+  readonly lagProbeMs?: number;
+}
+
+/** Solana by the accounts that receive, over JSON-RPC. */
+export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory & PayerTransactions {
+  return new SolanaChain(options);
+}
+
+class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
+  readonly settings: NetworkSettings;
+  readonly #pool: RpcPool;
+  readonly #payerTransactions: SolanaPayerTransactions;
+  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #admitted = new Set<string>();
+  readonly #heads: HeadComparison;
+  #headSeen = 0;
+  #finalizedSeen = -1;
+
+  constructor(options: SolanaChainOptions) {
+    this.settings = options.settings;
+    this.#pool = options.pool;
+    this.#payerTransactions = new SolanaPayerTransactions(options.pool);
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
+    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+  }
+
+  get network(): AccountChain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): AccountChain['mode'] {
+    return this.settings.mode;
+  }
+
+  async verify(): Promise<void> {
+    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
+    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
+    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
+    if (faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain')) throw new WrongChain(`${this.network}: ${text}`);
+    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+  }
+
+  tokenAccountsOf(owner: string): readonly TokenAccount[] {
+    return this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token }));
+  }
+
+  async balances(accounts: readonly TokenAccount[]): Promise<BalanceLook> {
+    this.#heads.nowAndThen();
+    const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
+    const parts = Array.from({ length: calls }, (_, index) => accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL));
+    const looks = await Promise.all(parts.map((part) => this.#onProvider((provider) => readBalances(provider, part))));
+    const oldest = looks.map(({ value }) => value).reduce((one, other) => (one.slot <= other.slot ? one : other));
+    this.#headSeen = Math.max(this.#headSeen, ...looks.map(({ value }) => value.slot));
+    return {
+      units: looks.flatMap(({ value }) => value.units),
+      slot: oldest.slot,
+      timeSec: Math.min(...looks.map(({ value }) => value.timeSec)),
+      providers: [...new Set(looks.map(({ provider }) => provider))],
+    };
+  }
+
+  async history(account: string, options: HistoryOptions): Promise<readonly HistoryEntry[]> {
+    return (await this.#onProvider((provider) => readHistory(provider, account, options))).value;
+  }
+
+  async effectOf(txHash: string, account: TokenAccount): Promise<AccountEffect | null> {
+    const task = async (provider: RpcProvider): Promise<AccountEffect | null> => {
+      const transaction = await readTransaction(provider, txHash, 'confirmed');
+      if (transaction === null) return null;
+      const deltas = tokenDeltas(transaction, this.settings.tokens);
+      const own = deltas.find((delta) => delta.account === account.account && delta.token.address === account.token.address);
+      if (own === undefined) return { unitsDelta: 0n, transfer: null };
+      const arrived = own.units > 0n && own.owner === account.owner;
+      return { unitsDelta: own.units, transfer: arrived ? await this.#toTransfer(provider, txHash, transaction, deltas, own) : null };
+    };
+    return (await this.#onProvider(task)).value;
+  }
+
+  async finalized(): Promise<Block> {
+    const task = async (provider: RpcProvider): Promise<Block> => {
+      const slot = await slotOf(provider, 'finalized');
+      const block = await blockAtSlot(provider, slot, 'finalized');
+      if (block === null) throw new ProviderFault('behind', `has no block at its finalized slot ${slot}`);
+      return block;
+    };
+    const { value } = await this.#onProvider(task);
+    this.#finalizedSeen = Math.max(this.#finalizedSeen, value.number);
+    return value;
+  }
+
+  async blockAt(slot: number): Promise<Block | null> {
+    if (slot > this.#headSeen) return null;
+    return (await this.#onProvider((provider) => blockAtSlot(provider, slot, 'confirmed'))).value;
+  }
+
+  async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
+    const opinions = await this.#pool.survey(
+      (provider) => this.#readTransfer(provider, txHash, logIndex),
+      (soFar) => this.#verdictOf(soFar) !== undefined,
+    );
+    const verdict = this.#verdictOf(opinions);
+    if (verdict !== undefined) return verdict;
+    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(owners: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedSolanaOwners(provider, owners, (owner) => this.tokenAccountsOf(owner)))).value;
+  }
+
+  unsignedTransfer(transfer: WantedTransfer): Promise<Uint8Array | null> {
+    return this.#payerTransactions.unsignedTransfer(transfer);
+  }
+
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      return solanaDisproof(provider, this.settings, deposit, this.#finalizedSeen);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** Nothing a provider says counts before it proved to serve this chain. */
+  async #admit(provider: RpcProvider): Promise<void> {
+    if (this.#admitted.has(provider.name)) return;
+    await verifySolanaProvider(provider, this.settings);
+    this.#admitted.add(provider.name);
+  }
+
+  #onProvider<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<{ value: Value; provider: string }> {
+    return this.#pool.run(async (provider) => {
+      await this.#admit(provider);
+      return task(provider);
+    });
+  }
+
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    provider.reportHead(await slotOf(provider, 'confirmed'));
+  }
+
+  /** At or below the finalized slot only the finalized answer counts. */
+  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
+    await this.#admit(provider);
+    let transaction = await readTransaction(provider, txHash, 'confirmed');
+    if (transaction === null) {
+      await this.#assertAbsent(provider, txHash);
+      return null;
+    }
+    if (transaction.slot <= this.#finalizedSeen) {
+      transaction = await readTransaction(provider, txHash, 'finalized');
+      if (transaction === null) throw new ProviderFault('behind', `does not serve ${txHash} as finalized yet`);
+    }
+    const deltas = tokenDeltas(transaction, this.settings.tokens);
+    const own = deltas.find((delta) => delta.accountIndex === logIndex);
+    return own === undefined || own.units <= 0n || own.owner === null ? null : this.#toTransfer(provider, txHash, transaction, deltas, own);
+  }
+
+  /** "No such transaction" counts only from a provider that keeps up and has not even a status of it. */
+  async #assertAbsent(provider: RpcProvider, txHash: string): Promise<void> {
+    const slot = await slotOf(provider, 'confirmed');
+    provider.reportHead(slot);
+    if (slot < Math.max(this.#finalizedSeen, this.#headSeen - MAX_LAG_SLOTS))
+      throw new ProviderFault('behind', `is ${this.#headSeen - slot} slots behind`);
+    if (await hasStatus(provider, txHash)) throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
+  }
+
+  async #toTransfer(
+    provider: RpcProvider,
+    txHash: string,
+    { slot }: SolanaTransaction,
+    deltas: readonly TokenDelta[],
+    own: TokenDelta,
+  ): Promise<Transfer> {
+    const block = await blockAtSlot(provider, slot, 'confirmed');
+    if (block === null) throw new ProviderFault('behind', `has no block at slot ${slot} yet`);
+    return {
+      tokenAddress: own.token.address,
+      tokenUnits: own.units,
+      fromAddress: payerOf(deltas, own.token.address),
+      toAddress: own.owner!,
+      txHash,
+      logIndex: own.accountIndex,
+      block,
+    };
+  }
+
+  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
+  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
+    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
+    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
+  }
+
+  #voicesNeeded(answer: Transfer | null): number {
+    if (answer === null) return Math.min(2, this.#pool.size);
+    const { decimals } = this.settings.tokens.find(({ address }) => address === answer.tokenAddress)!;
+    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
+  }
+}
+
+/** A balancer's machines differ by a few slots even when all is well. */
+const MAX_LAG_SLOTS = 8;
+
+function isSame(a: Transfer | null, b: Transfer | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.block.hash === b.block.hash &&
+    a.tokenAddress === b.tokenAddress &&
+    a.tokenUnits === b.tokenUnits &&
+    a.toAddress === b.toAddress &&
+    a.fromAddress === b.fromAddress
+  );
+}
+
+function inWords(opinion: Opinion<Transfer | null>): string {
+  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
+  return `${opinion.provider}: ${opinion.value ? `in slot ${opinion.value.block.number}` : 'absent'}`;
+}

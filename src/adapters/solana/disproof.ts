@@ -1,0 +1,60 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import type { Disproof } from '../../ports/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { firstFinalizedFrom, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
+import { tokenDeltas } from './token-balances.ts';
+
+/** A transaction that left its block may come back in another one while its blockhash lives. */
+const BLOCKHASH_SLOTS = 150;
+/** An account with more transactions is not added up: what it holds then proves nothing. */
+const MAX_HISTORY = 200;
+
+/**
+ * Why one provider's own finalized state cannot hold a recorded transfer: the finalized block of its slot does not list the
+ * transaction, or the next one tells that the slot has no block; and the account's finalized history explains its finalized
+ * balance without it. An answer of `null` is never enough. Null while that is not shown. Throws `ProviderFault` for a provider that lags.
+ */
+export async function solanaDisproof(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  deposit: DepositFacts,
+  finalizedSeen: number,
+): Promise<Disproof | null> {
+  const { txHash, blockNumber: slot, blockHash } = deposit;
+  const finalized = await slotOf(provider, 'finalized');
+  if (finalized < finalizedSeen) throw new ProviderFault('behind', `is ${finalizedSeen - finalized} finalized slots behind`);
+  if (finalized < slot + BLOCKHASH_SLOTS) return null;
+  const block = await firstFinalizedFrom(provider, slot);
+  const shown = await readTransaction(provider, txHash, 'finalized');
+  // The very same block cannot hold it with two effects.
+  if (shown?.slot === slot && block.slot === slot && block.hash === blockHash) return null;
+  if (shown !== null) return shown.meta?.err === null ? 'reorg' : 'failed';
+  if (block.slot === slot ? block.signatures.has(txHash) : block.parentSlot >= slot) return null;
+  if (await hasStatus(provider, txHash, finalized)) throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
+  return (await isExplainedWithout(provider, settings, deposit, finalized)) ? 'reorg' : null;
+}
+
+async function isExplainedWithout(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  { txHash, toAddress, tokenAddress }: DepositFacts,
+  finalized: number,
+): Promise<boolean> {
+  const token = settings.tokens.find(({ address }) => address === tokenAddress);
+  if (token === undefined) return false;
+  const account = { account: associatedTokenAccount(toAddress, tokenAddress), owner: toAddress, token };
+  const entries = await readHistory(provider, account.account, { commitment: 'finalized', minSlot: finalized });
+  if (entries.length > MAX_HISTORY || entries.some((entry) => entry.txHash === txHash)) return false;
+  let explained = 0n;
+  for (const { txHash: other, failed } of entries) {
+    if (failed) continue;
+    const transaction = await readTransaction(provider, other, 'finalized');
+    if (transaction === null) throw new ProviderFault('behind', `does not show ${other}, which it listed`);
+    explained += tokenDeltas(transaction, [token]).find((delta) => delta.account === account.account)?.units ?? 0n;
+  }
+  const { units, slot } = await readBalances(provider, [account], 'finalized');
+  if (slot < finalized) throw new ProviderFault('behind', 'knows fewer slots than it said before');
+  return units[0] === explained;
+}

@@ -1,0 +1,73 @@
+import { fromTokenUnits } from '../../domain/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { LAMPORT } from './payouts.ts';
+import { ask, readTransaction } from './rpc.ts';
+import { accountKeysOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+
+const SIGNATURES_A_PAGE = 1_000;
+const MAX_PAGES = 200;
+
+/** What is read beside what every transaction has. */
+interface WithBalances extends SolanaTransaction {
+  readonly meta: SolanaTransaction['meta'] & { readonly preBalances: readonly number[]; readonly postBalances: readonly number[] };
+  readonly transaction: SolanaTransaction['transaction'] & { readonly message: { readonly header: { readonly numRequiredSignatures: number } } };
+}
+
+/**
+ * What transactions took from an owner that we did not sign: those that name the owner, and those that name only its token
+ * accounts, as a delegate's do. Failed ones cost their fee.
+ */
+export async function solanaOutflows(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  owner: string,
+  fromSlot: number,
+  strangersAmong: StrangersAmong,
+): Promise<SeenOutflow[]> {
+  const accounts = [owner, ...settings.tokens.map(({ address }) => associatedTokenAccount(owner, address))];
+  const named = new Set<string>();
+  for (const account of accounts) for (const signature of await signaturesSince(provider, account, fromSlot)) named.add(signature);
+  if (named.size === 0) return [];
+  const outflows: SeenOutflow[] = [];
+  for (const txHash of await strangersAmong([...named])) {
+    const transaction = (await readTransaction(provider, txHash, 'confirmed')) as WithBalances | null;
+    if (transaction === null) throw new ProviderFault('behind', `does not show ${txHash}, which it listed`);
+    outflows.push(...takenBy(transaction, settings, owner, txHash));
+  }
+  return outflows;
+}
+
+async function signaturesSince(provider: RpcProvider, account: string, fromSlot: number): Promise<string[]> {
+  const found: string[] = [];
+  let before: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const options = { commitment: 'confirmed', limit: SIGNATURES_A_PAGE, ...(before && { before }) };
+    const page = await ask<readonly { signature: string; slot: number }[]>(provider, 'getSignaturesForAddress', [account, options]);
+    found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot ? [signature] : [])));
+    const last = page.at(-1);
+    if (page.length < SIGNATURES_A_PAGE || last === undefined || last.slot < fromSlot) return found;
+    before = last.signature;
+  }
+  throw new ProviderFault('too-large', `${account} has over ${MAX_PAGES * SIGNATURES_A_PAGE} transactions`);
+}
+
+function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenOutflow[] {
+  const shared = { txHash, blockNumber: transaction.slot };
+  const deltas = tokenDeltas(transaction, settings.tokens);
+  const tokens = deltas.flatMap(({ owner: of, token, units, accountIndex }): SeenOutflow[] => {
+    if (of !== owner || units >= 0n) return [];
+    const winners = deltas.filter((other) => other.token === token && other.units > 0n);
+    const toAddress = winners.length === 1 ? winners[0]!.owner : null;
+    return [{ ...shared, coin: token.coin, units: fromTokenUnits(-units, token.decimals), toAddress, part: String(accountIndex) }];
+  });
+  const index = accountKeysOf(transaction).indexOf(owner);
+  const { preBalances, postBalances } = transaction.meta;
+  const lost = index < 0 ? 0 : preBalances[index]! - postBalances[index]!;
+  const native: SeenOutflow = { ...shared, coin: NATIVE_COIN[settings.network], units: BigInt(lost) * LAMPORT, toAddress: null, part: 'native' };
+  if (lost > 0) return [...tokens, native];
+  const signed = index >= 0 && index < transaction.transaction.message.header.numRequiredSignatures;
+  return tokens.length > 0 || !signed ? tokens : [{ ...shared, coin: null, units: null, toAddress: null, part: 'nothing' }];
+}

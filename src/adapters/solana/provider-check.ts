@@ -1,0 +1,54 @@
+import type { NetworkSettings } from '../../domain/networks.ts';
+import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { base58 } from '../../runtime/util/base58.ts';
+import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import { ask, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
+
+/** A valid name of a transaction that never was. */
+const NO_TRANSACTION = base58(new Uint8Array(64).fill(1));
+/** An account that never was. */
+const NO_ACCOUNT = base58(new Uint8Array(32).fill(1));
+const MINT_DECIMALS_OFFSET = 44;
+
+/**
+ * Proves that a provider serves this chain with these mints and answers every call the adapter lives on. Throws
+ * `ProviderFault`.
+ */
+export async function verifySolanaProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
+  const genesis = await able(() => ask<string>(provider, 'getGenesisHash', []));
+  if (genesis !== settings.chainId) throw new ProviderFault('wrong-chain', `serves chain ${genesis} instead of ${settings.chainId}`);
+  const slot = await able(() => slotOf(provider, 'finalized'));
+  await Promise.all([
+    able(() => verifyMints(provider, settings)),
+    able(() => readBalances(provider, [])),
+    able(() => blockAtSlot(provider, slot, 'finalized')),
+    able(() => readHistory(provider, NO_ACCOUNT, { commitment: 'finalized' })),
+    able(() => readTransaction(provider, NO_TRANSACTION, 'finalized')),
+    able(() => hasStatus(provider, NO_TRANSACTION)),
+  ]);
+}
+
+async function verifyMints(provider: RpcProvider, { tokens }: NetworkSettings): Promise<void> {
+  const options = { encoding: 'base64', commitment: 'confirmed' };
+  const answer = await ask<{ value: readonly ({ owner: string; data: readonly [string, string] } | null)[] }>(provider, 'getMultipleAccounts', [
+    tokens.map(({ address }) => address),
+    options,
+  ]);
+  for (const [index, token] of tokens.entries()) {
+    const mint = answer.value[index];
+    if (!mint || mint.owner !== TOKEN_PROGRAM) throw new ProviderFault('wrong-chain', `has no classic ${token.coin} mint at ${token.address}`);
+    const decimals = Buffer.from(mint.data[0], 'base64')[MINT_DECIMALS_OFFSET];
+    if (decimals !== token.decimals)
+      throw new ProviderFault('wrong-chain', `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`);
+  }
+}
+
+async function able<Value>(task: () => Promise<Value>): Promise<Value> {
+  try {
+    return await task();
+  } catch (error) {
+    if (error instanceof RpcError) throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
+    throw error;
+  }
+}

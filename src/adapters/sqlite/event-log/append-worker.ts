@@ -1,0 +1,34 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parcel.ts';
+import { Committer } from './committer.ts';
+import { faultOf, type SqliteFault } from '../fault.ts';
+
+/* The thread that commits batches while the main thread goes on serving. */
+
+export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
+
+const port = parentPort!;
+const committer = new Committer((workerData as { dataDir: string }).dataDir);
+let failed: SqliteFault | null = null;
+
+port.on('message', (order: string) => {
+  if (order === CLOSE) {
+    committer.close();
+    port.close();
+  } else {
+    port.postMessage(answer(order));
+  }
+});
+
+/** After a failure of which nothing is known, the batches that are on their way fail too. */
+function answer(order: string): AppendReply {
+  if (failed) return { fault: failed };
+  try {
+    const { jobs, tail } = unpackOrder(order);
+    return packCommit(committer.commit(jobs, tail), jobs);
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault.kind === 'fatal') failed = fault;
+    return { fault };
+  }
+}

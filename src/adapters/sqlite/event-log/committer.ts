@@ -1,0 +1,213 @@
+import { hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import { canonicalText } from '../../../domain/events/canonical-text.ts';
+import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
+import { openEventsDatabase } from './event-schema.ts';
+import { NONCE_LIFETIME_SEC } from '../nonces/nonce-memory.ts';
+import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
+import { faultOf } from '../fault.ts';
+import { StreamNamesFile } from './stream-names-file.ts';
+import type { Tail, StreamHead, AppendJob, JobOutcome, Commit } from './append-job.ts';
+
+const LONGEST_LOCK_WAIT_MS = 5_000;
+const LOCK_POLL_MS = 0.2;
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
+
+/** Nonces between two removals of expired ones; each removal takes at most twice as many. */
+const NONCE_SWEEP_INTERVAL = 512;
+
+/**
+ * Writes batches of appends, one transaction each. Two of them exist, one per thread, and whoever commits next is handed
+ * the tail, so never both write. A failed transaction leaves nothing behind and throws.
+ */
+export class Committer {
+  readonly database: DatabaseSync;
+  readonly #dataDir: string;
+  readonly #names: StreamNamesFile;
+  readonly #statements: Statements;
+  #personalKeys: PersonalKeysFile | null = null;
+  #tail: Tail = { position: 0, chain: '' };
+  #headsOfBatch = new Map<string, StreamHead>();
+  #headsBefore = new Map<string, StreamHead>();
+  #saltsOfBatch: SubjectSalt[] = [];
+  #noncesSinceSweep = NONCE_SWEEP_INTERVAL;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+    this.database = openEventsDatabase(dataDir);
+    this.#statements = prepareStatements(this.database);
+    this.#names = StreamNamesFile.open(dataDir, (number) => this.#streamAt(number));
+    this.database.exec('PRAGMA busy_timeout = 0');
+  }
+
+  /**
+   * `tail`: the end of the log when it is handed over, null when this committer wrote the last batch itself. Only then may
+   * jobs have been prepared while that batch was under way, and know the streams as they were before it.
+   */
+  commit(jobs: readonly AppendJob[], tail: Tail | null): Commit {
+    const before = tail ?? this.#tail;
+    this.#tail = before;
+    this.#headsBefore = tail ? new Map<string, StreamHead>() : this.#headsOfBatch;
+    this.#headsOfBatch = new Map();
+    this.#saltsOfBatch = [];
+    const statements = this.#statements;
+    try {
+      this.#begin();
+      const outcomes = this.#names.together(() => jobs.map((job) => this.#apply(job)));
+      if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
+      statements.commit.run();
+      return { outcomes, tail: this.#tail };
+    } catch (error) {
+      this.#tail = before;
+      this.#headsOfBatch = this.#headsBefore;
+      if (this.database.isTransaction) statements.rollback.run();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#personalKeys?.close();
+    this.#names.close();
+    this.database.close();
+  }
+
+  /** SQLite's own waiting sleeps for milliseconds; a checkpoint that restarts the WAL is over sooner. */
+  #begin(): void {
+    const deadlineMs = performance.now() + LONGEST_LOCK_WAIT_MS;
+    for (;;) {
+      try {
+        this.#statements.begin.run();
+        return;
+      } catch (error) {
+        if (faultOf(error).kind !== 'busy' || performance.now() > deadlineMs) throw error;
+        Atomics.wait(NEVER_WOKEN, 0, 0, LOCK_POLL_MS);
+      }
+    }
+  }
+
+  #apply(job: AppendJob): JobOutcome {
+    const fault = faultOfJob(job);
+    if (fault) return { kind: 'faulty', message: fault };
+    const head = this.#headsOfBatch.get(job.stream) ?? this.#headsBefore.get(job.stream) ?? job.head ?? this.#find(job);
+    const actual = head?.revision ?? -1;
+    if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
+    if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
+
+    const number = head?.number ?? this.#tail.position + 1;
+    let revision = job.expected;
+    for (const event of job.events) this.#insert(job.stream, number, (revision += 1), event);
+    const newHead = { number, revision, hash: job.events.at(-1)!.hash };
+    this.#headsOfBatch.set(job.stream, newHead);
+    this.#ride(job.coCommits, true);
+    return { kind: 'appended', head: newHead, position: this.#tail.position };
+  }
+
+  /** Undefined when there is no such stream. */
+  #find(job: AppendJob): StreamHead | undefined {
+    const number = job.number ?? this.#names.numberOf(job.stream);
+    if (number === null) return undefined;
+    const { revision, hash } = this.#statements.lastOfStream.get(number) as { revision: number; hash: string };
+    return { number, revision, hash };
+  }
+
+  #streamAt(position: number): string | null {
+    const row = this.#statements.streamAt.get(position) as { stream: string } | undefined;
+    return row?.stream ?? null;
+  }
+
+  #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
+    const position = this.#tail.position + 1;
+    const chain = hash('sha256', this.#tail.chain + event.hash, 'hex');
+    this.#statements.insertEvent.run(
+      position,
+      number,
+      revision,
+      stream,
+      event.id,
+      event.type,
+      event.version,
+      event.atMs,
+      event.data,
+      event.metadata,
+      event.hash,
+      chain,
+    );
+    this.#tail = { position, chain };
+  }
+
+  #repeated(job: AppendJob, head: StreamHead | undefined): JobOutcome | null {
+    const last = job.expected + job.events.length;
+    if (!head || head.revision < last) return null;
+    let position = 0;
+    for (const [index, event] of job.events.entries()) {
+      const stored = this.#statements.findEvent.get(head.number, job.expected + 1 + index) as { id: string; position: number };
+      if (stored.id !== event.id) return null;
+      position = stored.position;
+    }
+    this.#ride(job.coCommits, false);
+    return { kind: 'repeated', head, revision: last, position };
+  }
+
+  /** A repeated append brings a new nonce, but its salt was stored the first time and may since be erased. */
+  #ride(coCommits: readonly CoCommit[] | undefined, first: boolean): void {
+    for (const coCommit of coCommits ?? []) {
+      if (coCommit.kind === 'nonce') {
+        const [digest, expiresAtSec] = coCommit.values as [Uint8Array, number];
+        this.#statements.insertNonce.run(digest, expiresAtSec);
+        this.#sweepNonces(expiresAtSec);
+      } else if (first) {
+        const [subject, salt] = coCommit.values as [string, Uint8Array];
+        this.#saltsOfBatch.push({ subject, salt });
+      }
+    }
+  }
+
+  #sweepNonces(expiresAtSec: number): void {
+    this.#noncesSinceSweep += 1;
+    if (this.#noncesSinceSweep < NONCE_SWEEP_INTERVAL) return;
+    this.#noncesSinceSweep = 0;
+    this.#statements.sweepNonces.run(2 * NONCE_SWEEP_INTERVAL, expiresAtSec - NONCE_LIFETIME_SEC);
+  }
+
+  #storeSalts(salts: readonly SubjectSalt[]): void {
+    this.#personalKeys ??= new PersonalKeysFile(this.#dataDir);
+    this.#personalKeys.put(salts);
+  }
+}
+
+function faultOfJob({ stream, expected, events }: AppendJob): string | null {
+  let revision = expected;
+  let prev = expected < 0 ? '' : null;
+  for (const event of events) {
+    revision += 1;
+    const { id, type, version, atMs, data, metadata } = event;
+    const actual = hash('sha256', canonicalText({ stream, revision, id, type, version, atMs, data, metadata }), 'hex');
+    if (actual !== event.hash) return `${type} was not encoded for revision ${revision} of ${stream}: its hash is not that of its text`;
+    if (prev !== null && !names(event, prev)) return wrongPrev(event, stream);
+    prev = event.hash;
+  }
+  return null;
+}
+
+/** An unescaped quote never occurs inside a JSON string, so the key is found without parsing. */
+const names = ({ metadata }: EncodedEvent, prev: string): boolean => metadata.includes(`"prev":"${prev}"`);
+
+const wrongPrev = ({ type }: EncodedEvent, stream: string): string => `metadata.prev of ${type} is not the hash of the event before it in ${stream}`;
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
+    rollback: database.prepare('ROLLBACK'),
+    lastOfStream: database.prepare('SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1'),
+    findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
+    streamAt: database.prepare('SELECT stream FROM events WHERE position = ?'),
+    insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    insertNonce: database.prepare('INSERT INTO command_nonces (digest, expires_at_sec) VALUES (?, ?)'),
+    sweepNonces: database.prepare(
+      'DELETE FROM command_nonces WHERE number IN (SELECT number FROM command_nonces ORDER BY number LIMIT ?) AND expires_at_sec < ?',
+    ),
+  };
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openDatabase, pragma } from '../database.ts';
+
+const SCHEMA_VERSION = 1;
+
+/** Chain value before the first event. */
+export const CHAIN_GENESIS = '0'.repeat(64);
+
+/*
+ * `events` is keyed by position and indexed by stream number, so appends touch the end of both; the random stream names are
+ * sorted elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain` is the SHA-256
+ * (hex) of the previous event's chain text followed by this event's hash text. `command_nonces` has the only rows here that
+ * are ever removed: it is the replay window of signed requests, committed with the events of their commands.
+ */
+const SCHEMA = `
+  CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    stream_number INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    stream TEXT NOT NULL,
+    id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    chain TEXT NOT NULL
+  ) STRICT;
+
+  CREATE UNIQUE INDEX events_by_stream ON events (stream_number, revision);
+
+  CREATE TABLE command_nonces (
+    number INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL,
+    expires_at_sec INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TRIGGER events_are_never_updated BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+  CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+`;
+
+export const EVENTS_FILE = 'events.db';
+
+export const eventsFile = (dataDir: string): string => join(dataDir, EVENTS_FILE);
+
+/** Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build wrote it. */
+export function openEventsDatabase(dataDir: string): DatabaseSync {
+  const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', pageSize: 8192, cacheSize: 32_768 });
+  // INSERT OR REPLACE fires delete triggers only with this switch on.
+  database.exec('PRAGMA recursive_triggers = ON');
+  prepareSchema(database);
+  return database;
+}
+
+function prepareSchema(database: DatabaseSync): void {
+  const version = pragma(database, 'user_version');
+  if (version === SCHEMA_VERSION) return;
+  if (version !== 0) throw new Error(`events.db has schema version ${String(version)}; this build knows ${SCHEMA_VERSION}`);
+  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+}
+
+/** What is stored of the tables' definitions that differs from this build's; null when nothing does. */
+export function faultOfSchema(database: DatabaseSync): string | null {
+  const fresh = new DatabaseSync(':memory:');
+  try {
+    fresh.exec(SCHEMA);
+    const definitions = (of: DatabaseSync): string =>
+      JSON.stringify(of.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name").all());
+    return definitions(database) === definitions(fresh) ? null : 'the definitions of its tables are not those of this build';
+  } finally {
+    fresh.close();
+  }
+}

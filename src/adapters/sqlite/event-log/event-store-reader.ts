@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import type { EventStore } from '../../../ports/event-store.ts';
+import { openDatabase } from '../database.ts';
+import { EventReader, readAll, type TailCheck } from './event-reader.ts';
+import { eventsFile } from './event-schema.ts';
+import { toPosition } from './position.ts';
+import { StreamNamesFile } from './stream-names-file.ts';
+
+/** What can be read beside a running writer, or when there is none. */
+export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
+  /** Recomputes hashes and chain of the last `count` events. */
+  verifyTail(count: number): TailCheck;
+}
+
+/** Opens the log read-only, without the writer lock and whatever its state. Throws when there is none. */
+export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir: string }): Promise<SqliteEventStoreReader> {
+  const path = eventsFile(dataDir);
+  if (!existsSync(path)) throw new Error(`there is no event log in ${dataDir}`);
+  const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });
+  const reader = new EventReader(database);
+  const names = StreamNamesFile.openToRead(dataDir, (number) => reader.streamAt(number));
+  // The names file is a moment behind the log; what it does not know is looked for in the rest.
+  const numberOf = (stream: string): number | null => {
+    // Asked first, since names come into the file all the time: one that comes now is found in the rest.
+    const through = names?.progress().position ?? 0;
+    return names?.numberOf(stream) ?? reader.streamNumberAfter(through, stream);
+  };
+  return {
+    readStream: async (stream, range = {}) => {
+      const number = numberOf(stream);
+      return number === null ? [] : reader.stream(number, range.from ?? 0, range.limit ?? -1);
+    },
+    lastOfStream: async (stream) => {
+      const number = numberOf(stream);
+      return number === null ? null : reader.lastOfStream(number);
+    },
+    readAll: (options) => readAll(reader, options, reader.tail().position),
+    head: async () => toPosition(reader.tail().position),
+    verifyTail: (count) => reader.verifyTail(count),
+    close: async () => {
+      names?.close();
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Tail } from './append-job.ts';
+import { openDatabase } from '../database.ts';
+import { EventReader } from './event-reader.ts';
+import { eventsFile } from './event-schema.ts';
+import { faultOf, type SqliteFault } from '../fault.ts';
+import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
+
+export type HousekeepingOrder =
+  | { readonly kind: 'checkpoint'; readonly path: string }
+  /** Names on lines of their own, one number each. */
+  | { readonly kind: 'index'; readonly names: string; readonly numbers: Float64Array; readonly through: Tail }
+  | { readonly kind: 'close' };
+
+/** Answers an `index` order. */
+export interface HousekeepingReply {
+  readonly fault: SqliteFault | null;
+}
+
+/**
+ * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet times.
+ * A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
+ */
+const RESTART_FROM_PAGES = 4_096;
+/** How long the restart may wait for a writer to pause; it is tried again next time. */
+const RESTART_TIMEOUT_MS = 100;
+
+const { dataDir } = workerData as { dataDir: string };
+const port = parentPort!;
+const databases = new Map<string, DatabaseSync>();
+let streamNames: StreamNamesFile | null = null;
+
+port.on('message', (order: HousekeepingOrder) => {
+  switch (order.kind) {
+    case 'checkpoint':
+      return checkpoint(order.path);
+    case 'index':
+      return port.postMessage({ fault: index(namesOf(order.names, order.numbers), order.through) } satisfies HousekeepingReply);
+    case 'close':
+      for (const database of databases.values()) database.close();
+      streamNames?.close();
+      return port.close();
+  }
+});
+
+const namesOf = (names: string, numbers: Float64Array): StreamName[] => names.split('\n').map((name, at) => ({ name, number: numbers[at]! }));
+
+function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
+  try {
+    if (streamNames === null) {
+      streamNames = StreamNamesFile.open(dataDir, streamAt);
+      streamNames.checkpointByItself();
+    }
+    streamNames.add(names, through);
+    return null;
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+/** Asked when two names share a key, which next to none do. */
+function streamAt(position: number): string | null {
+  const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
+  try {
+    return new EventReader(database).streamAt(position);
+  } finally {
+    database.close();
+  }
+}
+
+/** A checkpoint that fails costs nothing but a longer WAL; the writer meets the cause itself. */
+function checkpoint(path: string): void {
+  try {
+    const database = databases.get(path) ?? openDatabase(path, { synchronous: 'FULL', busyTimeoutMs: RESTART_TIMEOUT_MS });
+    databases.set(path, database);
+    if (checkpointPassively(database) < RESTART_FROM_PAGES) return;
+    // A second pass leaves the restart, which holds up the writer, next to nothing to carry.
+    checkpointPassively(database);
+    database.exec('PRAGMA wal_checkpoint(RESTART)');
+  } catch (error) {
+    if (faultOf(error).kind === 'fatal') databases.delete(path);
+  }
+}
+
+/** Returns the pages in the WAL, carried over or not. */
+function checkpointPassively(database: DatabaseSync): number {
+  const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number };
+  return log;
+}

@@ -1,0 +1,126 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { HASH_BYTES, leafHash } from '../../../runtime/merkle/tree.ts';
+import { openDatabase } from '../database.ts';
+import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
+import { faultOfRow, PREDECESSOR, type FullRow } from './event-reader.ts';
+
+/** An event as the Merkle tree sees it. */
+export interface WalkedEvent {
+  readonly position: number;
+  readonly type: string;
+  /** SHA-256 of the event's canonical text, in hex. */
+  readonly hash: string;
+  /** JSON text. */
+  readonly data: string;
+}
+
+/** Where the log is not what was once stored, and why. */
+export interface LogFault {
+  /** The event's place in the log, from 1; null when the file as a whole is meant. */
+  readonly position: number | null;
+  readonly reason: string;
+}
+
+export interface Walk {
+  readonly events: readonly WalkedEvent[];
+  readonly fault: LogFault | null;
+}
+
+const FILE_FAULTS_NAMED = 3;
+
+/**
+ * Reads the whole log in order on a connection of its own. Positions of this store are dense, so an event's leaf is its
+ * position less one.
+ */
+export class LogWalker {
+  readonly #database: DatabaseSync;
+  readonly #full: StatementSync;
+  readonly #short: StatementSync;
+  readonly #hashes: StatementSync;
+  readonly #end: StatementSync;
+  readonly #predecessor: StatementSync;
+  #position = 0;
+  #chain = CHAIN_GENESIS;
+
+  constructor(dataDir: string) {
+    this.#database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
+    const range = 'FROM events WHERE position > ? AND position <= ? ORDER BY position';
+    this.#full = this.#database.prepare(`SELECT * ${range}`);
+    this.#short = this.#database.prepare(`SELECT position, type, hash, '' AS data ${range}`);
+    this.#hashes = this.#database.prepare(`SELECT hash ${range}`);
+    this.#hashes.setReturnArrays(true);
+    this.#end = this.#database.prepare('SELECT coalesce(max(position), 0) AS position FROM events');
+    this.#predecessor = this.#database.prepare(PREDECESSOR);
+  }
+
+  /** Position of the newest event. */
+  get end(): number {
+    return (this.#end.get() as { position: number }).position;
+  }
+
+  /** The next events, each checked against its hash, the chain, its stream and its place. */
+  check(limit: number): Walk {
+    const events: WalkedEvent[] = [];
+    try {
+      const through = Math.min(this.#position + limit, this.end);
+      for (const row of this.#full.iterate(this.#position, through) as Iterable<unknown> as Iterable<FullRow>) {
+        const expected = this.#position + 1;
+        const reason = row.position === expected ? faultOfRow(row, this.#chain, this.#predecessor) : 'the event is missing';
+        if (reason) return { events, fault: { position: expected, reason: describe(row, expected, reason) } };
+        this.#chain = row.chain;
+        this.#position = expected;
+        events.push({ position: expected, type: row.type, hash: row.hash, data: row.data });
+      }
+      if (this.#position < through) return { events, fault: { position: this.#position + 1, reason: 'the event is missing' } };
+      return { events, fault: null };
+    } catch (error) {
+      return { events, fault: { position: this.#position + 1, reason: unreadable(error) } };
+    }
+  }
+
+  /** Begins with the first event again. */
+  restart(): void {
+    this.#position = 0;
+    this.#chain = CHAIN_GENESIS;
+  }
+
+  /** The next events as this process has just written them. `data` is empty. */
+  follow(limit: number): WalkedEvent[] {
+    const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end)) as unknown as WalkedEvent[];
+    this.#position = events.at(-1)?.position ?? this.#position;
+    return events;
+  }
+
+  /** Leaf hashes from leaf `from` up to, not including, `to`. */
+  leaves(from: number, to: number): Buffer {
+    const hashes = Buffer.alloc((to - from) * HASH_BYTES);
+    const rows = this.#hashes.all(from, to) as unknown as [string][];
+    rows.forEach(([text], index) => hashes.set(leafOf(text), index * HASH_BYTES));
+    return hashes;
+  }
+
+  /** What is wrong with the file beside its events: pages, indexes, definitions. Reads all of it. */
+  faultOfFile(): LogFault | null {
+    try {
+      const definitions = faultOfSchema(this.#database);
+      if (definitions !== null) return { position: null, reason: definitions };
+      const found = this.#database.prepare(`PRAGMA integrity_check(${FILE_FAULTS_NAMED})`).all() as { integrity_check: string }[];
+      const faults = found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+      return faults.length === 0 ? null : { position: null, reason: `the file events.db is damaged: ${faults.join('; ').replaceAll(/\s+/g, ' ')}` };
+    } catch (error) {
+      return { position: null, reason: unreadable(error) };
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+/** The leaf of an event, from its hash in hex. */
+export const leafOf = (eventHash: string): Buffer => leafHash(Buffer.from(eventHash, 'hex'));
+
+const describe = ({ stream, revision, position }: FullRow, expected: number, reason: string): string =>
+  position === expected ? `event ${revision} of stream ${stream}: ${reason}` : reason;
+
+const unreadable = (error: unknown): string => `the file events.db cannot be read: ${error instanceof Error ? error.message : String(error)}`;

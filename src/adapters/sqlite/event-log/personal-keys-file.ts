@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { openDatabase, pragma } from '../database.ts';
+
+/*
+ * Salts are only ever appended to the end of their table and never move between pages, so overwriting the one cell leaves
+ * no copy behind; the random subjects, which do move, are in a table without secrets.
+ */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS salts (number INTEGER PRIMARY KEY AUTOINCREMENT, salt BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS subjects (subject TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+export const PERSONAL_KEYS_FILE = 'personal-keys.db';
+
+export interface SubjectSalt {
+  readonly subject: string;
+  readonly salt: Uint8Array;
+}
+
+/** `personal-keys.db`: apart from the log, so that salts can be erased and backed up on their own terms. */
+export class PersonalKeysFile {
+  readonly #database: DatabaseSync;
+  readonly #insertSalt: StatementSync;
+  readonly #insertSubject: StatementSync;
+  readonly #moveSubject: StatementSync;
+  readonly #select: StatementSync;
+
+  constructor(dataDir: string) {
+    this.#database = openDatabase(join(dataDir, PERSONAL_KEYS_FILE), { synchronous: 'FULL' });
+    this.#database.exec('PRAGMA secure_delete = ON');
+    this.#database.exec(SCHEMA);
+    this.#insertSalt = this.#database.prepare('INSERT INTO salts (salt) VALUES (?)');
+    this.#insertSubject = this.#database.prepare('INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING');
+    this.#moveSubject = this.#database.prepare('UPDATE subjects SET number = ? WHERE subject = ?');
+    this.#select = this.#database.prepare('SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?');
+  }
+
+  /** Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed. */
+  put(salts: readonly SubjectSalt[]): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const { subject, salt } of salts) {
+        const number = this.#insertSalt.run(salt).lastInsertRowid;
+        if (this.#insertSubject.run(subject, number).changes === 1) continue;
+        this.#overwrite(subject);
+        this.#moveSubject.run(number, subject);
+      }
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  get(subject: string): Uint8Array | null {
+    const row = this.#select.get(subject) as { salt: Uint8Array } | undefined;
+    return row?.salt ?? null;
+  }
+
+  /** Every salt that was not erased, oldest first. */
+  all(): Iterable<SubjectSalt> {
+    const sql = 'SELECT subject, salt FROM salts JOIN subjects USING (number) ORDER BY number';
+    return this.#database.prepare(sql).iterate() as Iterable<unknown> as Iterable<SubjectSalt>;
+  }
+
+  count(): number {
+    return (this.#database.prepare('SELECT count(*) AS salts FROM subjects').get() as { salts: number }).salts;
+  }
+
+  /** Overwrites the salt in place and removes it. Its old pages may still be in the WAL until `truncateWal` succeeds. */
+  remove(subject: string): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      this.#overwrite(subject);
+      this.#database.prepare('DELETE FROM subjects WHERE subject = ?').run(subject);
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** False while another connection is in the way. */
+  truncateWal(): boolean {
+    return pragma(this.#database, 'wal_checkpoint(TRUNCATE)') === 0;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #overwrite(subject: string): void {
+    const row = this.#select.get(subject) as { number: number } | undefined;
+    if (!row) return;
+    this.#database.prepare('UPDATE salts SET salt = zeroblob(length(salt)) WHERE number = ?').run(row.number);
+    this.#database.prepare('DELETE FROM salts WHERE number = ?').run(row.number);
+  }
+}

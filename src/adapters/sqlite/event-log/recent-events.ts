@@ -1,0 +1,72 @@
+import type { RecordedEvent } from '../../../ports/event-store.ts';
+
+const MAX_EVENTS = 8_192;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * The end of the log in memory, as far as subscribers still need it, so that live ones need no database. Bounded by count and
+ * by size of the texts: who falls behind that far reads on from the file.
+ */
+export class RecentEvents {
+  /** Position of the last event that was dropped, or that was there before the store opened. */
+  #before: number;
+  #events: RecordedEvent[] = [];
+  #characters = 0;
+
+  constructor(before: number) {
+    this.#before = before;
+  }
+
+  /** The events must follow what was pushed or skipped last without a gap. */
+  push(events: readonly RecordedEvent[]): void {
+    for (const event of events) {
+      this.#events.push(event);
+      this.#characters += sizeOf(event);
+    }
+    if (this.#events.length > MAX_EVENTS || this.#characters > MAX_CHARACTERS) this.#halve();
+  }
+
+  /** As if the events up to here, of which none is held, had been pushed and dropped. */
+  skipTo(position: number): void {
+    this.#drop(this.#events.length);
+    this.#before = position;
+  }
+
+  /** At most `limit` events after the position; null when they are not all here. */
+  after(position: number, limit: number): RecordedEvent[] | null {
+    const start = position - this.#before;
+    return start < 0 ? null : this.#events.slice(start, start + limit);
+  }
+
+  /** Whether everything after the position is here. */
+  reachesBackTo(position: number): boolean {
+    return position >= this.#before;
+  }
+
+  /** Nobody needs the events up to here any more. Objects that live no longer than a moment cost the collector nothing. */
+  forget(through: number): void {
+    const count = Math.min(through - this.#before, this.#events.length);
+    // Moving a long rest for a few would cost more than it frees.
+    if (count * 2 >= this.#events.length) this.#drop(count);
+  }
+
+  /** Half at once, so that the cost of moving the rest is spread. */
+  #halve(): void {
+    let count = 0;
+    let characters = this.#characters;
+    while (this.#events.length - count > MAX_EVENTS / 2 || (characters > MAX_CHARACTERS / 2 && count < this.#events.length)) {
+      characters -= sizeOf(this.#events[count]!);
+      count += 1;
+    }
+    this.#drop(count);
+  }
+
+  #drop(count: number): void {
+    if (count <= 0) return;
+    for (let index = 0; index < count; index += 1) this.#characters -= sizeOf(this.#events[index]!);
+    this.#before += count;
+    this.#events = this.#events.slice(count);
+  }
+}
+
+const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + metadata.length + 256;

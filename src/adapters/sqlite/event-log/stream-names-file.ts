@@ -1,0 +1,154 @@
+import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Tail } from './append-job.ts';
+import { arrays, openDatabase, removeDatabase } from '../database.ts';
+import { CHAIN_GENESIS } from './event-schema.ts';
+import { isUnreadable } from '../fault.ts';
+
+/* Older builds kept whole names, in `names`, and their end in `progress`; without them they make theirs again, too. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS numbers (key INTEGER PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS clashes (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, chain TEXT NOT NULL) STRICT;
+  DROP TABLE IF EXISTS names;
+  DROP TABLE IF EXISTS progress;
+`;
+
+/** 52 bits: what a number holds exactly, in whole hexadecimal digits. */
+const KEY_DIGITS = 13;
+
+export interface StreamName {
+  readonly name: string;
+  /** Position of the stream's first event. */
+  readonly number: number;
+}
+
+/** The name of the stream that begins at the position in the log; null when there is no event. */
+export type NameOf = (number: number) => string | null;
+
+const streamNamesFile = (dataDir: string): string => join(dataDir, 'stream-names.db');
+
+/** Where a name is kept: the beginning of its hash, a sixth of its length. */
+export const keyOfName = (name: string): number => Number.parseInt(hash('sha256', name, 'hex').slice(0, KEY_DIGITS), 16);
+
+/**
+ * `stream-names.db`: finds the number of a stream by its name. Names are random, so keeping them sorted touches a page each;
+ * that is why they are not in the log's file, where every such page would have to be synced before an append is answered. The
+ * names themselves are in the log: here are short keys, and by their whole names only those whose key another one has taken.
+ * The file is derived from the log up to `progress`, at most a moment behind, and is made again when it does not fit the log.
+ */
+export class StreamNamesFile {
+  readonly #database: DatabaseSync;
+  readonly #nameOf: NameOf;
+  readonly #find: StatementSync;
+  readonly #findClash: StatementSync;
+  readonly #beginReads: StatementSync;
+  readonly #endReads: StatementSync;
+
+  private constructor(database: DatabaseSync, nameOf: NameOf) {
+    this.#database = database;
+    this.#nameOf = nameOf;
+    this.#find = arrays(database.prepare('SELECT number FROM numbers WHERE key = ?'));
+    this.#findClash = arrays(database.prepare('SELECT number FROM clashes WHERE name = ?'));
+    this.#beginReads = database.prepare('BEGIN');
+    this.#endReads = database.prepare('COMMIT');
+  }
+
+  /** Removes a file that SQLite cannot read, so that it is made again; to be called before anybody opens it. */
+  static removeUnreadable(dataDir: string): void {
+    try {
+      StreamNamesFile.open(dataDir, () => null).close();
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      removeDatabase(streamNamesFile(dataDir));
+    }
+  }
+
+  /** A new file, or one of an older build, has no names yet. */
+  static open(dataDir: string, nameOf: NameOf): StreamNamesFile {
+    const database = openStreamNames(dataDir, false);
+    database.exec(SCHEMA);
+    return new StreamNamesFile(database, nameOf);
+  }
+
+  /** Null when there is no file, or only that of an older build. */
+  static openToRead(dataDir: string, nameOf: NameOf): StreamNamesFile | null {
+    if (!existsSync(streamNamesFile(dataDir))) return null;
+    const database = openStreamNames(dataDir, true);
+    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reached'").get()) return new StreamNamesFile(database, nameOf);
+    database.close();
+    return null;
+  }
+
+  /** Null when the name is not there (yet). */
+  numberOf(name: string): number | null {
+    const number = numberIn(this.#find.get(keyOfName(name)));
+    if (number === null || this.#nameOf(number) === name) return number;
+    return numberIn(this.#findClash.get(name));
+  }
+
+  /** Spares the look-ups made inside `reads` a lock each. */
+  together<Result>(reads: () => Result): Result {
+    this.#beginReads.run();
+    try {
+      return reads();
+    } finally {
+      this.#endReads.run();
+    }
+  }
+
+  /** The end of the part of the log whose names are here. */
+  progress(): Tail {
+    const row = this.#database.prepare('SELECT position, chain FROM reached').get() as Tail | undefined;
+    return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
+  }
+
+  /** Throws when a name is there already: no two streams of a log have one name. */
+  add(names: readonly StreamName[], through: Tail): void {
+    const insert = this.#database.prepare('INSERT INTO numbers (key, number) VALUES (?, ?) ON CONFLICT DO NOTHING');
+    const keyed = names.map(({ name, number }) => ({ key: keyOfName(name), name, number })).sort((one, other) => one.key - other.key);
+    this.#transact(() => {
+      for (const { key, name, number } of keyed) if (insert.run(key, number).changes === 0) this.#addClash(key, name, number);
+      this.#database
+        .prepare('INSERT INTO reached VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, chain = excluded.chain')
+        .run(through.position, through.chain);
+    });
+  }
+
+  clear(): void {
+    this.#transact(() => this.#database.exec('DELETE FROM numbers; DELETE FROM clashes; DELETE FROM reached'));
+  }
+
+  /** For the thread in whose time it may be done: pages are carried over as they pile up. */
+  checkpointByItself(): void {
+    this.#database.exec('PRAGMA wal_autocheckpoint = 2000');
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #addClash(key: number, name: string, number: number): void {
+    const first = numberIn(this.#find.get(key))!;
+    if (this.#nameOf(first) === name) throw new Error(`stream ${name} begins twice: at ${first} and at ${number}`);
+    this.#database.prepare('INSERT INTO clashes (name, number) VALUES (?, ?)').run(name, number);
+  }
+
+  #transact(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}
+
+const openStreamNames = (dataDir: string, readOnly: boolean): DatabaseSync =>
+  openDatabase(streamNamesFile(dataDir), { synchronous: 'NORMAL', readOnly, cacheSize: 16_384 });
+
+const numberIn = (row: unknown): number | null => (row as readonly [number] | undefined)?.[0] ?? null;

@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { openDatabase } from '../database.ts';
+
+/** Numbered, so that every insert goes to the end: the digests themselves are random and need no index, memory has one. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS nonces (number INTEGER PRIMARY KEY, digest BLOB NOT NULL, expires_at_sec INTEGER NOT NULL) STRICT;
+`;
+
+/** Rows removed at most with every write: more than are added, so that the file stays as small as the window. */
+const SWEEP_LIMIT = 1_024;
+const SWEEP_AFTER_ROWS = 512;
+
+export interface UsedNonce {
+  /** 16 bytes. */
+  readonly digest: Uint8Array;
+  readonly expiresAtSec: number;
+}
+
+export const NONCES_FILE = 'nonces.db';
+
+/** `nonces.db`: survives the process, not a power cut (by then their timestamps have expired but for a moment's worth). */
+export class NoncesFile {
+  readonly #database: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #sweep: StatementSync;
+  #rowsSinceSweep = 0;
+
+  constructor(dataDir: string, nowSec: number) {
+    this.#database = openDatabase(join(dataDir, NONCES_FILE), { synchronous: 'NORMAL' });
+    this.#database.exec(SCHEMA);
+    this.#database.prepare('DELETE FROM nonces WHERE expires_at_sec < ?').run(nowSec);
+    this.#insert = this.#database.prepare('INSERT INTO nonces (digest, expires_at_sec) VALUES (?, ?)');
+    this.#sweep = this.#database.prepare(
+      'DELETE FROM nonces WHERE number IN (SELECT number FROM nonces ORDER BY number LIMIT ?) AND expires_at_sec < ?',
+    );
+  }
+
+  write(nonces: readonly UsedNonce[], nowSec: number): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      for (const { digest, expiresAtSec } of nonces) this.#insert.run(digest, expiresAtSec);
+      this.#rowsSinceSweep += nonces.length;
+      if (this.#rowsSinceSweep >= SWEEP_AFTER_ROWS) {
+        this.#rowsSinceSweep = 0;
+        this.#sweep.run(Math.max(SWEEP_LIMIT, 2 * nonces.length), nowSec);
+      }
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  *all(): Iterable<UsedNonce> {
+    const rows = this.#database.prepare('SELECT digest, expires_at_sec AS expiresAtSec FROM nonces').iterate();
+    yield* rows as Iterable<unknown> as Iterable<UsedNonce>;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

@@ -1,7 +1,0 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { serveWriter } from './read-model-server.ts';
-import { ReadModelWriter } from './read-model-writer.ts';
-
-/* The writer's thread: SQLite's commits never hold up the requests. */
-
-serveWriter(parentPort!, new ReadModelWriter((workerData as { file: string }).file));

@@ -1,0 +1,117 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Position } from '../../../ports/event-store.ts';
+import type { OwnedRows } from '../../../ports/read-model.ts';
+import { ListReader } from './list-reader.ts';
+import { openForReading, readModelFile, rowTable } from './schema.ts';
+
+export interface Drift {
+  /** SHA-256 (hex) over everything the projection keeps. */
+  readonly digest: string;
+  readonly otherDigest: string;
+  readonly rows: number;
+  /** Rows and list members that are on one side only, or differ. */
+  readonly differing: number;
+  /** The first of them, for people. */
+  readonly examples: readonly string[];
+}
+
+interface Entry {
+  readonly key: string;
+  readonly value: string;
+}
+
+const EXAMPLES = 5;
+const ORDER_DIGITS = 15;
+
+/** One moment of a read model, for as long as it is open. */
+export class ReadModelSnapshot {
+  readonly #db: DatabaseSync;
+  readonly #lists: ListReader;
+
+  constructor(dataDir: string) {
+    this.#db = openForReading(readModelFile(dataDir));
+    this.#lists = new ListReader(this.#db);
+    this.#db.exec('BEGIN');
+    // The moment begins with the first read.
+    this.checkpoint('');
+  }
+
+  checkpoint(projection: string): Position | null {
+    const row = this.#db.prepare('SELECT position FROM checkpoints WHERE projection = ?').get(projection) as { position: string } | undefined;
+    return row?.position ?? null;
+  }
+
+  /** Everything of a projection, in the order of its keys. */
+  *entries({ tables, lists }: OwnedRows): Generator<Entry, void> {
+    for (const table of [...tables].sort()) {
+      const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number } | undefined;
+      if (!known || !this.#has(rowTable(known.id))) continue;
+      const rows = this.#db.prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`).iterate() as Iterable<unknown> as Iterable<{
+        key: string;
+        row: string;
+      }>;
+      for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: row };
+    }
+    for (const prefix of [...lists].sort()) {
+      for (const name of this.#lists.names(prefix)) {
+        for (const { order, member, atSec } of this.#lists.all(prefix + name))
+          yield { key: `${prefix}${name}\0${String(order).padStart(ORDER_DIGITS, '0')}`, value: `${member} ${atSec}` };
+      }
+    }
+  }
+
+  #has(table: string): boolean {
+    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+  }
+
+  close(): void {
+    this.#db.exec('COMMIT');
+    this.#db.close();
+  }
+}
+
+/** Compares what two read models keep of a projection, row by row, in bounded memory. */
+export function compareProjection(owned: OwnedRows, one: ReadModelSnapshot, other: ReadModelSnapshot): Drift {
+  const [left, right] = [one.entries(owned), other.entries(owned)];
+  const [digest, otherDigest] = [createHash('sha256'), createHash('sha256')];
+  const examples: string[] = [];
+  let [rows, differing] = [0, 0];
+  let [mine, theirs] = [next(left, digest), next(right, otherDigest)];
+  while (mine || theirs) {
+    rows += 1;
+    const order = !mine ? 1 : !theirs ? -1 : mine.key < theirs.key ? -1 : mine.key > theirs.key ? 1 : 0;
+    if (order !== 0 || !sameValue(mine!.value, theirs!.value)) {
+      differing += 1;
+      const what = order < 0 ? 'is not in the ledger' : order > 0 ? 'is missing' : 'differs';
+      if (examples.length < EXAMPLES) examples.push(`${(order <= 0 ? mine : theirs)!.key.replace('\0', ' ')} ${what}`);
+    }
+    if (order <= 0) mine = next(left, digest);
+    if (order >= 0) theirs = next(right, otherDigest);
+  }
+  return { digest: digest.digest('hex'), otherDigest: otherDigest.digest('hex'), rows, differing, examples };
+}
+
+function next(entries: Generator<Entry, void>, digest: Hash): Entry | null {
+  const step = entries.next();
+  if (step.done === true) return null;
+  const entry = step.value;
+  digest.update(`${entry.key}\n${canonical(entry.value)}\n`);
+  return entry;
+}
+
+const sameValue = (one: string, other: string): boolean => one === other || canonical(one) === canonical(other);
+
+/** The order of fields says nothing. */
+function canonical(text: string): string {
+  if (!text.startsWith('{')) return text;
+  const sorted = (value: unknown): unknown =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            .sort(([one], [other]) => (one < other ? -1 : 1))
+            .map(([key, field]) => [key, sorted(field)]),
+        )
+      : value;
+  return JSON.stringify(sorted(JSON.parse(text)));
+}

@@ -1,0 +1,210 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { MessagePort, Worker } from 'node:worker_threads';
+import type { Position } from '../../../ports/event-store.ts';
+import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../../ports/read-model.ts';
+import { createDataDir } from '../database.ts';
+import { ListReader } from './list-reader.ts';
+import { NEXT, openForReading, readModelFile, rowTable } from './schema.ts';
+import { serveWriter } from './server.ts';
+import { WriterThread, type AsyncWriter } from './thread.ts';
+import { LocalWriter } from './local-writer.ts';
+import { ReadModelWriter } from './writer.ts';
+
+/**
+ * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies in a
+ * thread of their own; what is queued while one commit is in flight becomes the next commit. `worker`: a thread that runs
+ * `serveSqliteReadModel` on its parent port, instead of one that does nothing else.
+ */
+export async function openSqliteReadModel(options: { readonly dataDir: string; readonly worker?: Worker }): Promise<ReadModel> {
+  createDataDir(options.dataDir);
+  const file = readModelFile(options.dataDir);
+  const writer = await (options.worker ? WriterThread.over(options.worker) : WriterThread.start(file));
+  return new SqliteReadModel(openForReading(file), writer);
+}
+
+/**
+ * The same read model inside the thread that writes it, for what projects there; the other end of the port applies
+ * through this thread as well, since a file has one writer.
+ */
+export function serveSqliteReadModel(options: { readonly dataDir: string; readonly port: MessagePort }): ReadModel {
+  createDataDir(options.dataDir);
+  const file = readModelFile(options.dataDir);
+  const writer = new ReadModelWriter(file);
+  const model = new SqliteReadModel(openForReading(file), new LocalWriter(writer));
+  serveWriter(options.port, writer);
+  return model;
+}
+
+interface RowQueries {
+  /* Both take a JSON array and give one: a third faster than a look-up and a parse for each row. */
+  readonly byKeys: StatementSync;
+  readonly byIds: StatementSync;
+  readonly scan: StatementSync;
+}
+
+class SqliteReadModel implements ReadModel {
+  readonly #db: DatabaseSync;
+  readonly #writer: AsyncWriter;
+  readonly #lists: ListReader;
+  readonly #tables = new Map<string, RowQueries>();
+  readonly #tableId: StatementSync;
+  readonly #checkpoint: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #end: StatementSync;
+
+  constructor(db: DatabaseSync, writer: AsyncWriter) {
+    this.#db = db;
+    this.#writer = writer;
+    this.#lists = new ListReader(db);
+    this.#tableId = db.prepare(
+      "SELECT t.id FROM row_tables AS t JOIN sqlite_schema AS s ON s.type = 'table' AND s.name = ? || t.id WHERE t.name = ?",
+    );
+    this.#checkpoint = db.prepare('SELECT position, generation FROM checkpoints WHERE projection = ?');
+    this.#begin = db.prepare('BEGIN');
+    this.#end = db.prepare('COMMIT');
+  }
+
+  async checkpoint(projection: string): Promise<Position | null> {
+    const row = this.#checkpoint.get(projection) as { position: string } | undefined;
+    return row?.position ?? null;
+  }
+
+  /** A file has one writer, and nobody else to lose it: only rows built beside it make another history. */
+  async generation(projection: string): Promise<string | null> {
+    const row = this.#checkpoint.get(projection) as { generation: number } | undefined;
+    return row ? String(row.generation) : null;
+  }
+
+  /** A file has one writer. */
+  begin(projection: string): Promise<Position | null> {
+    return this.checkpoint(projection);
+  }
+
+  apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {
+    return this.#writer.apply({ projection, checkpoint, changes, isNext: false });
+  }
+
+  async get(table: string, key: string): Promise<Row | null> {
+    return (await this.getMany(table, [key]))[0] ?? null;
+  }
+
+  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
+    return this.#getMany(table, keys);
+  }
+
+  async scan(table: string, { afterKey, limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
+    return this.#read(() => {
+      const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
+      return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Row }));
+    });
+  }
+
+  async page(
+    list: string,
+    { offset, limit, ...range }: ListRange & { offset: number; limit: number },
+  ): Promise<{ members: ListMember[]; total: number }> {
+    return this.#read(() => this.#lists.page(list, offset, limit, range));
+  }
+
+  async before(list: string, { before, limit, ...range }: ListRange & { before: number | null; limit: number }): Promise<ListMember[]> {
+    return this.#read(() => this.#lists.before(list, before, limit, range));
+  }
+
+  async clear(owned: OwnedRows): Promise<void> {
+    await this.#writer.turn('clear', owned);
+    for (const table of owned.tables) this.#tables.delete(table);
+  }
+
+  next(owned: OwnedRows): NextRows {
+    const name = NEXT + owned.projection;
+    const checkpoint = (): string | undefined => (this.#checkpoint.get(name) as { position: string } | undefined)?.position;
+    return {
+      isBegun: async () => checkpoint() !== undefined,
+      begin: async () => {
+        await this.#writer.turn('beginNext', owned);
+        return checkpoint() || null;
+      },
+      apply: (changes, checkpointAfter) => this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
+      getMany: async (table, keys) => (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Row))),
+      promote: () => this.#writer.turn('promote', owned),
+      drop: () => this.#writer.turn('dropNext', owned),
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#db.isOpen) this.#db.close();
+    await this.#writer.close();
+  }
+
+  #getMany(table: string, keys: readonly string[]): (Row | null)[] {
+    if (keys.length === 0) return [];
+    return this.#retrying(() => {
+      const queries = this.#table(table);
+      if (!queries) return keys.map(() => null);
+      // Either way one statement, which sees one commit without a transaction around it.
+      return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+    });
+  }
+
+  /** Everything read inside is of one commit. */
+  #read<Value>(work: () => Value): Value {
+    return this.#retrying(() => this.#readOnce(work));
+  }
+
+  /** A table known here may just have been cleared: then it is looked up anew. */
+  #retrying<Value>(work: () => Value): Value {
+    try {
+      return work();
+    } catch (error) {
+      if (this.#tables.size === 0 || !this.#db.isOpen) throw error;
+      this.#tables.clear();
+      return work();
+    }
+  }
+
+  #readOnce<Value>(work: () => Value): Value {
+    this.#begin.run();
+    try {
+      return work();
+    } finally {
+      this.#end.run();
+    }
+  }
+
+  /** The rows of members that were just paged; null when a hint is missing or outdated. */
+  #rowsByHints(queries: RowQueries, keys: readonly string[]): Row[] | null {
+    const ids: number[] = [];
+    for (const key of keys) {
+      const id = this.#lists.rowHints.get(key);
+      if (id === undefined) return null;
+      ids.push(id);
+    }
+    const found = rowsIn(queries.byIds.get(JSON.stringify(ids))) as unknown as readonly (string | Row)[];
+    const isRight = keys.every((key, index) => found[2 * index] === key);
+    return isRight ? keys.map((_, index) => found[2 * index + 1] as Row) : null;
+  }
+
+  /** Null while nothing was ever put into the table. */
+  #table(name: string): RowQueries | null {
+    const known = this.#tables.get(name);
+    if (known) return known;
+    const row = this.#tableId.get(rowTable(''), name) as { id: number } | undefined;
+    if (!row) return null;
+    const table = rowTable(row.id);
+    const queries = {
+      // The left join keeps the order of what was asked for.
+      byKeys: this.#db.prepare(
+        `SELECT '[' || group_concat(coalesce(r.row, 'null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.key = k.value`,
+      ),
+      byIds: this.#db.prepare(
+        `SELECT '[' || group_concat(coalesce(json_quote(r.key) || ',' || r.row, 'null,null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.id = k.value`,
+      ),
+      scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
+    };
+    for (const query of Object.values(queries)) query.setReturnArrays(true);
+    this.#tables.set(name, queries);
+    return queries;
+  }
+}
+
+const rowsIn = (found: unknown): (Row | null)[] => JSON.parse((found as [string])[0]) as (Row | null)[];

@@ -1,0 +1,94 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { VIEW_MARK } from '../../../ports/read-model.ts';
+import { removeDatabase } from '../database.ts';
+import { isUnreadable } from '../fault.ts';
+
+/** Another version is another file content: what is there is dropped and replayed from the ledger. */
+const SCHEMA_VERSION = 4;
+
+/*
+ * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in which
+ * they were first written, so that neighbours in a list are neighbours on disk; only the index sees the random keys. A list
+ * member remembers the id of the row that was put under its name just before it: a page then reads its rows without the
+ * index. The id is a hint; readers check the key.
+ *
+ * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows that take a projection's place
+ * once they are built lie beside those that are served, in tables `next_<id>` and sets with `NEXT` in front.
+ */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    projection TEXT PRIMARY KEY, position TEXT NOT NULL, generation INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS row_tables (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE IF NOT EXISTS list_sets (id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT NOT NULL UNIQUE);
+`;
+
+/** Before the names of checkpoints and sets of lists that are not served yet. */
+export const NEXT = 'next:';
+
+export const readModelFile = (dataDir: string): string => join(dataDir, 'read-model.db');
+
+/** Of the id of a table's name, or with '' what is before it. */
+export const rowTable = (id: number | ''): string => `rows_${id}`;
+export const nextRowTable = (id: number): string => `next_${id}`;
+/** Before the numbers of tables that nobody reads any more. */
+export const DROPPED_TABLES = 'dropped_';
+
+/** The set of a list, and its name within it. */
+export function splitList(name: string): [set: string, rest: string] {
+  const end = name.indexOf('/') + 1;
+  return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
+}
+
+/** The list that keeps the members of all views of it. */
+export function ordinalListOf(name: string): string {
+  const end = name.indexOf(VIEW_MARK);
+  return end < 0 ? name : name.slice(0, end);
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** 64 MiB: a page that is written often is copied into the file once. */
+const WAL_PAGES = 16_384;
+
+/** The only connection that writes. A file of another version, or a damaged one, is replaced by an empty one. */
+export function openForWriting(file: string): DatabaseSync {
+  try {
+    return prepareFile(file);
+  } catch (error) {
+    if (!isUnusable(error)) throw error;
+    removeDatabase(file);
+    return prepareFile(file);
+  }
+}
+
+class OtherVersion extends Error {
+  override readonly name = 'OtherVersion';
+}
+
+function prepareFile(file: string): DatabaseSync {
+  // Only when absent: closing any descriptor of an open database would drop this process's POSIX locks on it.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -65536;`);
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version !== 0 && version !== SCHEMA_VERSION) throw new OtherVersion(`${file} has schema ${version}`);
+    db.exec(`${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION};`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+const isUnusable = (error: unknown): boolean => error instanceof OtherVersion || isUnreadable(error);
+
+/** Reads beside the writer; every read transaction sees one commit. */
+export function openForReading(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  // Mapped pages survive the commits of the writer; this connection's own cache does not.
+  db.exec('PRAGMA mmap_size = 8589934592; PRAGMA cache_size = -8192;');
+  return db;
+}

@@ -1,0 +1,62 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { OwnedRows } from '../../../ports/read-model.ts';
+import { replay, type Apply, type FlatChanges } from './changes.ts';
+import type { ReadModelWriter } from './writer.ts';
+
+/* What crosses between the writer's thread and the others. */
+
+export type ToWriter =
+  | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly Apply<FlatChanges>[] }
+  | { readonly kind: 'next-rows'; readonly id: number; readonly table: string; readonly keys: readonly string[] }
+  | { readonly kind: 'turn'; readonly id: number; readonly turn: Turn; readonly owned: OwnedRows }
+  | { readonly kind: 'close'; readonly id: number };
+
+/** What is done to all rows of a projection at once. */
+export type Turn = 'clear' | 'beginNext' | 'dropNext' | 'promote';
+
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly id: number; readonly errors: readonly (string | null)[] }
+  | { readonly kind: 'rows'; readonly id: number; readonly rows: readonly (string | null)[] };
+
+/** Serves the writer to the other end of the port until that closes it. */
+export function serveWriter(port: MessagePort, writer: ReadModelWriter): void {
+  const tell = (message: FromWriter): void => port.postMessage(message);
+  port.on('message', (message: ToWriter) => {
+    tell(answer(writer, message));
+    if (message.kind === 'close') port.close();
+    else if (message.kind === 'turn') sweepOn(writer);
+  });
+  sweepOn(writer);
+  tell({ kind: 'ready' });
+}
+
+function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
+  const { kind, id } = message;
+  const done = (...errors: (string | null)[]): FromWriter => ({ kind: 'done', id, errors });
+  if (kind === 'apply')
+    return done(...writer.apply(message.batch.map((apply) => ({ ...apply, changes: (target) => replay(apply.changes, target) }))));
+  try {
+    if (kind === 'next-rows') return { kind: 'rows', id, rows: writer.nextRows(message.table, message.keys) };
+    if (kind === 'turn') writer[message.turn](message.owned);
+    else writer.close();
+    return done(null);
+  } catch (error) {
+    return done(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Until what could not be removed is tried again. */
+const SWEEP_AGAIN_MS = 1_000;
+
+/** Removes what was dropped, a little a turn, so that applies go first. */
+export function sweepOn(writer: Pick<ReadModelWriter, 'sweep'>): void {
+  setImmediate(() => {
+    try {
+      if (writer.sweep()) sweepOn(writer);
+    } catch {
+      // A disk that is full, for one: what is out of sight can wait, and must not end the thread of all applies.
+      setTimeout(() => sweepOn(writer), SWEEP_AGAIN_MS).unref();
+    }
+  });
+}

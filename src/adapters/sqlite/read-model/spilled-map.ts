@@ -1,0 +1,122 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/keyed-memory.ts';
+import { KeyIndex } from './key-index.ts';
+
+/** Values kept as they are: the newest; twice as many just before the older half is written down. */
+const LIVE = 10_000;
+const CACHE_KIB = 16_384;
+
+/**
+ * Values by key, of which only those used last are in memory. The others lie in a database without a name, which SQLite keeps in a temporary file and
+ * removes itself; per key, memory holds 8 to 16 bytes.
+ */
+export class SpilledMap<Value> implements KeyedMemory<Value> {
+  readonly #database = new DatabaseSync('');
+  readonly #liveLimit: number;
+  /** Used least at first. */
+  readonly #live = new Map<string, Value>();
+  readonly #ids = new KeyIndex();
+  readonly #insert: StatementSync;
+  readonly #update: StatementSync;
+  readonly #byId: StatementSync;
+  #size = 0;
+
+  constructor(live = LIVE) {
+    this.#liveLimit = live;
+    this.#database.exec(
+      `PRAGMA synchronous = OFF; PRAGMA cache_size = -${CACHE_KIB};
+       CREATE TABLE spilled (id INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL);`,
+    );
+    this.#insert = this.#database.prepare('INSERT INTO spilled (key, value) VALUES (?, ?)');
+    this.#update = this.#database.prepare('UPDATE spilled SET value = ? WHERE id = ?');
+    this.#byId = this.#database.prepare('SELECT key, value FROM spilled WHERE id = ?');
+    this.#byId.setReturnArrays(true);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: string): Value | undefined {
+    const live = this.#live.get(key);
+    if (live !== undefined) {
+      this.#use(key, live);
+      return live;
+    }
+    const id = this.#idOf(key);
+    if (id === 0) return undefined;
+    const value = valueOf<Value>(this.#row(id)[1]);
+    this.#use(key, value);
+    return value;
+  }
+
+  set(key: string, value: Value): void {
+    if (!this.#live.has(key) && this.#idOf(key) === 0) this.#size += 1;
+    this.#use(key, value);
+  }
+
+  close(): void {
+    this.#live.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #use(key: string, value: Value): void {
+    this.#live.delete(key);
+    this.#live.set(key, value);
+    if (this.#live.size >= 2 * this.#liveLimit) this.#spill();
+  }
+
+  #spill(): void {
+    orFailed(() => {
+      this.#database.exec('BEGIN');
+      for (const [key, value] of this.#live) {
+        if (this.#live.size <= this.#liveLimit) break;
+        this.#write(key, textOf(value));
+        this.#live.delete(key);
+      }
+      this.#database.exec('COMMIT');
+    });
+  }
+
+  #write(key: string, text: string): void {
+    const id = this.#idOf(key);
+    if (id > 0) this.#update.run(text, id);
+    else this.#ids.add(key, Number(this.#insert.run(key, text).lastInsertRowid));
+  }
+
+  #idOf(key: string): number {
+    return this.#ids.find(key, (id) => this.#row(id)[0] === key);
+  }
+
+  #row(id: number): [key: string, value: string] {
+    return orFailed(() => this.#byId.get(id) as unknown as [string, string]);
+  }
+}
+
+function orFailed<Result>(use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    throw error instanceof KeyedMemoryFailed ? error : new KeyedMemoryFailed(`temporary files failed: ${String(error)}`, { cause: error });
+  }
+}
+
+/** Before what JSON lacks, the digits of a bigint, and before every text that begins with the first of these characters itself. */
+const MARK = '\u0000';
+const BIGINT = `${MARK}n`;
+const TEXT = `${MARK}s`;
+
+/** Smaller than what `v8.serialize` makes, whose buffers also fragment the memory of the process. */
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'bigint') return `${BIGINT}${part}`;
+    return typeof part === 'string' && part.startsWith(MARK) ? `${TEXT}${part}` : part;
+  });
+
+function valueOf<Value>(text: string): Value {
+  return JSON.parse(text, (_, part: unknown) => {
+    if (typeof part !== 'string' || !part.startsWith(MARK)) return part;
+    const rest = part.slice(BIGINT.length);
+    return part.startsWith(BIGINT) ? BigInt(rest) : rest;
+  }) as Value;
+}

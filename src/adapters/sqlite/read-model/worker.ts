@@ -1,0 +1,7 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveWriter } from './server.ts';
+import { ReadModelWriter } from './writer.ts';
+
+/* The writer's thread: SQLite's commits never hold up the requests. */
+
+serveWriter(parentPort!, new ReadModelWriter((workerData as { file: string }).file));

@@ -1,0 +1,281 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { OwnedRows } from '../../../ports/read-model.ts';
+import type { Apply, ChangeTarget } from './changes.ts';
+import { ListWriter, type ListWriterOptions } from './list-writer.ts';
+import { listTables } from './list-set.ts';
+import { NextTable, ServedTable, type RowTable } from './row-table.ts';
+import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './schema.ts';
+
+const LOST = 'what was built of it is lost';
+
+/** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
+const SWEEP_ROWS = 2_000;
+
+/** Gives its changes to the one who makes them. */
+export type GivenApply = Apply<(target: ChangeTarget) => void>;
+
+/** The one writer of the read model: synchronous, so it lives in a thread of its own. */
+export class ReadModelWriter {
+  readonly #db: DatabaseSync;
+  readonly #served: Target<ServedTable>;
+  readonly #next: Target<NextTable>;
+  readonly #saveCheckpoint: StatementSync;
+  /** Projections whose rows are built by this process, none of them lost. */
+  readonly #building = new Set<string>();
+  /** Something may have been dropped that is not swept yet. */
+  #isSwept = false;
+
+  constructor(file: string) {
+    this.#db = openForWriting(file);
+    this.#saveCheckpoint = this.#db.prepare(
+      'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
+    );
+    this.#served = new Target(this.#db, { mark: '', areHeld: false }, (id) => new ServedTable(this.#db, rowTable(id)));
+    this.#next = new Target(this.#db, { mark: NEXT, areHeld: true }, (id) => new NextTable(this.#db, nextRowTable(id)));
+  }
+
+  /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
+  apply(batch: readonly GivenApply[]): (string | null)[] {
+    const errors = new Map<GivenApply, string>();
+    this.#applyServed(
+      batch.filter(({ isNext }) => !isNext),
+      errors,
+    );
+    this.#applyNext(
+      batch.filter(({ isNext }) => isNext),
+      errors,
+    );
+    return batch.map((one) => errors.get(one) ?? null);
+  }
+
+  clear(owned: OwnedRows): void {
+    this.#transact(() => {
+      this.#drop(owned, '', rowTable);
+      this.#dropBuilt(owned);
+    });
+  }
+
+  /** Notes that the projection's rows are built anew, so that it is known after a restart. What an earlier process built of them is of no use. */
+  beginNext(owned: OwnedRows): void {
+    if (this.#building.has(owned.projection)) return;
+    this.#transact(() => {
+      this.#dropBuilt(owned);
+      this.#saveCheckpoint.run(NEXT + owned.projection, '');
+    });
+    this.#building.add(owned.projection);
+  }
+
+  /** As texts, in the order of the keys; null where there is no row. */
+  nextRows(table: string, keys: readonly string[]): (string | null)[] {
+    const rows = this.#next.opened(table);
+    return keys.map((key) => rows?.get(key) ?? null);
+  }
+
+  dropNext(owned: OwnedRows): void {
+    this.#transact(() => this.#dropBuilt(owned));
+  }
+
+  /** What was built beside is served, what was served is dropped. */
+  promote(owned: OwnedRows): void {
+    const { projection, tables, lists } = owned;
+    this.#transact(() => {
+      const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
+      if (!built) throw new Error(`nothing was built of ${projection}`);
+      if (!this.#building.has(projection)) throw new Error(LOST);
+      this.#next.lists.settle(lists);
+      for (const name of tables) this.#next.opened(name)?.index();
+      const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
+        { generation: number } | undefined;
+      this.#drop(owned, '', rowTable);
+      const checkpoint = this.#db.prepare('UPDATE checkpoints SET projection = ?, generation = ? WHERE projection = ?');
+      checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
+      for (const name of tables) {
+        const id = this.#tableId(name);
+        if (this.#next.opened(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
+      }
+      for (const prefix of lists) this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
+      this.#next.forgetOwned(owned);
+    });
+    this.#building.delete(projection);
+  }
+
+  /** Removes some of what was dropped; false when nothing is left. */
+  sweep(): boolean {
+    if (!this.#db.isOpen || this.#isSwept) return false;
+    this.#inTransaction(() => (this.#isSwept = !this.#sweepTable()));
+    return !this.#isSwept;
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  #applyServed(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
+    if (batch.length === 0) return;
+    try {
+      this.#inTransaction(() => {
+        for (const { projection, changes, checkpoint } of batch) {
+          changes(this.#served);
+          this.#saveCheckpoint.run(projection, checkpoint);
+        }
+        this.#served.lists.flush();
+      });
+    } catch (error) {
+      this.#served.forget();
+      if (batch.length === 1) errors.set(batch[0]!, messageOf(error));
+      else for (const one of batch) this.#applyServed([one], errors);
+    }
+  }
+
+  /** Much of what is built lies in memory, which no rollback mends: when one apply fails, all that is built is lost. */
+  #applyNext(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
+    const building = batch.filter(({ projection }) => this.#building.has(projection));
+    for (const one of batch) if (!building.includes(one)) errors.set(one, LOST);
+    if (building.length === 0) return;
+    try {
+      this.#transact(() => {
+        for (const { projection, changes, checkpoint } of building) {
+          changes(this.#next);
+          this.#saveCheckpoint.run(NEXT + projection, checkpoint);
+        }
+        this.#next.lists.flush();
+      });
+    } catch (error) {
+      for (const one of building) errors.set(one, messageOf(error));
+    }
+  }
+
+  #transact(work: () => void): void {
+    try {
+      this.#inTransaction(work);
+    } catch (error) {
+      this.#served.forget();
+      this.#next.forget();
+      this.#building.clear();
+      throw error;
+    }
+  }
+
+  #inTransaction(work: () => void): void {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #dropBuilt(owned: OwnedRows): void {
+    this.#building.delete(owned.projection);
+    this.#next.forgetOwned(owned);
+    this.#drop(owned, NEXT, nextRowTable);
+  }
+
+  /** Out of sight at once; `sweep` removes it. */
+  #drop({ projection, tables, lists }: OwnedRows, mark: string, tableOf: (id: number) => string): void {
+    this.#isSwept = false;
+    this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
+    for (const name of tables) {
+      const id = this.#tableId(name);
+      if (id !== null) this.#dropTable(tableOf(id));
+    }
+    for (const prefix of lists) {
+      const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as { id: number } | undefined;
+      if (set) Object.values(listTables(set.id)).forEach((table) => this.#dropTable(table));
+    }
+    this.#served.forget();
+  }
+
+  #dropTable(table: string): void {
+    if (this.#has(table)) this.#db.exec(`ALTER TABLE ${table} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
+  }
+
+  #sweepTable(): boolean {
+    const table = this.#droppedTables()[0];
+    if (table === undefined) return false;
+    const { changes } = this.#db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`).run();
+    if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
+    return true;
+  }
+
+  #freeNumber(): number {
+    return 1 + Math.max(0, ...this.#droppedTables().map((name) => Number(name.slice(DROPPED_TABLES.length))));
+  }
+
+  #droppedTables(): string[] {
+    const found = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?").all(`${DROPPED_TABLES}[0-9]*`);
+    return (found as { name: string }[]).map(({ name }) => name);
+  }
+
+  #has(table: string): boolean {
+    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+  }
+
+  #tableId(name: string): number | null {
+    return (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null;
+  }
+}
+
+/** Where changes go: the rows that are served, or those that are built beside them. */
+class Target<Table extends RowTable> implements ChangeTarget {
+  readonly lists: ListWriter;
+  readonly #db: DatabaseSync;
+  readonly #open: (id: number) => Table;
+  readonly #tables = new Map<string, Table>();
+  #lastKey: string | null = null;
+  #lastId = 0;
+
+  constructor(db: DatabaseSync, lists: ListWriterOptions, open: (id: number) => Table) {
+    this.#db = db;
+    this.lists = new ListWriter(db, lists);
+    this.#open = open;
+  }
+
+  put(table: string, key: string, json: string): void {
+    this.#lastId = this.#table(table).put(key, json);
+    this.#lastKey = key;
+  }
+
+  remove(table: string, key: string): void {
+    this.#table(table).remove(key);
+  }
+
+  enlist(lists: readonly string[], member: string, order: number, atSec: number): void {
+    this.lists.enlist(lists, member, order, atSec, member === this.#lastKey ? this.#lastId : 0);
+  }
+
+  delist(lists: readonly string[], member: string, order: number): void {
+    for (const list of lists) this.lists.delist(list, member, order);
+  }
+
+  forget(): void {
+    this.lists.forget();
+    this.#tables.clear();
+    this.#lastKey = null;
+  }
+
+  forgetOwned({ tables, lists }: OwnedRows): void {
+    this.lists.forgetSets(lists);
+    for (const table of tables) this.#tables.delete(table);
+    this.#lastKey = null;
+  }
+
+  /** Undefined while nothing was put into the table. */
+  opened(name: string): Table | undefined {
+    return this.#tables.get(name);
+  }
+
+  #table(name: string): Table {
+    const known = this.#tables.get(name);
+    if (known) return known;
+    this.#db.prepare('INSERT OR IGNORE INTO row_tables (name) VALUES (?)').run(name);
+    const { id } = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number };
+    const table = this.#open(id);
+    this.#tables.set(name, table);
+    return table;
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,207 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
+import { fromTokenUnits } from '../../domain/money.ts';
+import type { NetworkSettings } from '../../domain/networks.ts';
+import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
+import type { AddressHistory } from '../../ports/address-safety.ts';
+import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+import { HeadComparison } from '../rpc/head-comparison.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { usedTronAddresses } from './address-history.ts';
+import { tronDisproofAt } from './disproof.ts';
+import { readTransfers, tokenAccounts } from './receipt.ts';
+import type { TokenAccounts } from './receipt.ts';
+import { verifyTronProvider } from './provider-check.ts';
+import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './rpc.ts';
+import { movesMoney, scanBlocks, toTransfer } from './scan.ts';
+
+export interface TronChainOptions {
+  readonly settings: NetworkSettings;
+  /** Over the API's base URLs, without `/wallet`; TronGrid takes its key in the header `TRON-PRO-API-KEY`. */
+  readonly pool: RpcPool;
+  /** True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never. */
+  readonly confirmWithSecond?: (units: bigint) => boolean;
+  /** Blocks read at the same time within one scan; default 4, below TronGrid's 15 requests a second. */
+  readonly concurrency?: number;
+  /** How often the heads of all providers are compared, to know which of them stands still; default 10,000. */
+  readonly lagProbeMs?: number;
+}
+
+/** A main-network block has up to 2 MiB of receipts, so one scan stays within some tens of MiB even if all are kept. */
+const MAX_BLOCKS_A_SCAN = 50;
+const DEFAULT_CONCURRENCY = 4;
+
+/** TRON over the HTTP API of java-tron: receipts of whole blocks; final is what `/walletsolidity` serves. */
+export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
+  return new TronChain(options);
+}
+
+class TronChain implements Chain, AddressHistory {
+  readonly settings: NetworkSettings;
+  readonly #pool: RpcPool;
+  readonly #tokens: TokenAccounts;
+  readonly #concurrency: number;
+  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #admitted = new Set<string>();
+  readonly #heads: HeadComparison;
+  #headSeen = 0;
+  #solidSeen = -1;
+
+  constructor(options: TronChainOptions) {
+    this.settings = options.settings;
+    this.#pool = options.pool;
+    this.#tokens = tokenAccounts(options.settings.tokens);
+    this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+    this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
+    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+  }
+
+  get network(): Chain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): Chain['mode'] {
+    return this.settings.mode;
+  }
+
+  async verify(): Promise<void> {
+    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
+    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
+    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
+    if (faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain')) throw new WrongChain(`${this.network}: ${text}`);
+    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+  }
+
+  async head(): Promise<Block> {
+    this.#heads.nowAndThen();
+    const { value } = await this.#onProvider((provider) => newestBlock(provider, 'wallet'));
+    this.#headSeen = Math.max(this.#headSeen, value.number);
+    return value;
+  }
+
+  async finalized(): Promise<Block> {
+    const { value } = await this.#onProvider((provider) => newestBlock(provider, 'walletsolidity'));
+    this.#solidSeen = Math.max(this.#solidSeen, value.number);
+    return value;
+  }
+
+  async blockAt(number: number): Promise<Block | null> {
+    const task = async (provider: RpcProvider): Promise<Block | null> => {
+      const block = await blockAt(provider, number);
+      if (block === null && number <= this.#headSeen) throw new ProviderFault('behind', `does not have block ${number} yet`);
+      return block;
+    };
+    return (await this.#onProvider(task)).value;
+  }
+
+  async scan(fromBlock: number, toBlock: number, isOurs: (address: string) => boolean, options: ScanOptions = {}): Promise<ScanResult> {
+    const range = { fromBlock, toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1), isOurs, concurrency: this.#concurrency };
+    const { readBefore = [] } = options;
+    const task = (source: RpcProvider) => scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
+    const { value, provider } = await this.#onProvider(task, readBefore);
+    return { ...value, providers: [provider] };
+  }
+
+  async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
+    const opinions = await this.#pool.survey(
+      (provider) => this.#readTransfer(provider, txHash, logIndex),
+      (soFar) => this.#verdictOf(soFar) !== undefined,
+    );
+    const verdict = this.#verdictOf(opinions);
+    if (verdict !== undefined) return verdict;
+    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+  }
+
+  async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#onProvider((provider) => usedTronAddresses(provider, this.settings, addresses))).value;
+  }
+
+  disprove(deposit: DepositFacts): Promise<Disproof | null> {
+    return agreedDisproof(this.#pool, async (provider) => {
+      await this.#admit(provider);
+      await this.#assertKeepsUp(provider);
+      return tronDisproofAt(provider, this.#tokens, deposit);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  /** Nothing a provider says counts before it proved to serve this chain. */
+  async #admit(provider: RpcProvider): Promise<void> {
+    if (this.#admitted.has(provider.name)) return;
+    await verifyTronProvider(provider, this.settings);
+    this.#admitted.add(provider.name);
+  }
+
+  #onProvider<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    preferOtherThan: readonly string[] = [],
+  ): Promise<{ value: Value; provider: string }> {
+    const admitFirst = async (provider: RpcProvider): Promise<Value> => {
+      await this.#admit(provider);
+      return task(provider);
+    };
+    return this.#pool.run(admitFirst, { preferOtherThan });
+  }
+
+  async #reportHead(provider: RpcProvider): Promise<void> {
+    await this.#admit(provider);
+    await newestBlock(provider, 'wallet');
+  }
+
+  /** Below the solidified height only the solidified answer counts. */
+  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
+    await this.#admit(provider);
+    let info = await transactionInfo(provider, 'wallet', txHash);
+    if (info === null) {
+      await this.#assertKeepsUp(provider);
+      return null;
+    }
+    if ((info.blockNumber ?? 0) <= this.#solidSeen) {
+      info = await transactionInfo(provider, 'walletsolidity', txHash);
+      if (info === null) throw new ProviderFault('behind', `does not serve ${txHash} as solidified yet`);
+    }
+    const log = readTransfers(info, this.#tokens, () => true).find((transfer) => transfer.logIndex === logIndex);
+    if (log === undefined || !movesMoney(log)) return null;
+    const block = await mustHaveBlock(provider, info.blockNumber ?? 0);
+    assertSameBlock(block, info);
+    return toTransfer(info, log, block);
+  }
+
+  /** "No such transaction" counts only from a provider that has come as far as any other. */
+  async #assertKeepsUp(provider: RpcProvider): Promise<void> {
+    const head = await newestBlock(provider, 'wallet');
+    if (head.number < this.#headSeen) throw new ProviderFault('behind', `is ${this.#headSeen - head.number} blocks behind`);
+  }
+
+  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
+  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
+    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
+    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
+  }
+
+  #voicesNeeded(answer: Transfer | null): number {
+    if (answer === null) return Math.min(2, this.#pool.size);
+    const { decimals } = this.#tokens.tokenOf(answer.tokenAddress)!;
+    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
+  }
+}
+
+function isSame(a: Transfer | null, b: Transfer | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.block.hash === b.block.hash &&
+    a.tokenAddress === b.tokenAddress &&
+    a.tokenUnits === b.tokenUnits &&
+    a.toAddress === b.toAddress &&
+    a.fromAddress === b.fromAddress
+  );
+}
+
+function inWords(opinion: Opinion<Transfer | null>): string {
+  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
+  return `${opinion.provider}: ${opinion.value ? `in block ${opinion.value.block.number}` : 'absent'}`;
+}

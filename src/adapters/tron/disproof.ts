@@ -1,0 +1,35 @@
+import type { DepositFacts } from '../../domain/events/session-events.ts';
+import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
+import type { Disproof } from '../../ports/chain.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { readTransfers, succeeded } from './receipt.ts';
+import type { TokenAccounts, TronTransactionInfo } from './receipt.ts';
+import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
+
+/** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
+export async function tronDisproofAt(provider: RpcProvider, tokens: TokenAccounts, deposit: DepositFacts): Promise<Disproof | null> {
+  const block = await mustHaveBlock(provider, deposit.blockNumber);
+  if (block.hash !== deposit.blockHash) {
+    const info = await transactionInfo(provider, 'wallet', deposit.txHash);
+    if (info === null) return 'reorg';
+    assertSameBlock(await mustHaveBlock(provider, info.blockNumber ?? 0), info);
+    if (!succeeded(info)) return 'failed';
+    return holds(info, tokens, deposit) ? null : 'reorg';
+  }
+  // Its very block is in the chain: the transactions that the block lists, and the receipts of exactly those, tell.
+  const receipts = await completeReceiptsOf(provider, block);
+  const own = receipts.find(({ id }) => id === deposit.txHash);
+  if (own === undefined) return 'not_in_block';
+  if (!succeeded(own)) return 'failed';
+  return holds(own, tokens, deposit) ? null : 'not_in_block';
+}
+
+function holds(info: TronTransactionInfo, tokens: TokenAccounts, deposit: DepositFacts): boolean {
+  return readTransfers(info, tokens, (to) => to === deposit.toAddress).some(
+    ({ tokenAddress, tokenUnits, fromAddress, logIndex }) =>
+      logIndex === deposit.logIndex &&
+      tokenAddress === deposit.tokenAddress &&
+      fromAddress === deposit.fromAddress &&
+      formatAmount(fromTokenUnits(tokenUnits, tokens.tokenOf(tokenAddress)!.decimals)) === deposit.amount,
+  );
+}

@@ -1,0 +1,116 @@
+import type { Token } from '../../domain/networks.ts';
+import { accountOf, toBase58Address } from './address.ts';
+
+/** keccak256("Transfer(address,address,uint256)"), as TRON logs write it. */
+const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const WORD = /^(?:0x)?[0-9a-f]{64}$/i;
+
+export interface TronLog {
+  readonly address?: string;
+  readonly topics?: readonly string[];
+  readonly data?: string;
+}
+
+/**
+ * What `gettransactioninfobyid` and `gettransactioninfobyblocknum` answer for one transaction, as far as it is read
+ * (developers.tron.network). Absent fields are the defaults of protocol buffers.
+ */
+export interface TronTransactionInfo {
+  readonly id?: string;
+  readonly blockNumber?: number;
+  readonly blockTimeStamp?: number;
+  readonly fee?: number;
+  readonly result?: string;
+  readonly receipt?: { readonly result?: string };
+  readonly log?: readonly TronLog[];
+}
+
+/** A transaction as its block lists it, as far as it is read. */
+export interface TronListedTransaction {
+  readonly txID?: string;
+  readonly ret?: readonly { readonly contractRet?: string }[];
+  readonly raw_data?: {
+    readonly contract?: readonly {
+      readonly type?: string;
+      readonly parameter?: { readonly value?: { readonly contract_address?: string; readonly data?: string } };
+    }[];
+  };
+}
+
+/** A transfer log of one transaction. Addresses are base58, whatever form the node used. */
+export interface TransferLog {
+  readonly tokenAddress: string;
+  readonly fromAddress: string;
+  readonly toAddress: string;
+  readonly tokenUnits: bigint;
+  /** Position among all logs of the transaction, those of other contracts included. */
+  readonly logIndex: number;
+}
+
+/**
+ * True when the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata and
+ * the contract's return value say nothing (USDT answers false on success).
+ */
+export const succeeded = (info: TronTransactionInfo): boolean => info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
+
+/**
+ * The transfers that took effect, in log order: logs of `tokens` only, with the three topics of a real Transfer.
+ * `isWanted` sees the receiver before any address is encoded for the result.
+ */
+export function readTransfers(info: TronTransactionInfo, tokens: TokenAccounts, isWanted: (toAddress: string) => boolean): TransferLog[] {
+  if (!succeeded(info)) return [];
+  const found: TransferLog[] = [];
+  for (const [logIndex, log] of (info.log ?? []).entries()) {
+    const tokenAddress = tokens.tokenOf(log.address)?.address;
+    if (tokenAddress === undefined) continue;
+    const transfer = decodeTransfer(log);
+    if (transfer === null) continue;
+    const toAddress = toBase58Address(transfer.toAccount);
+    if (!isWanted(toAddress)) continue;
+    found.push({ tokenAddress, fromAddress: toBase58Address(transfer.fromAccount), toAddress, tokenUnits: transfer.units, logIndex });
+  }
+  return found;
+}
+
+/** `transfer(address,uint256)` */
+const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})/i;
+
+/** The transfer that a transaction asked of a token itself, when it ran to its end; null for any other, such as one through another contract. */
+export function askedTransfer(transaction: TronListedTransaction, tokens: TokenAccounts): { readonly toAddress: string } | null {
+  const call = transaction.raw_data?.contract?.[0];
+  const value = call?.parameter?.value;
+  if (call?.type !== 'TriggerSmartContract' || transaction.ret?.[0]?.contractRet !== 'SUCCESS' || !tokens.tokenOf(value?.contract_address))
+    return null;
+  const asked = TRANSFER_CALL.exec(value?.data ?? '');
+  return asked && !/^0+$/.test(asked[2]!) ? { toAddress: toBase58Address(asked[1]!.toLowerCase()) } : null;
+}
+
+function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string; units: bigint } | null {
+  const topics = log.topics ?? [];
+  if (topics.length !== 3 || !topics.every((topic) => WORD.test(topic)) || !WORD.test(log.data ?? '')) return null;
+  const [signature, from, to] = topics.map((topic) => topic.slice(-64).toLowerCase());
+  if (signature !== TRANSFER_TOPIC) return null;
+  return { fromAccount: from!.slice(24), toAccount: to!.slice(24), units: BigInt(`0x${log.data!.slice(-64)}`) };
+}
+
+/** Finds an allow-listed token by the address of a log, in any of the forms nodes use. */
+export interface TokenAccounts {
+  /** Null when it is not one of ours. */
+  tokenOf(logAddress: string | undefined): Token | null;
+}
+
+export function tokenAccounts(tokens: readonly Token[]): TokenAccounts {
+  const byAccount = new Map(
+    tokens.map((token) => {
+      const account = accountOf(token.address);
+      if (account === null) throw new Error(`not a TRON address: ${token.address}`);
+      return [account, token];
+    }),
+  );
+  return {
+    tokenOf(logAddress) {
+      const account = logAddress === undefined ? null : accountOf(logAddress);
+      return account === null ? null : (byAccount.get(account) ?? null);
+    },
+  };
+}

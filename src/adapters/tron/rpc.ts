@@ -1,0 +1,150 @@
+import type { Block } from '../../ports/chain.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import type { TronListedTransaction, TronTransactionInfo } from './receipt.ts';
+
+/** `wallet` answers with the newest block, `walletsolidity` with nothing that is not solidified. */
+export type TronView = 'wallet' | 'walletsolidity';
+
+/** Absent fields are the defaults of protocol buffers: the first block has no number. */
+interface TronBlock {
+  readonly blockID?: string;
+  readonly block_header?: { readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number } };
+  readonly transactions?: readonly TronListedTransaction[];
+}
+
+/** TronGrid suspends keys that go on through its limits; its documentation asks to stay away for at least this long. */
+const LIMITED_PAUSE_MS = 30_000;
+const BLOCK_ID = /^[0-9a-f]{64}$/i;
+
+/** One POST; refusals that come as an `Error` field with status 200 are faults like any other. */
+export async function ask<Answer>(provider: RpcProvider, view: TronView, call: string, body: Readonly<Record<string, unknown>>): Promise<Answer> {
+  const answer = await provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
+    if (error instanceof ProviderFault && error.kind === 'rate-limited') throw limited(error.message, error.retryAfterMs ?? 0);
+    throw error;
+  });
+  if (typeof answer !== 'object' || answer === null) throw new ProviderFault('unreachable', `${call} answered no object`);
+  if (!('Error' in answer)) return answer as Answer;
+  const text = String(answer.Error).slice(0, 200);
+  if (/frequency limit|suspended/i.test(text)) throw limited(text, suspendedMs(text));
+  throw new ProviderFault('incapable', `${call} was refused: ${text}`);
+}
+
+function limited(message: string, wishMs: number): ProviderFault {
+  return new ProviderFault('rate-limited', message, Math.max(LIMITED_PAUSE_MS, wishMs));
+}
+
+function suspendedMs(text: string): number {
+  const seconds = /suspended for (\d{1,5}) ?s/i.exec(text)?.[1];
+  return seconds === undefined ? 0 : Number(seconds) * 1000;
+}
+
+/** The newest block of a view. */
+export async function newestBlock(provider: RpcProvider, view: TronView): Promise<Block> {
+  const block = await headerOf(provider, view, null);
+  if (block === null) throw new ProviderFault('behind', `${view} serves no block`);
+  if (view === 'wallet') provider.reportHead(block.number);
+  return block;
+}
+
+/** Null when the provider has no block of that number. */
+export async function blockAt(provider: RpcProvider, number: number): Promise<Block | null> {
+  const block = await headerOf(provider, 'wallet', number);
+  if (block !== null && block.number !== number) throw new ProviderFault('inconsistent', `answered block ${block.number} for ${number}`);
+  return block;
+}
+
+/** Providers that do not serve `getblock`, which alone gives a header without all its transactions. */
+const withoutGetBlock = new WeakSet<RpcProvider>();
+
+/** The newest block for `null`. */
+async function headerOf(provider: RpcProvider, view: TronView, number: number | null): Promise<Block | null> {
+  if (!withoutGetBlock.has(provider)) {
+    try {
+      const wanted = number === null ? { detail: false } : { id_or_num: String(number), detail: false };
+      return readHeader(await ask<TronBlock>(provider, view, 'getblock', wanted));
+    } catch (error) {
+      if (!isUnknownCall(error)) throw error;
+      withoutGetBlock.add(provider);
+    }
+  }
+  const block =
+    number === null ? ask<TronBlock>(provider, view, 'getnowblock', {}) : ask<TronBlock>(provider, view, 'getblockbynum', { num: number });
+  return readHeader(await block);
+}
+
+function isUnknownCall(error: unknown): boolean {
+  return error instanceof ProviderFault && (error.kind === 'incapable' || /status 40[45]\b/.test(error.message));
+}
+
+export async function mustHaveBlock(provider: RpcProvider, number: number): Promise<Block> {
+  const block = await blockAt(provider, number);
+  if (block === null) throw new ProviderFault('behind', `does not have block ${number} yet`);
+  return block;
+}
+
+function readHeader(block: TronBlock): Block | null {
+  if (block.blockID === undefined) return null;
+  const raw = block.block_header?.raw_data ?? {};
+  if (!BLOCK_ID.test(block.blockID)) throw new ProviderFault('inconsistent', 'answered a block without an id');
+  return { number: raw.number ?? 0, hash: block.blockID, parentHash: raw.parentHash ?? '', timeSec: Math.floor((raw.timestamp ?? 0) / 1000) };
+}
+
+/** Null when the view has no such transaction. */
+export async function transactionInfo(
+  provider: RpcProvider,
+  view: TronView,
+  txHash: string,
+): Promise<(TronTransactionInfo & { readonly id: string }) | null> {
+  const info = await ask<TronTransactionInfo>(provider, view, 'gettransactioninfobyid', { value: txHash });
+  if (info.id === undefined) return null;
+  if (info.id !== txHash) throw new ProviderFault('inconsistent', `answered transaction ${info.id} for ${txHash}`);
+  return { ...info, id: info.id };
+}
+
+/**
+ * All receipts of a block. `[]` means an empty block, but also a machine behind the provider's balancer that has not seen
+ * the block yet; so it is believed only when the block itself holds no transactions.
+ */
+export async function receiptsOfBlock(provider: RpcProvider, number: number): Promise<readonly TronTransactionInfo[]> {
+  const receipts = await ask<readonly TronTransactionInfo[]>(provider, 'wallet', 'gettransactioninfobyblocknum', { num: number });
+  if (!Array.isArray(receipts)) throw new ProviderFault('inconsistent', `answered no list of receipts for block ${number}`);
+  if (receipts.length === 0) {
+    const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
+    if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
+    if ((block.transactions?.length ?? 0) > 0) throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
+  }
+  for (const receipt of receipts as readonly TronTransactionInfo[]) {
+    if ((receipt.blockNumber ?? 0) !== number || receipt.id === undefined)
+      throw new ProviderFault('inconsistent', `answered foreign receipts for block ${number}`);
+  }
+  return receipts as readonly TronTransactionInfo[];
+}
+
+/** The transactions of a block as it lists them itself. Throws when the provider has another block there by now. */
+export async function transactionsOf(provider: RpcProvider, { number, hash }: Block): Promise<readonly TronListedTransaction[]> {
+  const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
+  if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
+  if (block.blockID !== hash) throw new ProviderFault('inconsistent', `answered two blocks for ${number}`);
+  return block.transactions ?? [];
+}
+
+/** The receipts of a block, of exactly the transactions that the block itself lists. */
+export async function completeReceiptsOf(provider: RpcProvider, block: Block): Promise<readonly TronTransactionInfo[]> {
+  const [receipts, listed] = await Promise.all([receiptsOfBlock(provider, block.number), transactionsOf(provider, block)]);
+  assertComplete(block, receipts, listed);
+  return receipts;
+}
+
+export function assertComplete({ number }: Block, receipts: readonly TronTransactionInfo[], listed: readonly TronListedTransaction[]): void {
+  const ids = new Set(receipts.map(({ id }) => id));
+  if (ids.size !== listed.length || !listed.every(({ txID }) => ids.has(txID)))
+    throw new ProviderFault('inconsistent', `answered other receipts of block ${number} than it lists transactions`);
+}
+
+/** Two blocks of one height come from the slots of two producers, so their times differ. */
+export function assertSameBlock(block: Block, receipt: TronTransactionInfo | undefined): void {
+  if (receipt?.blockTimeStamp !== undefined && Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec) {
+    throw new ProviderFault('inconsistent', `answered receipts and header of different blocks at ${block.number}`);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Block, Transfer } from '../../ports/chain.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { askedTransfer, readTransfers } from './receipt.ts';
+import type { TokenAccounts, TransferLog, TronListedTransaction, TronTransactionInfo } from './receipt.ts';
+import { assertComplete, assertSameBlock, mustHaveBlock, receiptsOfBlock, transactionsOf } from './rpc.ts';
+
+export interface TronScanRange {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly isOurs: (address: string) => boolean;
+  /** Blocks read at the same time. */
+  readonly concurrency: number;
+  /** Whether the receipts must be those of exactly the transactions that each block lists, and hold what those say they moved. */
+  readonly compareWithBlocks: boolean;
+}
+
+/**
+ * Reads the receipts of every block of the range, in any order, and hands the transfers back in chain order. The end's
+ * header is read before any receipt: should the chain switch meanwhile, the hash handed back is the old one and the next
+ * block's parent will not fit it, so the range is read again.
+ */
+export async function scanBlocks(
+  provider: RpcProvider,
+  tokens: TokenAccounts,
+  range: TronScanRange,
+): Promise<{ transfers: Transfer[]; lastBlock: Block; headers: Block[] }> {
+  const lastBlock = await mustHaveBlock(provider, range.toBlock);
+  const numbers = Array.from({ length: range.toBlock - range.fromBlock + 1 }, (_, offset) => range.fromBlock + offset);
+  const found: { block: Block; transfers: Transfer[] }[] = [];
+  let next = 0;
+  const reader = async (): Promise<void> => {
+    while (next < numbers.length) {
+      const result = await scanBlock(provider, tokens, numbers[next++]!, lastBlock, range);
+      if (result !== null) found.push(result);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(range.concurrency, numbers.length) }, reader));
+  found.sort((a, b) => a.block.number - b.block.number);
+  const headers = found.map(({ block }) => block).filter((block) => block.number !== lastBlock.number);
+  return { transfers: found.flatMap(({ transfers }) => transfers), lastBlock, headers: [...headers, lastBlock] };
+}
+
+async function scanBlock(
+  provider: RpcProvider,
+  tokens: TokenAccounts,
+  number: number,
+  lastBlock: Block,
+  { isOurs, compareWithBlocks }: TronScanRange,
+): Promise<{ block: Block; transfers: Transfer[] } | null> {
+  const receipts = await receiptsOfBlock(provider, number);
+  if (number === lastBlock.number) assertSameBlock(lastBlock, receipts[0]);
+  if (compareWithBlocks) {
+    const compared = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
+    refuseLeftOut(compared, receipts, await transactionsOf(provider, compared), tokens, isOurs);
+  }
+  const logs = receipts.flatMap((receipt) =>
+    readTransfers(receipt, tokens, isOurs)
+      .filter(movesMoney)
+      .map((log) => ({ receipt, log })),
+  );
+  if (logs.length === 0) return null;
+  const block = number === lastBlock.number ? lastBlock : await mustHaveBlock(provider, number);
+  assertSameBlock(block, receipts[0]);
+  return { block, transfers: logs.map(({ receipt, log }) => toTransfer(receipt, log, block)) };
+}
+
+/** A transfer that a transaction of the block asks of a token itself, and that took effect, must be among the logs of its receipt. */
+function refuseLeftOut(
+  block: Block,
+  receipts: readonly TronTransactionInfo[],
+  listed: readonly TronListedTransaction[],
+  tokens: TokenAccounts,
+  isOurs: (address: string) => boolean,
+): void {
+  assertComplete(block, receipts, listed);
+  for (const transaction of listed) {
+    const asked = askedTransfer(transaction, tokens);
+    if (asked === null || !isOurs(asked.toAddress)) continue;
+    const receipt = receipts.find(({ id }) => id === transaction.txID)!;
+    if (readTransfers(receipt, tokens, (to) => to === asked.toAddress).length === 0)
+      throw new ProviderFault('inconsistent', `left out what ${transaction.txID} moved in block ${block.number}`);
+  }
+}
+
+/** Anyone may log a transfer of nothing in anyone's name (address poisoning). */
+export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits > 0n;
+
+export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({ ...log, txHash: receipt.id!, block });

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { CheckpointSigned } from '../domain/events/operations-events.ts';
+import { AUDIT_STREAM } from '../domain/streams.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
+
+/** The ledger for reading alone. */
+export interface LedgerReader extends Pick<EventStore, 'readAll' | 'close'> {
+  /** How many events there are, or at least are. */
+  expectedEvents(): Promise<number>;
+}
+
+/** Opens what the settings name, beside a running service or without one. */
+export async function openLedgerReader(config: Config): Promise<LedgerReader> {
+  if (config.EVENTSTORE_URL !== undefined) return openOnServers(config, config.EVENTSTORE_URL);
+  const { openSqliteEventStoreReader } = await import('../adapters/sqlite/event-log/event-store-reader.ts');
+  const store = await openSqliteEventStoreReader({ dataDir: config.DATA_DIR });
+  return {
+    readAll: (options) => store.readAll(options),
+    expectedEvents: async () => Number((await store.head()) ?? 0),
+    close: () => store.close(),
+  };
+}
+
+async function openOnServers(config: Config, connectionString: string): Promise<LedgerReader> {
+  const { openEsdbEventStore } = await import('../adapters/esdb/event-store.ts');
+  const isSandbox = config.MASTER_KEY === undefined && existsSync(join(config.DATA_DIR, 'master.key'));
+  const namespace = isSandbox ? sandboxNamespace(sandboxMasterKey(config.DATA_DIR)) : '';
+  const store = await openEsdbEventStore({ connectionString, namespace });
+  return {
+    readAll: (options) => store.readAll(options),
+    // Servers do not count; what was signed last is most of it.
+    expectedEvents: async () => {
+      const last = await store.lastOfStream(AUDIT_STREAM);
+      return last ? (JSON.parse(last.data) as CheckpointSigned['data']).size : 0;
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,81 @@
+import type { HealthFact } from '../observability/health.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { ChainStatusStore } from '../ports/chain-status.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
+import type { EventStore, Position } from '../ports/event-store.ts';
+import type { Leases } from '../ports/leases.ts';
+import type { Nonces } from '../ports/nonces.ts';
+import type { PersonalKeys } from '../ports/personal-keys.ts';
+import type { Random } from '../ports/random.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
+import type { RunningProjections } from '../runtime/projections/runner.ts';
+import type { LedgerGuard } from './guarded-store.ts';
+import type { ProjectionComparison } from './workers/projection-compare.ts';
+import type { Roles } from './roles.ts';
+
+/** The read side at work, here or in another process. */
+export interface ServiceProjections extends RunningProjections {
+  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way, or when another process has them. */
+  start(store: EventStore, hooks?: ProjectionHooks): Promise<void>;
+}
+
+/** Everything that outlives a process, whatever technology keeps it: the one choice between the two profiles. */
+export interface Storage {
+  readonly store: EventStore;
+  /** For queries. */
+  readonly readModel: ReadModel;
+  /** For what applies changes to it beside the projections. */
+  readonly writtenModel: ReadModel;
+  /** Not started; stop it before `close`. */
+  readonly projections: ServiceProjections;
+  readonly nonces: Nonces;
+  readonly personalKeys: PersonalKeys;
+  readonly answers: DeliveryAnswers;
+  readonly leases: Leases;
+  /** After so long without a sign a holder has lost its lease. */
+  readonly leaseTtlMs: number;
+  readonly chainStatus: ChainStatusStore;
+  /** No other process appends to the store. */
+  readonly soleWriter: boolean;
+  rateLimiter(settings: { readonly ratePerSec: number; readonly burst: number }): Promise<RateLimiter>;
+  /** Resolves once everything this process wrote is in the look-ups, or after a bounded wait. */
+  caughtUp(): Promise<void>;
+  /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
+  readonly ownLog: OwnLog | null;
+  /** Compares the look-ups with a replay of the ledger, on demand. */
+  readonly comparison: ProjectionComparison;
+  /** The ledger on servers; null where it is a file of this process. */
+  readonly sharedLog: SharedLog | null;
+  /** What is down outside of this process; a node without its stores can serve nobody. */
+  health(): readonly HealthFact[];
+  close(): Promise<void>;
+}
+
+/** A ledger that stops taking appends when its history turns out not to be what it was. */
+export interface OwnLog extends EventStore {
+  readonly refusal: string | null;
+  refuseAppends(reason: string): void;
+}
+
+/** A ledger that several processes write. */
+export interface SharedLog {
+  readonly guard: LedgerGuard;
+  /** Whether one position comes after another. */
+  readonly isAfter: (one: Position, other: Position) => boolean;
+}
+
+export interface StorageDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly roles: Roles;
+  /** Keeps installations apart that share servers; empty for the only one. */
+  readonly namespace: string;
+  /** The ledger cannot be written any more. */
+  readonly onFatal: (error: Error) => void;
+  /** Open a damaged ledger all the same, for reading. */
+  readonly readDamaged?: boolean;
+}

@@ -1,0 +1,19 @@
+import type { LogAuditOptions } from '../../adapters/sqlite/event-log/log-audit.ts';
+import type { AuditState } from '../../ports/audit.ts';
+
+/* What crosses between the service and the thread that reads the ledger for the auditors. */
+
+export type AuditWorkerData = LogAuditOptions;
+
+export type AuditQuestion =
+  | { readonly kind: 'head'; readonly since: number }
+  | { readonly kind: 'inclusion'; readonly leaf: number; readonly size: number }
+  | { readonly kind: 'consistency'; readonly first: number; readonly second: number }
+  | { readonly kind: 'stop' };
+
+export type ToAudit = AuditQuestion & { readonly id: number };
+
+export type FromAudit =
+  | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'refusal'; readonly id: number; readonly message: string; readonly isBehind: boolean }
+  | { readonly kind: 'state'; readonly state: AuditState };

@@ -1,0 +1,89 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { compareProjection, ReadModelSnapshot } from '../../adapters/sqlite/read-model/compare.ts';
+import { openSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
+import { openSqliteEventStoreReader } from '../../adapters/sqlite/event-log/event-store-reader.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { Projection } from '../../ports/projection.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { projectBatch, projectionId, readEvent } from '../../runtime/projections/batch.ts';
+import { RowCache } from '../../runtime/projections/row-cache.ts';
+import { comparedProjections, type ComparedProjection } from './projection-compare.ts';
+
+/*
+ * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the two.
+ * Nothing of the running one is touched.
+ */
+
+const { dataDir, names } = workerData as { dataDir: string; names: readonly string[] | null };
+const SHADOW = 'shadow-';
+const PAGE = 1_000;
+const CACHED_ROWS = 20_000;
+const NICE = 10;
+
+// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(0, NICE);
+
+interface Replay {
+  readonly projection: Projection;
+  /** Position up to which the running projection has handled the ledger. */
+  readonly through: number;
+  readonly cache: RowCache;
+}
+
+async function compare(): Promise<ComparedProjection[]> {
+  // What a comparison left behind that was killed.
+  for (const name of readdirSync(dataDir)) if (name.startsWith(SHADOW)) rmSync(join(dataDir, name), { recursive: true, force: true });
+  const shadowDir = mkdtempSync(join(dataDir, SHADOW));
+  const live = new ReadModelSnapshot(dataDir);
+  try {
+    const replays = comparedProjections(names).map((projection) => ({
+      projection,
+      through: Number(live.checkpoint(projectionId(projection)) ?? 0),
+      cache: new RowCache(CACHED_ROWS),
+    }));
+    const shadow = await openSqliteReadModel({ dataDir: shadowDir });
+    await replayInto(shadow, replays);
+    await shadow.close();
+    const again = new ReadModelSnapshot(shadowDir);
+    try {
+      return replays.map(({ projection, through }) => {
+        const { tables, lists } = projection;
+        const { rows, differing, digest, otherDigest, examples } = compareProjection(
+          { projection: projectionId(projection), tables, lists },
+          live,
+          again,
+        );
+        return { projection: projectionId(projection), through: String(through), rows, differing, digest, replayed: otherDigest, examples };
+      });
+    } finally {
+      again.close();
+    }
+  } finally {
+    live.close();
+    rmSync(shadowDir, { recursive: true, force: true });
+  }
+}
+
+async function replayInto(shadow: ReadModel, replays: readonly Replay[]): Promise<void> {
+  const store = await openSqliteEventStoreReader({ dataDir });
+  const end = Math.max(0, ...replays.map(({ through }) => through));
+  for (let after: string | null = null; Number(after ?? 0) < end;) {
+    const events: RecordedEvent[] = await store.readAll({ after, limit: PAGE });
+    if (events.length === 0) break;
+    const read = events.map(readEvent);
+    after = events.at(-1)!.position;
+    for (const { projection, through, cache } of replays) {
+      const own = read.filter(({ recorded }) => Number(recorded.position) <= through);
+      if (own.length === 0) continue;
+      const { changes, rows } = await projectBatch(projection, own, { readModel: shadow, cache, nowMs: 0 });
+      await shadow.apply(projectionId(projection), changes, own.at(-1)!.recorded.position);
+      rows.commit();
+    }
+  }
+  await store.close();
+}
+
+parentPort!.postMessage(await compare());

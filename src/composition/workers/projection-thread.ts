@@ -1,0 +1,185 @@
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { openSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
+import { type EventStore, type Position, type Subscription, StoreUnavailable } from '../../ports/event-store.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import type { ParkedEvent } from '../../runtime/projections/batch.ts';
+import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
+import { CATCH_UP_TIMEOUT_MS, RebuildRunning, type ProjectionStatus, type RunningProjections } from '../../runtime/projections/runner.ts';
+import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
+import { PROJECTIONS } from '../projections.ts';
+
+/**
+ * The read model of the embedded profile with its projections in one thread. Queries run here; everything else there. The
+ * event log must exist. `readModel.close()` ends the thread; `stop()` comes before it.
+ */
+export async function openProjectionThread(dataDir: string): Promise<ProjectionThread> {
+  const { port1: control, port2 } = new MessageChannel();
+  const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
+    name: 'projections',
+    workerData: { dataDir, control: port2 },
+    transferList: [port2],
+    execArgv: [],
+    env: {},
+    // The events of a batch live as long as the batch: in a small nursery they would all be moved on.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+  const readModel = await openSqliteReadModel({ dataDir, worker });
+  return new ProjectionThread(readModel, worker, control);
+}
+
+/** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
+const ADVANCE_EVERY_MS = 100;
+const YOUNG_MB = 96;
+/** The thread reports every second while all is well. */
+const SILENCE_MS = 5_000;
+/** The thread keeps the time of whoever waits; when it is held up for longer, nobody waits for it. */
+const LATE_MS = 1_000;
+const ENDED = "the projections' thread has ended";
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class ProjectionThread implements RunningProjections {
+  readonly readModel: ReadModel;
+  readonly #control: MessagePort;
+  readonly #waiting = new Map<number, Waiting>();
+  #hooks: ProjectionHooks = {};
+  #status: readonly ProjectionStatus[] = [];
+  #heardAtMs = performance.now();
+  #subscription: Subscription | null = null;
+  #lastId = 0;
+  #isGone = false;
+  #advancing: NodeJS.Timeout | null = null;
+  #advancedAtMs = 0;
+  /** The position that was last known to be in the read model: a list after no further write need not ask. */
+  #reached: Position | null = null;
+
+  constructor(readModel: ReadModel, worker: Worker, control: MessagePort) {
+    this.readModel = readModel;
+    this.#control = control;
+    control.on('message', (message: FromProjections) => this.#take(message));
+    worker.on('error', (error: Error) => this.#hooks.onError?.(error));
+    worker.on('exit', () => this.#end());
+  }
+
+  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
+  async start(store: Pick<EventStore, 'subscribe' | 'head'>, hooks: ProjectionHooks = {}): Promise<void> {
+    this.#hooks = hooks;
+    this.#subscription = store.subscribe({
+      name: 'projection-thread',
+      after: await store.head(),
+      streamPrefixes: [...new Set(PROJECTIONS.flatMap((projection) => projection.streamPrefixes))],
+      onEvents: () => this.#advance(),
+    });
+    await this.#ask({ kind: 'start' });
+  }
+
+  async ready(): Promise<void> {
+    await this.#ask({ kind: 'ready' });
+  }
+
+  /** Rejects with `StoreUnavailable` when the thread has ended. */
+  async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
+    if (position === this.#reached) return true;
+    const hasReached = await this.#reach(position, timeoutMs);
+    if (hasReached) this.#reached = position;
+    return hasReached;
+  }
+
+  async #reach(position: Position, timeoutMs: number): Promise<boolean> {
+    const answer = this.#ask({ kind: 'reach', position, timeoutMs }) as Promise<boolean>;
+    const id = this.#lastId;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), timeoutMs + LATE_MS)));
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    }
+  }
+
+  async rebuild(names: readonly string[]): Promise<void> {
+    await this.#ask({ kind: 'rebuild', names });
+  }
+
+  /** A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are. */
+  status(): ProjectionStatus[] {
+    const silentMs = performance.now() - this.#heardAtMs;
+    if (silentMs < SILENCE_MS) return [...this.#status];
+    return this.#status.map((status) => ({ ...status, lagSec: Math.max(status.lagSec, silentMs / 1000) }));
+  }
+
+  async parked(limit?: number): Promise<ParkedEvent[]> {
+    return (await this.#ask({ kind: 'parked', limit })) as ParkedEvent[];
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.close();
+    if (this.#advancing) clearTimeout(this.#advancing);
+    if (!this.#isGone) await this.#ask({ kind: 'stop' });
+    this.#control.close();
+  }
+
+  #advance(): void {
+    if (this.#advancing) return;
+    const waitMs = this.#advancedAtMs + ADVANCE_EVERY_MS - performance.now();
+    const tell = (): void => {
+      this.#advancing = null;
+      this.#advancedAtMs = performance.now();
+      if (!this.#isGone) this.#post({ kind: 'advance' });
+    };
+    if (waitMs <= 0) return tell();
+    this.#advancing = setTimeout(tell, waitMs);
+  }
+
+  #take(message: FromProjections): void {
+    switch (message.kind) {
+      case 'answer':
+        return this.#settle(message.id)?.resolve(message.value);
+      case 'refusal':
+        return this.#settle(message.id)?.reject(message.name === 'RebuildRunning' ? new RebuildRunning(message.message) : new Error(message.message));
+      case 'status':
+        this.#heardAtMs = performance.now();
+        this.#status = message.status;
+        if (message.report) this.#hooks.onBatch?.(message.report);
+        return;
+      case 'parked':
+        return this.#hooks.onParked?.(message.event);
+      case 'rebuilding':
+        return this.#hooks.onRebuild?.(message.projection, message.reason);
+      case 'switched':
+        return this.#hooks.onSwitched?.(message.projection);
+      case 'error':
+        return this.#hooks.onError?.(new Error(message.message));
+    }
+  }
+
+  #ask(question: Question): Promise<unknown> {
+    if (this.#isGone) return Promise.reject(new StoreUnavailable(ENDED));
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#post({ ...question, id });
+    });
+  }
+
+  #post(message: ToProjections): void {
+    this.#control.postMessage(message);
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+
+  #end(): void {
+    this.#isGone = true;
+    for (const { reject } of this.#waiting.values()) reject(new StoreUnavailable(ENDED));
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,79 @@
+import { setPriority } from 'node:os';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { openSqliteEventFollower } from '../../adapters/sqlite/event-log/event-follower.ts';
+import { serveSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
+import { systemClock } from '../../ports/clock.ts';
+import { decodeData } from '../../runtime/commands/codec.ts';
+import { ProjectionRunner } from '../../runtime/projections/runner.ts';
+import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
+import { PROJECTIONS } from '../projections.ts';
+
+/*
+ * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so that
+ * neither decoding nor projecting nor committing takes time from the requests.
+ */
+
+const { dataDir, control } = workerData as { dataDir: string; control: MessagePort };
+/** A replay writes each row once a batch, so batches are large; what is served waits while one of them is written. */
+const MAX_BATCH = 16_384;
+const NICE = 5;
+/** Lags change without any batch: when events arrive, and when the thread is busy. */
+const STATUS_EVERY_MS = 1_000;
+
+// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(0, NICE);
+
+const tell = (message: FromProjections): void => control.postMessage(message);
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
+const follower = openSqliteEventFollower({ dataDir, onSubscriptionError: (_name, error) => tell({ kind: 'error', message: textOf(error) }) });
+const runner = new ProjectionRunner({
+  store: follower,
+  readModel,
+  projections: PROJECTIONS,
+  clock: systemClock,
+  maxBatch: MAX_BATCH,
+  decode: decodeData,
+  hooks: {
+    onBatch: (report) => tell({ kind: 'status', status: runner.status(), report }),
+    onParked: (event) => tell({ kind: 'parked', event }),
+    onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
+    onSwitched: (projection) => tell({ kind: 'switched', projection }),
+    onError: (error) => tell({ kind: 'error', message: textOf(error) }),
+  },
+});
+
+const reporting = setInterval(() => tell({ kind: 'status', status: runner.status(), report: null }), STATUS_EVERY_MS).unref();
+
+control.on('message', (message: ToProjections) => {
+  if (message.kind === 'advance') return follower.advance();
+  answer(message).then(
+    (value) => {
+      tell({ kind: 'status', status: runner.status(), report: null });
+      tell({ kind: 'answer', id: message.id, value });
+      if (message.kind === 'stop') control.close();
+    },
+    (error: unknown) => tell({ kind: 'refusal', id: message.id, name: error instanceof Error ? error.name : '', message: textOf(error) }),
+  );
+});
+
+async function answer(question: Question): Promise<unknown> {
+  switch (question.kind) {
+    case 'start':
+      return runner.start();
+    case 'ready':
+      return runner.ready();
+    case 'reach':
+      follower.advance();
+      return runner.caughtUpTo(question.position, question.timeoutMs);
+    case 'rebuild':
+      return runner.rebuild(question.names);
+    case 'parked':
+      return runner.parked(question.limit);
+    case 'stop':
+      clearInterval(reporting);
+      await runner.stop();
+      return follower.close();
+  }
+}

@@ -1,0 +1,66 @@
+/** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
+export type PayoutDraft =
+  | {
+      readonly kind: 'evm';
+      readonly chainId: string;
+      readonly nonce: number;
+      readonly tokenAddress: string;
+      /** Token base units. */
+      readonly tokenUnits: string;
+      readonly gasLimit: string;
+      /** Wei. */
+      readonly maxFeePerGas: string;
+      readonly maxPriorityFeePerGas: string;
+    }
+  | {
+      readonly kind: 'tron';
+      readonly tokenAddress: string;
+      readonly tokenUnits: string;
+      /** Hex of the reference block, as TRON's `raw_data` wants it. */
+      readonly refBlockBytes: string;
+      readonly refBlockHash: string;
+      readonly timestampMs: number;
+      readonly expirationMs: number;
+      /** Sun that the call may burn at most. */
+      readonly feeLimit: number;
+    }
+  | {
+      readonly kind: 'solana';
+      readonly tokenAddress: string;
+      readonly tokenUnits: string;
+      readonly decimals: number;
+      readonly blockhash: string;
+      readonly lastValidBlockHeight: number;
+      /** Micro-lamports for a unit of computation. */
+      readonly computeUnitPrice: string;
+    };
+
+/** The native coin itself: gas for a sweep. */
+export type NativeDraft =
+  | {
+      readonly kind: 'evm-native';
+      readonly chainId: string;
+      readonly nonce: number;
+      /** Wei. */
+      readonly value: string;
+      readonly gasLimit: string;
+      readonly maxFeePerGas: string;
+      readonly maxPriorityFeePerGas: string;
+    }
+  | {
+      readonly kind: 'tron-native';
+      readonly sun: string;
+      readonly refBlockBytes: string;
+      readonly refBlockHash: string;
+      readonly timestampMs: number;
+      readonly expirationMs: number;
+    };
+
+/** Whatever the treasury or a collection address sends. */
+export type MoveDraft = PayoutDraft | NativeDraft;
+
+/** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
+export interface JournalPlace {
+  readonly seq: number;
+  readonly hash: string;
+}

@@ -1,0 +1,83 @@
+import type { AddressRangeLeased } from '../../domain/events/operations-events.ts';
+import type { Mode } from '../../domain/ids.ts';
+import type { AddressFamily } from '../../domain/networks.ts';
+import { addressesStream } from '../../domain/streams.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { Random } from '../../ports/random.ts';
+import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
+
+/** Derivation indexes that this node alone may use, both ends included. */
+export interface LeasedRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface AddressLeasesOptions {
+  readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Other nodes lease at the same time; each loss means that another one won. */
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Index ranges by the ledger's own expected revision: whoever appends the next `AddressRangeLeased` owns its range, so no
+ * index is used twice over restarts, crashes and nodes. A crash between lease and use only leaves a gap.
+ */
+export class AddressLeases {
+  readonly #options: AddressLeasesOptions;
+  readonly #mode: Mode;
+  readonly #family: AddressFamily;
+  readonly #stream: string;
+
+  constructor(mode: Mode, family: AddressFamily, options: AddressLeasesOptions) {
+    this.#mode = mode;
+    this.#family = family;
+    this.#options = options;
+    this.#stream = addressesStream(mode, family);
+  }
+
+  /** The next range, of the size that `sizeOf` gives for the indexes left below `capacity`; null when none is left. */
+  take(sizeOf: (left: number) => number, capacity: number): Promise<LeasedRange | null> {
+    return this.#append(
+      (from) => (from >= capacity ? null : { from, to: Math.min(from + sizeOf(capacity - from), capacity) - 1 }),
+      this.#options.node,
+    );
+  }
+
+  /** The first index that nobody leased, as the ledger has it. */
+  async next(): Promise<number> {
+    const last = await this.#options.store.lastOfStream(this.#stream);
+    return last ? endOf(last) + 1 : 0;
+  }
+
+  /** Leaves out every index below `index` for ever; does nothing when they are leased already. */
+  async skipTo(index: number): Promise<void> {
+    await this.#append((from) => (from >= index ? null : { from, to: index - 1 }), `${this.#options.node}: skipped`);
+  }
+
+  async #append(choose: (from: number) => LeasedRange | null, node: string): Promise<LeasedRange | null> {
+    const { store, clock, random } = this.#options;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const last = await store.lastOfStream(this.#stream);
+      const range = choose(last ? endOf(last) + 1 : 0);
+      if (range === null) return null;
+      const event: AddressRangeLeased = { type: 'AddressRangeLeased', data: { mode: this.#mode, family: this.#family, ...range, node } };
+      const id = random.uuid();
+      const metadata = { correlationId: id, actor: `node:${this.#options.node}`, prev: last?.hash ?? '' };
+      const encoded = encodeEvent({ id, stream: this.#stream, revision: last ? last.revision + 1 : 0, atMs: clock.nowMs(), event, metadata });
+      const result = await store.append({ stream: this.#stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+      if (result.ok) return range;
+    }
+    throw new Error(`${this.#stream}: other nodes were faster ${MAX_ATTEMPTS} times in a row`);
+  }
+}
+
+function endOf(recorded: RecordedEvent): number {
+  const { event } = decodeEvent(recorded);
+  if (event.type !== 'AddressRangeLeased') throw new Error(`${recorded.stream} holds a ${event.type}`);
+  return event.data.to;
+}

@@ -1,0 +1,123 @@
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { StoredEvent } from '../../domain/events/envelope.ts';
+import { signedAmountOf } from '../../domain/money.ts';
+import type { RowRef } from '../../ports/projection.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
+import type { ReadModel, Row } from '../../ports/read-model.ts';
+import { ledger } from '../../../projections/ledger/ledger.projection.ts';
+import {
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PERIODS_TABLE,
+  LEDGER_PLACES_TABLE,
+  LEDGER_SUMS_TABLE,
+  type EntryRow,
+} from '../../../projections/ledger/rows.ts';
+import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
+import { LedgerBalances } from '../ledger/balances.ts';
+
+/** Written by the books but never read by them: an audit need not hold them. */
+const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
+
+/** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
+export class LedgerAgain {
+  readonly #rows = new Map<string, Map<string, Row>>();
+  /** Tables with a row for each session or address. */
+  readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
+  readonly #balances: LedgerBalances;
+  /** Events of entries with lines: a closing names the last one of its month, however many of later months came before the closing. */
+  readonly #entries: KeyedMemory<true>;
+  #closedMonths = 0;
+
+  constructor(memory: MakeKeyedMemory) {
+    this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
+    this.#entries = memory<true>();
+    this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
+  }
+
+  /** Closed months whose figures were compared. */
+  get closedMonths(): number {
+    return this.#closedMonths;
+  }
+
+  close(): void {
+    for (const rows of this.#large.values()) rows.close();
+    this.#entries.close();
+  }
+
+  /** Why the event does not fit the books; null when it does. */
+  async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
+    if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
+    const read = (table: string, key: string): Row | null => (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null;
+    // A closing seals what was booked before it.
+    const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
+    try {
+      let isSealed = false;
+      for (const change of ledger.apply(stored, read)) {
+        if (change.op !== 'put') continue;
+        isSealed ||= change.table === LEDGER_PERIODS_TABLE;
+        const fault = this.#put(change, change.row) ?? (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
+        if (fault !== null) return fault;
+      }
+      return isSealed ? null : this.#overtakenFault(stored.event);
+    } catch (error) {
+      if (error instanceof KeyedMemoryFailed) throw error;
+      return `it cannot be booked: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  #put({ table, key }: RowRef, row: Row): string | null {
+    if (table === LEDGER_ENTRIES_TABLE && (row as unknown as EntryRow).lines.length > 0) this.#entries.set(row.id as string, true);
+    if (WRITE_ONLY.has(table)) return null;
+    const large = this.#large.get(table);
+    if (large) {
+      large.set(key, row);
+      return null;
+    }
+    const rows = this.#rows.get(table) ?? new Map<string, Row>();
+    this.#rows.set(table, rows.set(key, row));
+    if (table !== LEDGER_SUMS_TABLE) return null;
+    const units = signedAmountOf(row.sum as string);
+    return units === 0n ? null : `the books of ${key} no longer balance: they are off by ${row.sum as string}`;
+  }
+
+  /** A closing that a late fact overtook seals nothing, but what it names was in the books a moment before. */
+  #overtakenFault(event: DomainEvent): string | null {
+    if (event.type !== 'PeriodClosed') return null;
+    const { period, throughPosition } = event.data;
+    if (throughPosition === '' || this.#entries.get(throughPosition) === true) return null;
+    return `the closing of ${period} names an event that is not in the books: ${throughPosition}`;
+  }
+
+  #periodFault(event: DomainEvent, figures: Readonly<Record<string, string>> | null): string | null {
+    if (event.type !== 'PeriodClosed' || figures === null) return null;
+    const { period, balances } = event.data;
+    this.#closedMonths += 1;
+    const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find((key) => figures[key] !== balances[key]);
+    return wrong === undefined
+      ? null
+      : `the closed period ${period} says ${balances[wrong] ?? 'nothing'} for ${wrong}, the events add up to ${figures[wrong] ?? 'nothing'}`;
+  }
+}
+
+/** As much of a read model as the books' own queries need. */
+class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
+  readonly #tables: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+
+  constructor(tables: ReadonlyMap<string, ReadonlyMap<string, Row>>) {
+    this.#tables = tables;
+  }
+
+  async get(table: string, key: string): Promise<Row | null> {
+    return this.#tables.get(table)?.get(key) ?? null;
+  }
+
+  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
+    return keys.map((key) => this.#tables.get(table)?.get(key) ?? null);
+  }
+
+  async scan(table: string, { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
+    const keys = [...(this.#tables.get(table)?.keys() ?? [])].filter((key) => key > afterKey).sort();
+    return keys.slice(0, limit).map((key) => ({ key, row: this.#tables.get(table)!.get(key)! }));
+  }
+}

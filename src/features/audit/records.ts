@@ -1,0 +1,102 @@
+import { canonicalText } from '../../domain/events/canonical-text.ts';
+import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
+import type { SessionId } from '../../domain/ids.ts';
+import { AUDIT_STREAM, sessionStream } from '../../domain/streams.ts';
+import type { AuditTree } from '../../ports/audit.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+
+export interface SignedCheckpointRecord {
+  readonly origin: string;
+  readonly size: number;
+  /** Base64. */
+  readonly rootHash: string;
+  /** The signed note. */
+  readonly checkpoint: string;
+  readonly createdSec: number;
+}
+
+/** One event with what proves that it is in the ledger. */
+export interface EventProof {
+  readonly type: string;
+  readonly revision: number;
+  /** From 0. */
+  readonly leafIndex: number;
+  /** The event's canonical text: its SHA-256 is the event's hash, and the leaf's entry. */
+  readonly text: string;
+  /** Hex. */
+  readonly hash: string;
+  /** Base64, from the bottom up. */
+  readonly inclusionProof: readonly string[];
+}
+
+export interface SessionProof {
+  /** Null before the first checkpoint. */
+  readonly checkpoint: SignedCheckpointRecord | null;
+  readonly events: readonly EventProof[];
+  /** Events that the next checkpoint will cover. */
+  readonly pendingEvents: number;
+}
+
+export interface CheckpointPage {
+  readonly checkpoints: readonly SignedCheckpointRecord[];
+  /** Asks for what came before these; null at the end. */
+  readonly before: number | null;
+}
+
+/** What auditors, merchants and payers may read about the ledger as a whole. */
+export class AuditRecords {
+  /** The public key as auditors keep it; null where nobody signs, or nobody has said so yet. */
+  readonly verifierKey: () => string | null;
+  readonly #store: Pick<EventStore, 'readStream' | 'lastOfStream'>;
+  readonly #tree: AuditTree;
+
+  constructor(deps: { store: Pick<EventStore, 'readStream' | 'lastOfStream'>; tree: AuditTree; verifierKey: () => string | null }) {
+    this.verifierKey = deps.verifierKey;
+    this.#store = deps.store;
+    this.#tree = deps.tree;
+  }
+
+  /** Newest first. `before`: as the page before said; absent for the first. */
+  async checkpoints({ before, limit }: { readonly before?: number; readonly limit: number }): Promise<CheckpointPage> {
+    const last = await this.#store.lastOfStream(AUDIT_STREAM);
+    const end = Math.min(before ?? Infinity, (last?.revision ?? -1) + 1);
+    if (end <= 0) return { checkpoints: [], before: null };
+    const from = Math.max(0, end - limit);
+    const events = await this.#store.readStream(AUDIT_STREAM, { from, limit: end - from });
+    return { checkpoints: events.map(recordOf).reverse(), before: from > 0 ? from : null };
+  }
+
+  /** Events in the tree; null while history is still being read. */
+  async reached(): Promise<number | null> {
+    return this.#tree.state.integrity === 'checking' ? null : (await this.#tree.head(0)).size;
+  }
+
+  /** Base64. Rejects with `AuditTreeBehind` unless `0 < from <= to` and the ledger ever had that many events. */
+  consistency(from: number, to: number): Promise<readonly string[]> {
+    return this.#tree.consistencyProof(from, to);
+  }
+
+  /** Proofs under the newest checkpoint. Rejects with `AuditTreeBehind` while history is still being read. */
+  async proofOf(id: SessionId, types?: ReadonlySet<string>): Promise<SessionProof> {
+    const last = await this.#store.lastOfStream(AUDIT_STREAM);
+    const checkpoint = last && recordOf(last);
+    const events = (await this.#store.readStream(sessionStream(id))).filter(({ type }) => types?.has(type) ?? true);
+    const leaves = await Promise.all(events.map(({ position }) => this.#tree.leafOf(position)));
+    const proofs = events.flatMap((event, index) => {
+      const leaf = leaves[index]!;
+      return checkpoint && leaf < checkpoint.size ? [this.#proof(event, leaf, checkpoint.size)] : [];
+    });
+    return { checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
+  }
+
+  async #proof(event: RecordedEvent, leafIndex: number, size: number): Promise<EventProof> {
+    const inclusionProof = await this.#tree.inclusionProof(leafIndex, size);
+    return { type: event.type, revision: event.revision, leafIndex, text: canonicalText(event), hash: event.hash, inclusionProof };
+  }
+}
+
+function recordOf({ data, atMs }: RecordedEvent): SignedCheckpointRecord {
+  const { origin, size, rootHash, checkpoint } = JSON.parse(data) as CheckpointSigned['data'];
+  return { origin, size, rootHash, checkpoint, createdSec: toSec(atMs) };
+}

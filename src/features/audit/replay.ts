@@ -1,0 +1,63 @@
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import { TRANSFER_PREFIX } from '../../domain/streams.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
+import type { MachineState, MachineTable } from '../../runtime/commands/machine-table.ts';
+import { LedgerAgain } from './ledger.ts';
+import { merchantTable } from '../shared/handlers/merchant-handler.ts';
+import { treasuryTable } from '../shared/handlers/treasury-handler.ts';
+import { sessionTable } from '../shared/handlers/session-handler.ts';
+import { transferTable } from '../shared/handlers/transfer-handler.ts';
+import { deliveryTable } from '../shared/handlers/delivery-handler.ts';
+
+type AnyTable = MachineTable<string, unknown, DomainEvent>;
+type AnyState = MachineState<string, unknown>;
+
+/** The machines by the prefix of their streams; other streams have no life cycle. */
+const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
+  ['session-', sessionTable as unknown as AnyTable],
+  ['merchant-', merchantTable as unknown as AnyTable],
+  ['delivery-', deliveryTable as unknown as AnyTable],
+  ['treasury-', treasuryTable as unknown as AnyTable],
+  [TRANSFER_PREFIX, transferTable as unknown as AnyTable],
+];
+
+/** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */
+export class HistoryReplay {
+  readonly #states: KeyedMemory<AnyState>;
+  readonly #ledger: LedgerAgain;
+
+  constructor(memory: MakeKeyedMemory) {
+    this.#states = memory();
+    this.#ledger = new LedgerAgain(memory);
+  }
+
+  /** Closed months whose figures were compared. */
+  get closedMonths(): number {
+    return this.#ledger.closedMonths;
+  }
+
+  close(): void {
+    this.#states.close();
+    this.#ledger.close();
+  }
+
+  /** Why the event cannot be; null when it can. Events of one stream come in order. */
+  async take(recorded: RecordedEvent): Promise<string | null> {
+    const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
+    try {
+      const stored = decodeEvent(recorded);
+      const { event } = stored;
+      if (!table) return await this.#ledger.take(stored);
+      const state = this.#states.get(recorded.stream) ?? table.initial;
+      const next = table.next(state, event);
+      if (!next) return `history is not legal: ${event.type} is not legal in ${state.value}`;
+      this.#states.set(recorded.stream, next);
+      return await this.#ledger.take(stored);
+    } catch (error) {
+      if (error instanceof KeyedMemoryFailed) throw error;
+      return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+}

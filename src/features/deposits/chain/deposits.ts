@@ -1,0 +1,255 @@
+import type { DepositFacts, FinalityRule } from '../../../domain/events/session-events.ts';
+import type { SessionId } from '../../../domain/ids.ts';
+import { ChainUnavailable } from '../../../ports/chain.ts';
+import type { Disproof, Transfer } from '../../../ports/chain.ts';
+import { StoreUnavailable } from '../../../ports/event-store.ts';
+import { depositFactsOf, isFinalEnough, isSameMoney } from './facts.ts';
+import type { ChainView } from './facts.ts';
+import { RevertedDeposits } from './reverted.ts';
+import type { DepositTrackingDeps, PendingDeposit } from './types.ts';
+
+interface Tracked {
+  readonly sessionId: SessionId;
+  /** Its block moves with the transfer. */
+  facts: DepositFacts;
+  readonly rule: FinalityRule;
+  status: 'detected' | 'final';
+  /** The chain itself called its block final after it was confirmed: only a reorganisation beyond finality brings it back. */
+  settled: boolean;
+  /** Its block left the chain: look at once. */
+  suspect: boolean;
+  /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
+  rewound: boolean;
+  /** Looks in a row at which the chain showed that it cannot hold the transfer. */
+  disproofs: number;
+  /** Looks in a row at which it was not shown, for no reason that the chain shows. */
+  doubts: number;
+  /** Not looked at before (`performance.now()`): its providers disagreed, or its session refused it. */
+  notBeforeMs: number;
+}
+
+const NEW = { settled: false, suspect: false, rewound: false, disproofs: 0, doubts: 0, notBeforeMs: 0 } as const;
+
+/** Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a payment. */
+const DISPROOFS_NEEDED = 2;
+const DISPUTE_PAUSE_MS = 5_000;
+const LONGEST_DOUBT_PAUSE_MS = 60_000;
+/** Commands and look-ups at a time. */
+const CONCURRENCY = 32;
+
+/** The deposits that the chain may still take back: seen, waiting for finality, or final in blocks not long final. */
+export class TrackedDeposits {
+  readonly #deps: DepositTrackingDeps;
+  readonly #tracked = new Map<string, Tracked>();
+  /** Transfers whose command failed for a reason of its own. */
+  readonly #parked = new Map<string, Transfer>();
+  readonly #reverted: RevertedDeposits;
+
+  constructor(deps: DepositTrackingDeps) {
+    this.#deps = deps;
+    this.#reverted = new RevertedDeposits(deps.chain);
+  }
+
+  get unsettled(): number {
+    let count = this.#parked.size;
+    for (const deposit of this.#tracked.values()) if (!deposit.settled) count += 1;
+    return count;
+  }
+
+  /**
+   * The oldest block with a transfer that the ledger does not hold as final yet; infinity when there is none. The durable cursor stays below
+   * it: what was read is read again after a restart, until nothing needs to be remembered of it.
+   */
+  get oldestUndecided(): number {
+    let oldest = this.oldestParked?.number ?? Infinity;
+    for (const { status, facts } of this.#tracked.values()) if (status === 'detected') oldest = Math.min(oldest, facts.blockNumber);
+    return oldest;
+  }
+
+  /** The oldest block with a transfer that no session has accepted yet. */
+  get oldestParked(): Transfer['block'] | null {
+    return [...this.#parked.values()].map(({ block }) => block).sort((a, b) => a.number - b.number)[0] ?? null;
+  }
+
+  /** Takes up what an earlier run left. */
+  restore(pending: readonly PendingDeposit[], rewound: boolean): void {
+    for (const { sessionId, facts, rule, status, revertedForSec } of pending) {
+      // What is followed already is known better here than in rows that may lag behind.
+      if (this.#tracked.has(facts.depositKey)) continue;
+      if (status === 'reverted') this.#reverted.add(facts, revertedForSec);
+      else this.#tracked.set(facts.depositKey, { ...NEW, sessionId, facts, rule, status, suspect: rewound, rewound });
+    }
+  }
+
+  /** Resolves once every transfer is accepted by its session, or parked. Answers the keys that were new to this run. */
+  async observe(transfers: readonly Transfer[]): Promise<string[]> {
+    const fresh: string[] = [];
+    await inParallel([...this.#parked.values(), ...transfers], async (transfer) => {
+      const facts = depositFactsOf(transfer, this.#deps.chain.settings);
+      try {
+        if (await this.#observeOne(facts)) fresh.push(facts.depositKey);
+        this.#parked.delete(facts.depositKey);
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        if (!this.#parked.has(facts.depositKey)) this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey: facts.depositKey, error });
+        this.#parked.set(facts.depositKey, transfer);
+      }
+    });
+    return fresh;
+  }
+
+  async #observeOne(facts: DepositFacts): Promise<boolean> {
+    const known = this.#tracked.get(facts.depositKey);
+    if (known && isSameMoney(known.facts, facts)) {
+      // Where it is now; a suspect stays one until its transfer was read anew.
+      known.facts = facts;
+      return false;
+    }
+    const sessionId = this.#deps.addresses.sessionOf(facts.toAddress);
+    if (sessionId === null) return false;
+    if (known) {
+      const reason = await this.#disproofOf(known);
+      if (reason === null) throw new Error(`${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`);
+      await this.#revert(known, reason, facts.blockNumber);
+    }
+    await this.#deps.deposits.record(sessionId, facts);
+    this.#reverted.delete(facts.depositKey);
+    const rule = await this.#deps.finalityRuleOf(sessionId, facts.network);
+    this.#tracked.set(facts.depositKey, { ...NEW, sessionId, facts, rule, status: 'detected' });
+    return true;
+  }
+
+  /** The chain left these heights: everything above must prove itself again. */
+  suspectAbove(blockNumber: number, rewound: boolean): void {
+    for (const deposit of this.#tracked.values()) {
+      if (deposit.facts.blockNumber <= blockNumber) continue;
+      deposit.suspect = true;
+      deposit.rewound ||= rewound;
+    }
+    for (const [key, { block }] of this.#parked) if (block.number > blockNumber) this.#parked.delete(key);
+  }
+
+  /** Deposits in these blocks that the list of keys lacks; suspects are in doubt anyway. */
+  missingIn(fromBlock: number, toBlock: number, keys: ReadonlySet<string>): DepositFacts[] {
+    const missing: DepositFacts[] = [];
+    for (const { facts, suspect } of this.#tracked.values()) {
+      if (!suspect && facts.blockNumber >= fromBlock && facts.blockNumber <= toBlock && !keys.has(facts.depositKey)) missing.push(facts);
+    }
+    return missing;
+  }
+
+  suspect(depositKey: string): void {
+    const deposit = this.#tracked.get(depositKey);
+    if (deposit) deposit.suspect = true;
+  }
+
+  /** Forgets what was settled in blocks below. */
+  forgetBelow(blockNumber: number): void {
+    for (const [key, { settled, suspect, facts }] of this.#tracked)
+      if (settled && !suspect && facts.blockNumber < blockNumber) this.#tracked.delete(key);
+  }
+
+  /**
+   * Confirms what became final enough, reverts what the chain shows to be gone and takes back what it holds after all. Confirmed
+   * deposits are looked at again at the chain's own finality.
+   */
+  async settle(view: ChainView): Promise<void> {
+    await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
+    const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view));
+    await inParallel(due, async (deposit) => {
+      try {
+        await this.#examine(deposit, view);
+      } catch (error) {
+        // One transfer that the providers dispute, or that its session does not take, must not hold up the others.
+        if (error instanceof StoreUnavailable) throw error;
+        deposit.notBeforeMs = performance.now() + DISPUTE_PAUSE_MS;
+        const kind = error instanceof ChainUnavailable ? 'disputed' : 'parked';
+        this.#deps.observer?.onAnomaly?.({ kind, depositKey: deposit.facts.depositKey, error });
+      }
+    });
+  }
+
+  async #examine(deposit: Tracked, view: ChainView): Promise<void> {
+    const { chain } = this.#deps;
+    const transfer = await chain.transferAt(deposit.facts.txHash, deposit.facts.logIndex);
+    const facts = transfer && depositFactsOf(transfer, chain.settings);
+    if (!facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
+    const canonical = await chain.blockAt(facts.blockNumber);
+    // Two providers on two forks: nothing is known until they agree.
+    if (canonical?.hash !== facts.blockHash) return;
+    Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
+    if (deposit.status === 'detected' && isFinalEnough(deposit.rule, facts.blockNumber, view)) await this.#confirm(deposit, view);
+    deposit.settled = deposit.status === 'final' && facts.blockNumber <= view.finalizedNumber;
+  }
+
+  async #confirm(deposit: Tracked, view: ChainView): Promise<void> {
+    const { depositKey, blockNumber, blockHash, blockTimeSec, network } = deposit.facts;
+    const data = { depositKey, rule: deposit.rule, blockNumber, blockHash, blockTimeSec, headNumber: view.headNumber };
+    await this.#deps.deposits.confirm(deposit.sessionId, data, network);
+    deposit.status = 'final';
+  }
+
+  async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
+    const { depositKey, blockNumber } = deposit.facts;
+    // Blocks that are not there or not read may hold it, and so may those of a chain not deep enough to have judged it before.
+    if (view.headNumber < blockNumber || !view.isReadToHead || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view)))
+      return;
+    deposit.suspect = true;
+    const reason = await this.#disproofOf(deposit);
+    if (reason === null) {
+      deposit.disproofs = 0;
+      deposit.notBeforeMs = performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
+      deposit.doubts += 1;
+      this.#deps.observer?.onAnomaly?.({ kind: 'withheld', depositKey });
+      return;
+    }
+    deposit.disproofs += 1;
+    if (deposit.disproofs < DISPROOFS_NEEDED) return;
+    if (deposit.rewound && deposit.status === 'final') {
+      this.#tracked.delete(depositKey);
+      this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', depositKey });
+      return;
+    }
+    await this.#revert(deposit, reason, view.headNumber);
+  }
+
+  async #disproofOf({ status, facts }: Tracked): Promise<Disproof | null> {
+    return status === 'final' && this.#deps.finalIsForever ? null : this.#deps.chain.disprove(facts);
+  }
+
+  async #revert({ sessionId, facts, status }: Tracked, reason: Disproof, headNumber: number): Promise<void> {
+    const { depositKey, network } = facts;
+    await this.#deps.deposits.revert(sessionId, { depositKey, reason, headNumber }, network);
+    this.#tracked.delete(depositKey);
+    this.#reverted.add(facts);
+    this.#deps.observer?.onReverted?.({ sessionId, depositKey, afterFinal: status === 'final' });
+  }
+
+  /** Nothing waits for one that its session does not take: it was given up before, and comes up again. */
+  async #takeBack(transfer: Transfer): Promise<void> {
+    const facts = depositFactsOf(transfer, this.#deps.chain.settings);
+    const { depositKey } = facts;
+    try {
+      if (await this.#observeOne(facts)) this.#deps.observer?.onAnomaly?.({ kind: 'returned', depositKey });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey, error });
+    }
+  }
+}
+
+function isDue({ suspect, settled, status, rule, facts, notBeforeMs }: Tracked, view: ChainView): boolean {
+  if (performance.now() < notBeforeMs) return false;
+  if (suspect) return true;
+  if (settled) return false;
+  return status === 'detected' ? isFinalEnough(rule, facts.blockNumber, view) : facts.blockNumber <= view.finalizedNumber;
+}
+
+/** In order of the list, a bounded number at a time. Rejects once the tasks begun with the failed one ended. */
+async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += CONCURRENCY) {
+    const results = await Promise.allSettled(items.slice(at, at + CONCURRENCY).map(task));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason as Error;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Block } from '../../../ports/chain.ts';
+
+/** More than any chain leaves unfinalised while it works; beyond it the oldest hashes are forgotten. */
+const MAX_BLOCKS = 8_192;
+
+/** The hashes that were seen at recent heights, to notice and locate a reorganisation. Heights may be missing. */
+export class KnownBlocks {
+  /** Ascending by number. */
+  #blocks: Block[] = [];
+
+  get newest(): Block | null {
+    return this.#blocks.at(-1) ?? null;
+  }
+
+  /** Forgets what it knew at or above the new block's height. */
+  add(block: Block): void {
+    this.dropAbove(block.number - 1);
+    this.#blocks.push(block);
+    if (this.#blocks.length > MAX_BLOCKS) this.#blocks.shift();
+  }
+
+  /** Adds a block below others without forgetting those. */
+  insert(block: Block): void {
+    const at = this.#blocks.findIndex((known) => known.number >= block.number);
+    if (at < 0) this.#blocks.push(block);
+    else this.#blocks.splice(at, this.#blocks[at]!.number === block.number ? 1 : 0, block);
+  }
+
+  dropAbove(number: number): void {
+    while (this.#blocks.length > 0 && this.#blocks.at(-1)!.number > number) this.#blocks.pop();
+  }
+
+  dropBelow(number: number): void {
+    const first = this.#blocks.findIndex((block) => block.number >= number);
+    this.#blocks = first < 0 ? [] : this.#blocks.slice(first);
+  }
+
+  hashAt(number: number): string | null {
+    for (let at = this.#blocks.length - 1; at >= 0 && this.#blocks[at]!.number >= number; at -= 1) {
+      if (this.#blocks[at]!.number === number) return this.#blocks[at]!.hash;
+    }
+    return null;
+  }
+
+  /** At or below the height, newest first. */
+  *downFrom(number: number): Generator<Block> {
+    for (let at = this.#blocks.length - 1; at >= 0; at -= 1) if (this.#blocks[at]!.number <= number) yield this.#blocks[at]!;
+  }
+}

@@ -1,0 +1,70 @@
+import { ChainUnavailable } from '../../../ports/chain.ts';
+import type { Block, Chain } from '../../../ports/chain.ts';
+import { commonBlockBelow } from './common-block.ts';
+import type { WatchChainDeps } from './types.ts';
+
+export interface StartPoint {
+  /** Everything up to here was read; the next block is the first to read. */
+  readonly block: Block;
+  /** `fresh`: no coverage yet. `replaced`: the durable cursor's block is not in this chain. */
+  readonly kind: 'fresh' | 'continued' | 'replaced';
+  /** How much of what was read is not in this chain any more. */
+  readonly depthBlocks: number;
+}
+
+/** Allows for a chain clock that runs ahead of ours. */
+const CLOCK_MARGIN_SEC = 60;
+
+/**
+ * Where reading begins: at the durable cursor, or on a first start before the oldest session and the start of this process
+ * (`nowSec`), whichever is earlier, so that no session exists whose time was not read. A durable cursor that this chain does not know
+ * means a reorganisation beyond finality: reading then begins where the ledger's evidence and the chain agree. In the
+ * sandbox it is a node that came back a little behind: reading begins `deepBlocks` below.
+ */
+export async function findStart(
+  deps: WatchChainDeps,
+  options: { readonly sandbox: boolean; readonly deepBlocks: number; readonly nowSec: number },
+): Promise<StartPoint> {
+  const { chain } = deps;
+  const covered = await deps.coverage.lastCovered();
+  if (covered === null) {
+    const { nowSec } = options;
+    return {
+      kind: 'fresh',
+      depthBlocks: 0,
+      block: await lastBlockBefore(chain, Math.min(deps.oldestSessionSec?.() ?? nowSec, nowSec) - CLOCK_MARGIN_SEC),
+    };
+  }
+  const block = await chain.blockAt(covered.block);
+  if (block?.hash === covered.hash) return { kind: 'continued', depthBlocks: 0, block };
+  // A node that still synchronises is no proof of anything; only the sandbox rewinds its chains.
+  if (block === null && !options.sandbox)
+    throw new ChainUnavailable(`${chain.network}: the node does not have block ${covered.block} yet, which was read before`);
+  const head = await chain.head();
+  const below = Math.min(covered.block, head.number);
+  const common = options.sandbox
+    ? await chain.blockAt(Math.max(0, below - options.deepBlocks))
+    : await commonBlockBelow(deps, below, options.deepBlocks);
+  if (common === null) throw new ChainUnavailable(`${chain.network}: the node does not have the blocks below ${below}`);
+  return { kind: 'replaced', depthBlocks: covered.block - common.number, block: common };
+}
+
+/** The newest final block at or before the time, or the chain's first one. */
+async function lastBlockBefore(chain: Chain, timeSec: number): Promise<Block> {
+  const newest = await chain.finalized();
+  if (newest.timeSec <= timeSec || newest.number === 0) return newest;
+  let low = 0;
+  let high = newest.number;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await mustHave(chain, middle)).timeSec <= timeSec) low = middle;
+    else high = middle;
+  }
+  return mustHave(chain, low);
+}
+
+async function mustHave(chain: Chain, number: number): Promise<Block> {
+  const block = await chain.blockAt(number);
+  if (block === null) throw new ChainUnavailable(`${chain.network}: the node does not have block ${number}`);
+  return block;
+}

@@ -1,0 +1,344 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChainUnavailable, WrongChain } from '../../../ports/chain.ts';
+import type { Block, ScanResult } from '../../../ports/chain.ts';
+import { toSec } from '../../../ports/clock.ts';
+import { commonBlockBelow } from './common-block.ts';
+import { CoverageLog } from './coverage.ts';
+import { TrackedDeposits } from './deposits.ts';
+import { depositKeyOf } from './facts.ts';
+import { FirstReadings } from './first-readings.ts';
+import { KnownBlocks } from './known-blocks.ts';
+import { findStart } from './start.ts';
+import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
+
+const LONGEST_PAUSE_MS = 15_000;
+const STOP_GRACE_MS = 5_000;
+/** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
+const GAP_BLOCKS = 64;
+/** A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept waiting. */
+const SECOND_READING_MS = 2_000;
+
+/**
+ * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments show
+ * at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider where
+ * there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart reads again whatever may still change and leaves
+ * no gap. Both move only after every transfer they passed was accepted by its session, and `covered` only after it was confirmed.
+ */
+export class ChainWatcher {
+  readonly #deps: WatchChainDeps;
+  readonly #options: Required<WatchChainOptions>;
+  readonly #known = new KnownBlocks();
+  readonly #deposits: TrackedDeposits;
+  readonly #coverage: CoverageLog;
+  readonly #firstReadings = new FirstReadings();
+  readonly #listeners = new Set<(scannedToSec: number) => void>();
+  readonly #stopping = new AbortController();
+  readonly #createdSec: number;
+  #running: Promise<void> = Promise.resolve();
+  #scanned: Block | null = null;
+  #covered: Block | null = null;
+  #finalized: Block | null = null;
+  #head: Block | null = null;
+  #coveredAtMs = -Infinity;
+  #verified = false;
+  #failures = 0;
+
+  constructor(deps: WatchChainDeps, options: WatchChainOptions) {
+    this.#deps = deps;
+    this.#options = { sandbox: false, maxScanBlocks: 2_000, secondReadingMs: 15_000, coverageIntervalMs: 60_000, deepBlocks: 256, ...options };
+    this.#createdSec = toSec(deps.clock.nowMs());
+    this.#deposits = new TrackedDeposits(deps);
+    this.#coverage = new CoverageLog(deps, this.#options.coverageIntervalMs);
+  }
+
+  /**
+   * Resolves after the first attempt to read, whether or not the chain could be reached; reading goes on until `stop`.
+   * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
+   */
+  async start(): Promise<void> {
+    const first = this.#attempt();
+    this.#running = first.then(() => undefined);
+    const wrong = await first;
+    if (wrong) throw wrong;
+    this.#running = this.#loop();
+  }
+
+  /** Waits for the running tick, but not for providers that do not answer. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
+    await this.#coverage.write();
+  }
+
+  /**
+   * Chain time up to which everything was read and accepted: every transfer in a block with an earlier time is known. Blocks
+   * of that very second may still come. Null before anything was read.
+   */
+  scannedToSec(): number | null {
+    if (!this.#scanned) return null;
+    const parked = this.#deposits.oldestParked;
+    return parked ? Math.min(this.#scanned.timeSec, parked.timeSec - 1) : this.#scanned.timeSec;
+  }
+
+  /** Called whenever `scannedToSec` moved, until the returned function is called. */
+  onScanned(listener: (scannedToSec: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  status(): WatchStatus {
+    return {
+      headBlock: this.#head?.number ?? null,
+      scannedBlock: this.#scanned?.number ?? null,
+      scannedToSec: this.scannedToSec(),
+      finalizedBlock: this.#finalized?.number ?? null,
+      coveredBlock: this.#covered?.number ?? null,
+      trackedDeposits: this.#deposits.unsettled,
+      consecutiveFailures: this.#failures,
+    };
+  }
+
+  /**
+   * Reads any range again, both ends included, and sends what is there; known transfers change nothing. Leaves the cursors and
+   * the coverage stream alone. Rejects with `ChainUnavailable` when the range cannot be read.
+   */
+  async rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
+    const providers = new Set<string>();
+    let transfers = 0;
+    let from = fromBlock;
+    while (from <= toBlock) {
+      const result = await this.#scan(from, Math.min(toBlock, from + this.#options.maxScanBlocks - 1));
+      await this.#deposits.observe(result.transfers);
+      transfers += result.transfers.length;
+      for (const provider of result.providers) providers.add(provider);
+      from = result.lastBlock.number + 1;
+    }
+    return { fromBlock, toBlock, transfers, providers: [...providers] };
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const pauseMs =
+        this.#failures === 0
+          ? this.#options.pollIntervalMs
+          : Math.min(LONGEST_PAUSE_MS, this.#options.pollIntervalMs * 2 ** Math.min(this.#failures, 12));
+      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      if (!this.#stopping.signal.aborted) await this.#attempt();
+    }
+  }
+
+  /** One tick; trouble is reported and tried again later. Answers the one error that must end a start. */
+  async #attempt(): Promise<WrongChain | null> {
+    try {
+      if (!this.#verified) await this.#deps.chain.verify();
+      this.#verified = true;
+      await this.#tick();
+      this.#failures = 0;
+      this.#deps.observer?.onTick?.(this.status());
+      return null;
+    } catch (error) {
+      this.#failures += 1;
+      this.#deps.observer?.onTrouble?.({ error, consecutiveFailures: this.#failures });
+      return error instanceof WrongChain ? error : null;
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const head = await this.#deps.chain.head();
+    const headMoved = head.hash !== this.#head?.hash;
+    this.#head = head;
+    await this.#deps.addressesComplete?.();
+    if (!this.#covered || !this.#scanned) await this.#begin();
+    else await this.#mendFork(head);
+    const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
+    if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head)) await this.#readFinalized();
+    await this.#readRecent(head);
+    await this.#settle();
+    if (secondReadingDue) await this.#readFinal();
+  }
+
+  #settle(): Promise<void> {
+    const { number: headNumber } = this.#head!;
+    return this.#deposits.settle({ headNumber, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: this.#scanned!.number >= headNumber });
+  }
+
+  #isFarBehind(head: Block): boolean {
+    const gap = Math.max(head.number - this.#options.maxScanBlocks, (this.#finalized?.number ?? 0) - GAP_BLOCKS);
+    return this.#scanned!.number < gap;
+  }
+
+  async #begin(): Promise<void> {
+    const { sandbox, deepBlocks } = this.#options;
+    const start = await findStart(this.#deps, { sandbox, deepBlocks, nowSec: this.#createdSec });
+    const pending = await this.#deps.pendingDeposits(start.kind === 'replaced' ? start.block.number + 1 : undefined);
+    this.#deposits.restore(pending, sandbox);
+    if (start.kind === 'replaced') {
+      this.#deposits.suspectAbove(start.block.number, sandbox);
+      if (!sandbox) this.#deps.observer?.onReorg?.({ commonBlock: start.block.number, depthBlocks: start.depthBlocks, beyondFinality: true });
+    }
+    this.#finalized = await this.#deps.chain.finalized();
+    if (start.kind === 'fresh') await this.#readFirst(start.block);
+    this.#known.add(start.block);
+    this.#covered = start.block;
+    this.#moveTo(start.block);
+  }
+
+  /** The durable cursor must exist before a session does that relies on it. */
+  async #readFirst(block: Block): Promise<void> {
+    const result = await this.#scan(block.number, block.number);
+    await this.#deposits.observe(result.transfers);
+    await this.#coverage.add(block.number, result, result.transfers.length);
+    await this.#coverage.write();
+  }
+
+  async #readFinalized(): Promise<void> {
+    const finalized = await this.#deps.chain.finalized();
+    // A provider that lags reports an older one; final stays final.
+    if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
+  }
+
+  /** Compares the hashes seen with the chain's, newest first, and goes back to the last block both have. */
+  async #mendFork(head: Block): Promise<void> {
+    const scanned = this.#scanned!;
+    if (head.number === scanned.number + 1 ? head.parentHash === scanned.hash : head.number === scanned.number && head.hash === scanned.hash) return;
+    let isNewest = true;
+    for (const known of this.#known.downFrom(Math.min(scanned.number, head.number))) {
+      const block = known.number === head.number ? head : await this.#deps.chain.blockAt(known.number);
+      // The provider does not have a block below its own head: nothing is known now.
+      if (block === null) return;
+      if (block.hash === known.hash) {
+        // A shorter chain with the same blocks is a node that lags, or one that will grow the missing blocks anew.
+        if (!isNewest) this.#rewindTo(known, head);
+        return;
+      }
+      isNewest = false;
+    }
+    await this.#mendDeepFork(head);
+  }
+
+  /** None of the hashes in memory is left: deposits that were settled long ago must prove themselves again, too. */
+  async #mendDeepFork(head: Block): Promise<void> {
+    const common = await commonBlockBelow(this.#deps, Math.min(this.#covered!.number, head.number), this.#options.deepBlocks);
+    if (!common) return;
+    this.#deposits.restore(await this.#deps.pendingDeposits(common.number + 1), false);
+    this.#rewindTo(common, head);
+  }
+
+  #rewindTo(common: Block, head: Block): void {
+    const scanned = this.#scanned!;
+    const beyondFinality = common.number < this.#covered!.number;
+    // A running chain never gets shorter: only a local node that was killed and came back with an older state does.
+    const rewound = this.#options.sandbox && head.number < scanned.number;
+    this.#known.dropAbove(common.number);
+    this.#known.add(common);
+    this.#firstReadings.dropAbove(common.number);
+    this.#deposits.suspectAbove(common.number, rewound);
+    this.#moveTo(common);
+    if (beyondFinality) {
+      this.#covered = common;
+      this.#finalized = null;
+      this.#coverage.truncate(common);
+    }
+    if (!rewound) this.#deps.observer?.onReorg?.({ commonBlock: common.number, depthBlocks: scanned.number - common.number, beyondFinality });
+  }
+
+  /** Follows the head. Ends early when the chain changes under it: the next tick mends that. */
+  async #readRecent(head: Block): Promise<void> {
+    while (this.#scanned!.number < head.number && !this.#stopping.signal.aborted) {
+      const from = this.#scanned!.number + 1;
+      const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
+      if (!(await this.#follows(result))) return;
+      await this.#deposits.observe(result.transfers);
+      this.#firstReadings.add(from, result.lastBlock.number, result.providers);
+      for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
+      this.#moveTo(result.lastBlock);
+      if (!this.#isFarBehind(head)) continue;
+      await this.#settle();
+      await this.#readFinal();
+    }
+  }
+
+  /** Whether the range continues the blocks read before it. */
+  async #follows(result: ScanResult): Promise<boolean> {
+    const previous = this.#scanned!;
+    const first = result.headers?.[0] ?? result.lastBlock;
+    if (first.number === previous.number + 1) return first.parentHash === previous.hash;
+    return (await this.#deps.chain.blockAt(previous.number))?.hash === previous.hash;
+  }
+
+  /**
+   * Reads the blocks that became final since a second time, oldest first, and moves the durable cursor over them. Never above what was
+   * read the first time: what was mined since may pay an address that is not known here yet. Trouble with it holds up nothing else.
+   */
+  async #readFinal(): Promise<void> {
+    const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number, this.#scanned!.number);
+    const untilMs = performance.now() + SECOND_READING_MS;
+    for (let goesOn = true; goesOn && this.#covered!.number < end && !this.#stopping.signal.aborted;) {
+      const from = this.#covered!.number + 1;
+      const { to, providers } = this.#firstReadings.from(from);
+      const limit = Math.min(end, to, this.#deposits.oldestUndecided - 1, from + this.#options.maxScanBlocks - 1);
+      if (limit < from || performance.now() > untilMs) return;
+      goesOn = await this.#coverSome(from, limit, providers).catch((error: unknown) => {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        this.#deps.observer?.onAnomaly?.({ kind: 'unproven', fromBlock: from, error });
+        return false;
+      });
+    }
+    this.#coveredAtMs = performance.now();
+  }
+
+  /** False when something in the range keeps the cursor where it is. */
+  async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
+    const result = await this.#scan(from, limit, readBefore);
+    if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return false;
+    for (const depositKey of await this.#deposits.observe(result.transfers)) this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
+    await this.#settle();
+    if (this.#deposits.oldestUndecided <= result.lastBlock.number) return false;
+    await this.#cover(from, result);
+    return true;
+  }
+
+  async #cover(from: number, result: ScanResult): Promise<void> {
+    const { lastBlock } = result;
+    this.#covered = lastBlock;
+    this.#firstReadings.dropBelow(lastBlock.number + 1);
+    this.#known.insert(lastBlock);
+    this.#known.dropBelow(lastBlock.number - this.#options.deepBlocks);
+    this.#deposits.forgetBelow(lastBlock.number - this.#options.deepBlocks);
+    await this.#coverage.add(from, result, result.transfers.length);
+  }
+
+  /** Final blocks cannot differ from those seen before: one of two providers is on another chain, and time or the fork check tells. */
+  #isSameChain({ lastBlock, providers }: ScanResult): boolean {
+    const seen = this.#known.hashAt(lastBlock.number);
+    if (seen === null || seen === lastBlock.hash) return true;
+    this.#deps.observer?.onAnomaly?.({ kind: 'other-chain', blockNumber: lastBlock.number, providers });
+    return false;
+  }
+
+  /** A transfer known to be in the range must be in the answer. Where it is not, the chain is asked which of the two is wrong. */
+  async #isComplete(from: number, result: ScanResult): Promise<boolean> {
+    const { network } = this.#deps.chain;
+    const keys = new Set(result.transfers.map((transfer) => depositKeyOf(network, transfer.txHash, transfer.logIndex)));
+    let complete = true;
+    for (const { depositKey, txHash, logIndex, blockHash } of this.#deposits.missingIn(from, result.lastBlock.number, keys)) {
+      if ((await this.#deps.chain.transferAt(txHash, logIndex))?.block.hash !== blockHash) {
+        this.#deposits.suspect(depositKey);
+        continue;
+      }
+      this.#deps.observer?.onAnomaly?.({ kind: 'incomplete-range', depositKey, providers: result.providers });
+      complete = false;
+    }
+    return complete;
+  }
+
+  #scan(from: number, to: number, readBefore: readonly string[] = []): Promise<ScanResult> {
+    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { readBefore });
+  }
+
+  #moveTo(block: Block): void {
+    this.#scanned = block;
+    const scannedToSec = this.scannedToSec()!;
+    for (const listener of this.#listeners) listener(scannedToSec);
+  }
+}

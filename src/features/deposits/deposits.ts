@@ -1,0 +1,56 @@
+import type { DepositConfirmed, DepositFacts, DepositReverted } from '../../domain/events/session-events.ts';
+import type { SessionId } from '../../domain/ids.ts';
+import { sessionStream } from '../../domain/streams.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Rates } from '../../ports/rates.ts';
+import type { Senders } from '../../ports/senders.ts';
+import type { SessionCommand } from '../../../state-machines/checkout-session/session.decider.ts';
+import type { SessionHandler } from '../shared/handlers/session-handler.ts';
+
+interface DepositDeps {
+  readonly sessions: SessionHandler;
+  readonly rates: Rates;
+  readonly senders: Senders;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What the chain watchers tell sessions. Each call resolves when the fact is durable; repeating one changes nothing. */
+export class Deposits {
+  readonly #deps: DepositDeps;
+
+  constructor(deps: DepositDeps) {
+    this.#deps = deps;
+  }
+
+  async record(id: SessionId, facts: DepositFacts): Promise<void> {
+    await this.#send(id, { type: 'RecordDeposit', facts }, facts.network);
+  }
+
+  async confirm(id: SessionId, data: DepositConfirmed['data'], network: string): Promise<void> {
+    const nowMs = this.#deps.clock.nowMs();
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    const created = state?.context.created;
+    const valuation = created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
+    const payer = state?.context.deposits[data.depositKey]?.facts;
+    const sender = created && payer?.fromAddress ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress) : null;
+    await this.#send(id, { type: 'ConfirmDeposit', data: { ...data, ...(sender && { sender }) }, nowSec: toSec(nowMs), valuation }, network);
+  }
+
+  async revert(
+    id: SessionId,
+    revert: { depositKey: string; reason: DepositReverted['data']['reason']; headNumber: number },
+    network: string,
+  ): Promise<void> {
+    await this.#send(id, { type: 'RevertDeposit', ...revert }, network);
+  }
+
+  async #send(id: SessionId, command: SessionCommand, network: string): Promise<void> {
+    const result = await this.#deps.sessions.execute(sessionStream(id), command, {
+      correlationId: this.#deps.random.uuid(),
+      actor: `chain:${network}`,
+    });
+    if (!result.ok) throw new Error(`${command.type} was refused for ${id}: ${result.refusal.message}`);
+  }
+}

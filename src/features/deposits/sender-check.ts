@@ -1,0 +1,53 @@
+import type { Mode } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { Sender } from '../../domain/senders.ts';
+import type { ContractCheck, Senders } from '../../ports/senders.ts';
+import { exchangeOf, type ExchangeWallets } from './exchange-wallets.ts';
+
+/** A payment must not wait for a slow provider: who paid is looked up again when the money is to go back. */
+const ANSWER_MS = 3_000;
+/** Payers looked at lately. */
+const REMEMBERED = 10_000;
+const WALLET: Sender = { kind: 'wallet', name: null };
+const CONTRACT: Sender = { kind: 'contract', name: null };
+
+/** Who paid, by the list of exchanges first and then by the chain itself. */
+export function createSenders(checks: readonly ContractCheck[], exchanges: ExchangeWallets, answerMs = ANSWER_MS): Senders {
+  const known = new Map<string, Sender>();
+  const byNetwork = new Map(checks.map((check) => [`${check.mode}/${check.network}`, check]));
+
+  async function lookUp(check: ContractCheck, key: string, address: string): Promise<Sender | null> {
+    try {
+      const sender = (await check.isContract(address)) ? CONTRACT : WALLET;
+      if (known.size >= REMEMBERED) known.delete(known.keys().next().value!);
+      known.set(key, sender);
+      return sender;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    async of(mode: Mode, network: Network, address: string): Promise<Sender | null> {
+      const exchange = exchangeOf(exchanges, network, address);
+      if (exchange !== null) return { kind: 'exchange', name: exchange };
+      const check = byNetwork.get(`${mode}/${network}`);
+      if (!check) return null;
+      const key = `${mode}/${network}/${address}`;
+      return known.get(key) ?? within(answerMs, lookUp(check, key, address));
+    },
+  };
+}
+
+/** Null when it takes longer. */
+async function within<Value>(ms: number, task: Promise<Value>): Promise<Value | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms);
+  });
+  try {
+    return await Promise.race([task, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

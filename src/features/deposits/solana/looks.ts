@@ -1,0 +1,207 @@
+import type { BalanceLook, TokenAccount } from '../../../ports/account-chain.ts';
+import { ChainUnavailable } from '../../../ports/chain.ts';
+import type { TrackedDeposits } from '../chain/deposits.ts';
+import { AccountHistories } from './accounts.ts';
+import type { AccountReading } from './accounts.ts';
+import type { SolanaCoverage } from './coverage.ts';
+import type { WatchedOwner } from './owners.ts';
+import type { Pace, WatchSolanaDeps } from './types.ts';
+
+interface WatchedAccountsDeps extends Pick<WatchSolanaDeps, 'chain' | 'addresses' | 'observer' | 'booked'> {
+  readonly deposits: Pick<TrackedDeposits, 'observe'>;
+  readonly found: Pick<SolanaCoverage, 'saw' | 'found'>;
+  readonly pace: Pace;
+  readonly unexplainedAfterMs: number;
+}
+
+/** What a look at balances found out. */
+export interface Looked {
+  readonly slot: number;
+  readonly timeSec: number;
+  /** Owners of whom a balance could not be explained: nothing is known about how far those were read. */
+  readonly unexplained: ReadonlySet<string>;
+}
+
+interface Doubt {
+  readonly account: TokenAccount;
+  readonly pauseMs: number;
+  readonly dueMs: number;
+}
+
+/** Accounts whose histories are read at the same time. */
+const CONCURRENCY = 8;
+/** Histories of either kind of overdue account that are read in one poll. */
+const MAX_OVERDUE = 4;
+const LONGEST_DOUBT_MS = 3_600_000;
+
+/** The token accounts of deposit owners: what they hold, and which transfers brought it. */
+export class WatchedAccounts {
+  finalizedSlot = -1;
+  readonly #deps: WatchedAccountsDeps;
+  readonly #histories: AccountHistories;
+  readonly #accounts = new Map<string, readonly TokenAccount[]>();
+  /** When balances were first seen to differ from what is explained: a history must have come that far. */
+  readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
+  /** Final money that the books knew at the start: a balance that equals it needs no history to be read at once. */
+  #booked = new Map<string, bigint>();
+  /** Accounts that were believed to hold what is booked; their histories are read one after the other. */
+  readonly #believed = new Map<string, TokenAccount>();
+  /** Balances that were taken as they are: their histories are read again until they explain them. */
+  readonly #doubted = new Map<string, Doubt>();
+  #headSlot: number | null = null;
+  #timeSec: number | null = null;
+
+  constructor(deps: WatchedAccountsDeps) {
+    this.#deps = deps;
+    this.#histories = new AccountHistories(deps.chain);
+  }
+
+  get headSlot(): number | null {
+    return this.#headSlot;
+  }
+
+  /** Chain time of the newest look. */
+  get timeSec(): number | null {
+    return this.#timeSec;
+  }
+
+  async begin(): Promise<void> {
+    this.#booked = new Map(await this.#deps.booked?.());
+  }
+
+  /** One look at any number of owners; what changed a balance is followed. */
+  async look(watched: readonly WatchedOwner[]): Promise<Looked> {
+    const accounts = watched.flatMap(({ owner }) => this.#accountsOf(owner));
+    const look = await this.#deps.chain.balances(accounts);
+    this.#headSlot = Math.max(this.#headSlot ?? 0, look.slot);
+    this.#timeSec = Math.max(this.#timeSec ?? 0, look.timeSec);
+    this.#deps.found.saw(look.providers);
+    const changed = accounts.flatMap((account, index) =>
+      this.#isExplained(account, look.units[index]!) ? [] : [{ account, units: look.units[index]! }],
+    );
+    const unexplained = new Set<string>();
+    const follow = async ({ account, units }: (typeof changed)[number]): Promise<void> => {
+      if (!(await this.#follow(account, units, look))) unexplained.add(account.owner);
+    };
+    for (let at = 0; at < changed.length; at += CONCURRENCY) await Promise.all(changed.slice(at, at + CONCURRENCY).map(follow));
+    return { slot: look.slot, timeSec: look.timeSec, unexplained };
+  }
+
+  /** Reads the finalized histories of an owner's accounts, whatever the balances say. Answers how many transfers were new. */
+  async readFinal(owner: string): Promise<number> {
+    let transfers = 0;
+    for (const account of this.#accountsOf(owner)) transfers += await this.#readFinal(account);
+    return transfers;
+  }
+
+  /** Reads some histories that no look asks for: of balances that were believed, and of those that could not be explained. */
+  async readOverdue(): Promise<void> {
+    const nowMs = this.#deps.pace.nowMs();
+    const believed = [...this.#believed.values()].slice(0, MAX_OVERDUE);
+    const doubted = [...this.#doubted.values()].filter(({ dueMs }) => dueMs <= nowMs).slice(0, MAX_OVERDUE);
+    const tasks = [
+      ...believed.map((account) => async () => {
+        await this.#readFinal(account);
+        this.#believed.delete(account.account);
+      }),
+      ...doubted.map((doubt) => () => this.#readDoubted(doubt, nowMs)),
+    ];
+    await Promise.all(tasks.map((task) => task().catch(onlyUnavailable)));
+  }
+
+  /** What was read of the owner counts no more. */
+  forget(owner: string): void {
+    for (const account of this.#accountsOf(owner)) {
+      this.#histories.forget(account.account);
+      this.#booked.delete(account.account);
+    }
+  }
+
+  /** Derived accounts of ended sessions are not kept: they are many, and their turn comes rarely. */
+  release(owner: string): void {
+    this.#accounts.delete(owner);
+  }
+
+  #isExplained(account: TokenAccount, units: bigint): boolean {
+    const isKnown = this.#histories.knows(account.account);
+    const isBooked = !isKnown && units > 0n && this.#booked.get(account.account) === units;
+    if (!isBooked && units !== this.#histories.explainedUnits(account.account)) return false;
+    if (isBooked) this.#believed.set(account.account, account);
+    this.#changed.delete(account.account);
+    return true;
+  }
+
+  /** Reads what changed a balance. False while the history does not explain it yet. */
+  async #follow(account: TokenAccount, units: bigint, look: BalanceLook): Promise<boolean> {
+    const changed = this.#changed.get(account.account) ?? { slot: look.slot, atMs: this.#deps.pace.nowMs() };
+    this.#changed.set(account.account, changed);
+    let reading: AccountReading;
+    try {
+      reading = await this.#histories.read(account, { commitment: 'confirmed', minSlot: changed.slot }, this.finalizedSlot);
+    } catch (error) {
+      // The balance is newer than any history that can be had right now.
+      onlyUnavailable(error);
+      return false;
+    }
+    await this.#take(reading);
+    const isExplained = reading.isComplete && reading.explainedUnits === units;
+    const isHopeless = reading.isComplete && this.#deps.pace.nowMs() - changed.atMs > this.#deps.unexplainedAfterMs;
+    if (!isExplained && !isHopeless) return false;
+    this.#changed.delete(account.account);
+    if (isExplained) return true;
+    this.#reportUnexplained(account, units, reading.explainedUnits);
+    this.#histories.absorb(account.account, units);
+    this.#doubt(account, this.#deps.unexplainedAfterMs);
+    return true;
+  }
+
+  /** What was read is remembered only after every transfer was accepted by its session, or parked. */
+  async #take(reading: AccountReading): Promise<void> {
+    await this.#observe(reading);
+    reading.accept();
+  }
+
+  async #observe({ transfers }: AccountReading): Promise<void> {
+    await this.#deps.deposits.observe(transfers);
+    this.#deps.found.found(transfers.length);
+  }
+
+  async #readFinal(account: TokenAccount): Promise<number> {
+    const reading = await this.#histories.read(account, { commitment: 'finalized' }, this.finalizedSlot);
+    if (!reading.isComplete) throw new ChainUnavailable(`${account.account} lists a transaction that cannot be read yet`);
+    await this.#take(reading);
+    return reading.transfers.length;
+  }
+
+  #doubt(account: TokenAccount, pauseMs: number): void {
+    this.#doubted.set(account.account, { account, pauseMs, dueMs: this.#deps.pace.nowMs() + pauseMs });
+  }
+
+  /** The whole history once more, which by now may list what it had left out. */
+  async #readDoubted({ account, pauseMs }: Doubt, nowMs: number): Promise<void> {
+    this.#doubted.set(account.account, { account, pauseMs: Math.min(LONGEST_DOUBT_MS, 2 * pauseMs), dueMs: nowMs + pauseMs });
+    const { units } = await this.#deps.chain.balances([account]);
+    const reading = await this.#histories.readWhole(account, this.finalizedSlot);
+    await this.#observe(reading);
+    if (!reading.isComplete || reading.explainedUnits !== units[0]) return;
+    reading.accept();
+    this.#doubted.delete(account.account);
+  }
+
+  #reportUnexplained({ owner, account }: TokenAccount, balanceUnits: bigint, explainedUnits: bigint): void {
+    const sessionId = this.#deps.addresses.sessionOf(owner);
+    if (sessionId === null) return;
+    const units = { balanceUnits: balanceUnits.toString(), explainedUnits: explainedUnits.toString() };
+    this.#deps.observer?.onAnomaly?.({ kind: 'unexplained', sessionId, account, ...units });
+  }
+
+  #accountsOf(owner: string): readonly TokenAccount[] {
+    let accounts = this.#accounts.get(owner);
+    if (!accounts) this.#accounts.set(owner, (accounts = this.#deps.chain.tokenAccountsOf(owner)));
+    return accounts;
+  }
+}
+
+function onlyUnavailable(error: unknown): void {
+  if (!(error instanceof ChainUnavailable)) throw error;
+}

@@ -1,0 +1,311 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ChainUnavailable, WrongChain } from '../../../ports/chain.ts';
+import type { Block } from '../../../ports/chain.ts';
+import { toSec } from '../../../ports/clock.ts';
+import { TrackedDeposits } from '../chain/deposits.ts';
+import type { WatchStatus } from '../chain/types.ts';
+import type { SweepMarks } from '../../../domain/events/operations-events.ts';
+import { WatchedAccounts, type Looked } from './looks.ts';
+import { SolanaCoverage } from './coverage.ts';
+import type { WatchedOwner } from './owners.ts';
+import { SolanaSweep } from './sweep.ts';
+import type { Pace, WatchSolanaDeps, WatchSolanaOptions } from './types.ts';
+import type { NetworkWatcher } from '../network-watcher.ts';
+
+/** How far a tier of open sessions was read without a gap. */
+interface Reached {
+  readonly slot: number;
+  readonly timeSec: number;
+}
+
+type EndedTier = 'recent' | 'old';
+const TIERS = ['recent', 'old'] as const satisfies readonly EndedTier[];
+const SYSTEM_PACE: Pace = {
+  nowMs: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+};
+
+const LONGEST_PAUSE_MS = 15_000;
+const STOP_GRACE_MS = 5_000;
+/** Owners of a tier looked at in one poll, a whole turn more at most; and final checks of one poll. */
+const MAX_SWEEP = 500;
+const MAX_FINAL_CHECKS = 20;
+/** Settled deposits are forgotten this far below finality. */
+const REMEMBERED_SLOTS = 256;
+const OLD_INTERVAL_MS = 6 * 3600 * 1000;
+
+/**
+ * Watches the token accounts of deposit owners, a hundred a call: those of open sessions often, of ended ones ever less.
+ * A balance that its known history does not explain is followed through the account's transactions, so nothing depends on
+ * having been there at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and reverted when
+ * they vanish, by the same rules as on block-based chains.
+ */
+export class SolanaWatcher implements NetworkWatcher {
+  readonly #deps: WatchSolanaDeps;
+  readonly #options: Required<WatchSolanaOptions>;
+  readonly #deposits: TrackedDeposits;
+  readonly #coverage: SolanaCoverage;
+  readonly #accounts: WatchedAccounts;
+  readonly #listeners = new Set<(scannedToSec: number) => void>();
+  readonly #stopping = new AbortController();
+  readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
+  /** Ended sessions whose finalized history is still to be read once. */
+  readonly #finalChecks = new Map<string, WatchedOwner>();
+  #running: Promise<void> = Promise.resolve();
+  #finalized: Block | null = null;
+  #scannedToSec: number | null = null;
+  #waitingAtMs = -Infinity;
+  readonly #pace: Pace;
+  readonly #sweeps: { readonly recent: SolanaSweep; readonly old: SolanaSweep };
+  /** How far the rounds were when nothing they had passed was left unexplained. */
+  #sweptTo: SweepMarks = { recent: null, old: null };
+  /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
+  readonly #unexplained = new Map<string, WatchedOwner>();
+  #verified = false;
+  #begun = false;
+  #failures = 0;
+
+  constructor(deps: WatchSolanaDeps, options: WatchSolanaOptions) {
+    this.#deps = deps;
+    this.#options = {
+      waitingIntervalMs: 5 * options.pollIntervalMs,
+      recentIntervalMs: 60_000,
+      oldIntervalMs: OLD_INTERVAL_MS,
+      coverageIntervalMs: 60_000,
+      unexplainedAfterMs: 60_000,
+      isNewChain: false,
+      ...options,
+    };
+    this.#pace = deps.pace ?? SYSTEM_PACE;
+    this.#sweeps = { recent: new SolanaSweep(this.#options.recentIntervalMs, true), old: new SolanaSweep(this.#options.oldIntervalMs, false) };
+    this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs, () => this.#pace.nowMs());
+    const observer = deps.observer ?? {};
+    this.#deposits = new TrackedDeposits({
+      ...deps,
+      finalIsForever: true,
+      observer: {
+        ...observer,
+        onReverted: (reverted) => {
+          this.#lookAgain(deps.owners.ofSession(reverted.sessionId)?.owner);
+          observer.onReverted?.(reverted);
+        },
+      },
+    });
+    const { unexplainedAfterMs } = this.#options;
+    this.#accounts = new WatchedAccounts({ ...deps, deposits: this.#deposits, found: this.#coverage, pace: this.#pace, unexplainedAfterMs });
+  }
+
+  /**
+   * Resolves after the first attempt to read, whether or not the chain could be reached; reading goes on until `stop`.
+   * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
+   */
+  async start(): Promise<void> {
+    const first = this.#attempt();
+    this.#running = first.then(() => undefined);
+    const wrong = await first;
+    if (wrong) throw wrong;
+    this.#running = this.#loop();
+  }
+
+  /** Waits for the running poll, but not for providers that do not answer. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
+  }
+
+  /** Chain time up to which every transfer to an open session is known. Null before anything was read. */
+  scannedToSec(): number | null {
+    const parked = this.#deposits.oldestParked;
+    return parked && this.#scannedToSec !== null ? Math.min(this.#scannedToSec, parked.timeSec - 1) : this.#scannedToSec;
+  }
+
+  /** Called whenever `scannedToSec` moved, until the returned function is called. */
+  onScanned(listener: (scannedToSec: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  status(): WatchStatus {
+    return {
+      headBlock: this.#accounts.headSlot,
+      scannedBlock: this.#openReached()?.slot ?? null,
+      scannedToSec: this.scannedToSec(),
+      finalizedBlock: this.#finalized?.number ?? null,
+      coveredBlock: this.#coverage.coveredBlock,
+      trackedDeposits: this.#deposits.unsettled,
+      consecutiveFailures: this.#failures,
+    };
+  }
+
+  /**
+   * Reads the whole finalized history of an owner's accounts again and sends what is there; known transfers change nothing.
+   * Rejects with `ChainUnavailable` when it cannot be read.
+   */
+  async recheck(owner: string): Promise<{ readonly transfers: number }> {
+    this.#accounts.forget(owner);
+    return { transfers: await this.#accounts.readFinal(owner) };
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const { pollIntervalMs } = this.#options;
+      const pauseMs = this.#failures === 0 ? pollIntervalMs : Math.min(LONGEST_PAUSE_MS, pollIntervalMs * 2 ** Math.min(this.#failures, 12));
+      await this.#pace.sleep(pauseMs, this.#stopping.signal);
+      if (!this.#stopping.signal.aborted) await this.#attempt();
+    }
+  }
+
+  /** One poll; trouble is reported and tried again later. Answers the one error that must end a start. */
+  async #attempt(): Promise<WrongChain | null> {
+    try {
+      if (!this.#verified) await this.#deps.chain.verify();
+      this.#verified = true;
+      await this.#poll();
+      this.#failures = 0;
+      this.#deps.observer?.onTick?.(this.status());
+      return null;
+    } catch (error) {
+      this.#failures += 1;
+      this.#deps.observer?.onTrouble?.({ error, consecutiveFailures: this.#failures });
+      return error instanceof WrongChain ? error : null;
+    }
+  }
+
+  async #poll(): Promise<void> {
+    await this.#deps.addressesComplete?.();
+    if (!this.#begun) await this.#begin();
+    const coverageDue = this.#coverage.isDue;
+    if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
+    // What no session took is offered again with every poll: its history is explained, so no later look comes back to it.
+    await this.#deposits.observe([]);
+    await this.#lookAtOpen();
+    await this.#sweep();
+    await this.#checkEnded();
+    await this.#accounts.readOverdue();
+    await this.#deposits.settle({ headNumber: this.#accounts.headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: true });
+    if (coverageDue) await this.#cover();
+  }
+
+  async #begin(): Promise<void> {
+    const pending = await this.#deps.pendingDeposits();
+    if (this.#options.isNewChain) {
+      for (const { sessionId, facts, status } of pending) {
+        if (status !== 'detected') continue;
+        await this.#deps.deposits.revert(sessionId, { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 }, facts.network);
+      }
+    } else {
+      this.#deposits.restore(pending, false);
+      this.#sweptTo = (await this.#coverage.restore()) ?? this.#sweptTo;
+    }
+    await this.#accounts.begin();
+    await this.#readFinalized();
+    const nowMs = this.#deps.clock.nowMs();
+    for (const tier of TIERS) {
+      const left = this.#sweptTo[tier];
+      this.#sweeps[tier].begin(left, this.#finalized!.timeSec, nowMs - (left?.startedSec ?? 0) * 1000, this.#pace.nowMs());
+    }
+    this.#begun = true;
+  }
+
+  /** A provider that lags reports an older one; final stays final. */
+  async #readFinalized(): Promise<void> {
+    const finalized = await this.#deps.chain.finalized();
+    if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
+    this.#accounts.finalizedSlot = this.#finalized.number;
+  }
+
+  async #lookAtOpen(): Promise<void> {
+    const open = this.#deps.owners.open(toSec(this.#deps.clock.nowMs()), this.#scannedToSec);
+    for (const watched of open.fresh) this.#finalChecks.set(watched.owner, watched);
+    const waitingDue = this.#pace.nowMs() - this.#waitingAtMs >= this.#options.waitingIntervalMs;
+    this.#reached.fresh = reachedBy(await this.#accounts.look(open.fresh)) ?? this.#reached.fresh;
+    if (waitingDue) {
+      this.#reached.waiting = reachedBy(await this.#accounts.look(open.waiting)) ?? this.#reached.waiting;
+      this.#waitingAtMs = this.#pace.nowMs();
+    } else if (open.waiting.length === 0) {
+      this.#reached.waiting = this.#reached.fresh;
+    }
+    const reached = this.#openReached();
+    if (reached === null || reached.timeSec <= (this.#scannedToSec ?? -1)) return;
+    this.#scannedToSec = reached.timeSec;
+    for (const listener of this.#listeners) listener(this.scannedToSec()!);
+  }
+
+  #openReached(): Reached | null {
+    const { fresh, waiting } = this.#reached;
+    return fresh === null || waiting === null || fresh.slot <= waiting.slot ? fresh : waiting;
+  }
+
+  /** Looks at the ended sessions whose turn it is. A look that fails leaves the turns due. */
+  async #sweep(): Promise<void> {
+    const nowMs = this.#pace.nowMs();
+    const turns = { recent: 0, old: 0 };
+    const due = new Map(this.#unexplained);
+    for (const tier of TIERS) turns[tier] = this.#takeTurns(tier, nowMs, due);
+    const { timeSec } = this.#accounts;
+    if (due.size > 0) {
+      const { unexplained } = await this.#accounts.look([...due.values()]);
+      for (const [owner, watched] of due) {
+        if (unexplained.has(owner)) this.#unexplained.set(owner, watched);
+        else this.#unexplained.delete(owner);
+        if (this.#deps.owners.find(owner)?.endedAtSec !== null) this.#accounts.release(owner);
+      }
+    }
+    if (timeSec === null) return;
+    for (const tier of TIERS) if (turns[tier] > 0) this.#sweeps[tier].done(turns[tier], timeSec, nowMs);
+    if (this.#unexplained.size === 0) this.#sweptTo = { recent: this.#sweeps.recent.mark, old: this.#sweeps.old.mark };
+  }
+
+  /** Whole turns, so that it is known who was looked at; answers how many. */
+  #takeTurns(tier: EndedTier, nowMs: number, due: Map<string, WatchedOwner>): number {
+    const sweep = this.#sweeps[tier];
+    const nowSec = toSec(this.#deps.clock.nowMs());
+    const most = sweep.due(nowMs);
+    let taken = 0;
+    for (let owners = 0; taken < most && owners < MAX_SWEEP; taken += 1) {
+      for (const watched of this.#deps.owners.atTurn(tier, sweep.position + taken, nowSec)) {
+        due.set(watched.owner, watched);
+        owners += 1;
+      }
+    }
+    return taken;
+  }
+
+  /** Once after its deadline each session's finalized history is read, whatever the balances say. */
+  async #checkEnded(): Promise<void> {
+    let checked = 0;
+    for (const [owner, watched] of this.#finalChecks) {
+      if (checked >= MAX_FINAL_CHECKS) break;
+      if (watched.expiresAtSec >= (this.#finalized?.timeSec ?? -1)) continue;
+      checked += 1;
+      if (await this.#isChecked(owner)) this.#finalChecks.delete(owner);
+    }
+  }
+
+  async #isChecked(owner: string): Promise<boolean> {
+    try {
+      await this.#accounts.readFinal(owner);
+      return true;
+    } catch (error) {
+      if (error instanceof ChainUnavailable) return false;
+      throw error;
+    }
+  }
+
+  /** What was taken back is looked for again with the next poll. */
+  #lookAgain(owner: string | undefined): void {
+    const watched = owner === undefined ? null : this.#deps.owners.find(owner);
+    if (!watched) return;
+    this.#accounts.forget(watched.owner);
+    this.#unexplained.set(watched.owner, watched);
+  }
+
+  async #cover(): Promise<void> {
+    const reached = this.#openReached();
+    if (!this.#finalized || !reached) return;
+    await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
+    this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
+  }
+}
+
+const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null => (unexplained.size === 0 ? { slot, timeSec } : null);

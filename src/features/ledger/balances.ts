@@ -1,0 +1,158 @@
+import { lastDayOf, monthOf } from '../../domain/calendar.ts';
+import type { Mode } from '../../domain/ids.ts';
+import type { LedgerClock } from '../../domain/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import {
+  balanceKey,
+  daysKey,
+  EMPTY_MODE,
+  figureKey,
+  LEDGER_BALANCES_TABLE,
+  LEDGER_BOOKS_TABLE,
+  LEDGER_DAYS_TABLE,
+  LEDGER_PERIODS_TABLE,
+  periodKey,
+  type BalanceRow,
+  type DaysRow,
+  type ModeRow,
+  type Moved,
+  type PeriodRow,
+} from '../../../projections/ledger/rows.ts';
+
+/** The balance of an account in one coin on one network; debits are positive. */
+export interface AccountBalance {
+  readonly account: string;
+  readonly network: Network;
+  readonly coin: string;
+  readonly units: bigint;
+}
+
+/** The end of a day by a clock; now when there is no day. */
+export interface AsOf {
+  readonly day: string | null;
+  readonly clock: LedgerClock;
+}
+
+export interface TrialBalance {
+  readonly mode: Mode;
+  readonly asOf: AsOf;
+  /** Number of the last entry when it was read. */
+  readonly entries: number;
+  readonly balances: readonly AccountBalance[];
+  /** By network and coin; every one must be zero. */
+  readonly sums: readonly { readonly network: Network; readonly coin: string; readonly units: bigint }[];
+  /** When the day ends a closed period: the event that sealed it, and whether the books still say what it says. */
+  readonly sealed: { readonly period: string; readonly entry: string; readonly agrees: boolean } | null;
+}
+
+const SCAN_PAGE = 2_000;
+
+/** Balances as of any day, by either clock. */
+export class LedgerBalances {
+  readonly #readModel: ReadModel;
+
+  constructor(readModel: ReadModel) {
+    this.#readModel = readModel;
+  }
+
+  async modeRow(mode: Mode): Promise<ModeRow> {
+    return ((await this.#readModel.get(LEDGER_BOOKS_TABLE, mode)) as unknown as ModeRow | null) ?? EMPTY_MODE;
+  }
+
+  async period(mode: Mode, period: string): Promise<PeriodRow | null> {
+    return (await this.#readModel.get(LEDGER_PERIODS_TABLE, periodKey(mode, period))) as unknown as PeriodRow | null;
+  }
+
+  /** Closed periods, oldest first. */
+  async periods(mode: Mode): Promise<PeriodRow[]> {
+    const found: PeriodRow[] = [];
+    for await (const rows of this.#pages(LEDGER_PERIODS_TABLE, `${mode}/`)) found.push(...(rows as unknown as PeriodRow[]));
+    return found;
+  }
+
+  /** Balances that are not zero of the accounts whose name begins with `accounts`, in the order of their names. */
+  async balances(mode: Mode, { day, clock }: AsOf, accounts = ''): Promise<AccountBalance[]> {
+    const found: AccountBalance[] = [];
+    for await (const page of this.#pages(LEDGER_BALANCES_TABLE, `${mode}/${accounts}`)) {
+      const rows = page as unknown as BalanceRow[];
+      const partial = await this.#withinMonth(rows, day, clock);
+      rows.forEach((row, index) => {
+        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]!;
+        if (units !== 0n) found.push({ account: row.account, network: row.network, coin: row.coin, units });
+      });
+    }
+    return found;
+  }
+
+  async trialBalance(mode: Mode, asOf: AsOf): Promise<TrialBalance> {
+    const { entries } = await this.modeRow(mode);
+    const balances = await this.balances(mode, asOf);
+    const sums = new Map<string, TrialBalance['sums'][number]>();
+    for (const { network, coin, units } of balances) {
+      const key = `${network}/${coin}`;
+      sums.set(key, { network, coin, units: (sums.get(key)?.units ?? 0n) + units });
+    }
+    return { mode, asOf, entries, balances, sums: [...sums.values()], sealed: await this.#sealed(mode, asOf, balances) };
+  }
+
+  /** The figures that a closing of `month` writes down: every balance at its end, by both clocks. */
+  async figures(mode: Mode, month: string): Promise<Record<string, string>> {
+    const day = lastDayOf(month);
+    const figures: Record<string, string> = {};
+    for (const clock of ['recorded', 'chain'] as const) {
+      for (const { account, network, coin, units } of await this.balances(mode, { day, clock })) {
+        figures[figureKey(clock, account, network, coin)] = formatAmount(units, 0);
+      }
+    }
+    return figures;
+  }
+
+  async #sealed(mode: Mode, { day, clock }: AsOf, balances: readonly AccountBalance[]): Promise<TrialBalance['sealed']> {
+    if (day === null || day !== lastDayOf(monthOf(day))) return null;
+    const period = await this.period(mode, monthOf(day));
+    if (!period) return null;
+    const sealed = Object.entries(period.balances).filter(([key]) => key.startsWith(`${clock}/`));
+    const now = new Map(balances.map(({ account, network, coin, units }) => [figureKey(clock, account, network, coin), formatAmount(units, 0)]));
+    const agrees = sealed.length === now.size && sealed.every(([key, figure]) => now.get(key) === figure);
+    return { period: period.period, entry: period.entry, agrees };
+  }
+
+  /** What moved from the first of the month to the day; nothing when the day is the month's last. */
+  async #withinMonth(rows: readonly BalanceRow[], day: string | null, clock: LedgerClock): Promise<bigint[]> {
+    if (day === null || day === lastDayOf(monthOf(day))) return rows.map(() => 0n);
+    const month = monthOf(day);
+    const date = day.slice(month.length + 1);
+    const keys = rows.map(({ mode, account, network, coin }) => daysKey(balanceKey(mode, account, network, coin), month));
+    const found = (await this.#readModel.getMany(LEDGER_DAYS_TABLE, keys)) as unknown as (DaysRow | null)[];
+    return found.map((row) =>
+      sumOf(
+        Object.entries(row?.days ?? {}).filter(([each]) => each <= date),
+        clock,
+      ),
+    );
+  }
+
+  async *#pages(table: string, prefix: string): AsyncGenerator<object[]> {
+    for (let afterKey = prefix; ;) {
+      const page = await this.#readModel.scan(table, { afterKey, limit: SCAN_PAGE });
+      yield page.filter(({ key }) => key.startsWith(prefix)).map(({ row }) => row);
+      const last = page.at(-1);
+      if (page.length < SCAN_PAGE || !last!.key.startsWith(prefix)) return;
+      afterKey = last!.key;
+    }
+  }
+}
+
+function wholeMonths({ months }: BalanceRow, day: string, clock: LedgerClock): bigint {
+  const month = monthOf(day);
+  const isWhole = day === lastDayOf(month);
+  return sumOf(
+    Object.entries(months).filter(([each]) => (isWhole ? each <= month : each < month)),
+    clock,
+  );
+}
+
+const sumOf = (moved: readonly (readonly [string, Moved])[], clock: LedgerClock): bigint =>
+  moved.reduce((sum, [, [recorded, chain]]) => sum + signedAmountOf(clock === 'recorded' ? recorded : chain), 0n);

@@ -1,0 +1,113 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Mode } from '../../domain/ids.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { Recurring } from '../../runtime/util/recurring.ts';
+import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '../../../projections/ledger/rows.ts';
+
+export interface LedgerCheckDeps {
+  readonly readModel: ReadModel;
+  /** Debits and credits of a coin on a network do not add up; `units` is debits less credits. */
+  readonly onImbalance: (imbalance: { readonly mode: Mode; readonly network: string; readonly coin: string; readonly difference: string }) => void;
+  readonly onError: (error: unknown) => void;
+  readonly everyMs?: number;
+}
+
+/** What the last check found, in units of the coin; only for eyes and alarms, so a float will do. */
+export interface Imbalance {
+  readonly mode: Mode;
+  readonly coin: string;
+  readonly amount: number;
+}
+
+const EVERY_MS = 15_000;
+const PAGE = 500;
+
+/**
+ * Adds up the books while they run: the sums that every entry was added to, and, whenever no entry comes in between, all
+ * balances anew. Neither trusts the rule that made the entries.
+ */
+export class CheckLedger {
+  readonly #deps: LedgerCheckDeps;
+  readonly #checks: Recurring;
+  #found: readonly Imbalance[] = [];
+  #known = new Set<string>();
+  #balances = new Map<string, bigint>();
+
+  constructor(deps: LedgerCheckDeps) {
+    this.#deps = deps;
+    this.#checks = new Recurring(() => this.check(), deps.everyMs ?? EVERY_MS, deps.onError);
+  }
+
+  start(): void {
+    this.#checks.start();
+  }
+
+  close(): Promise<void> {
+    return this.#checks.close();
+  }
+
+  /** By mode and coin, zero included, so that a figure that was not zero is seen to be so again. */
+  imbalances(): readonly Imbalance[] {
+    return this.#found;
+  }
+
+  async check(): Promise<void> {
+    const sums = await this.#sums();
+    this.#balances = (await this.#balancesAtRest()) ?? this.#balances;
+    const found = new Map<string, Imbalance>();
+    for (const key of new Set([...sums.keys(), ...this.#balances.keys()])) {
+      const [mode, network, coin] = key.split('/') as [Mode, string, string];
+      const units = largest(sums.get(key) ?? 0n, this.#balances.get(key) ?? 0n);
+      this.#tell(key, { mode, network, coin, difference: formatAmount(units) }, units);
+      // Differences of two networks must not cancel each other out.
+      const amount = Math.abs(Number(formatAmount(units)));
+      found.set(`${mode}/${coin}`, { mode, coin, amount: (found.get(`${mode}/${coin}`)?.amount ?? 0) + amount });
+    }
+    this.#found = [...found.values()];
+  }
+
+  #tell(key: string, imbalance: Parameters<LedgerCheckDeps['onImbalance']>[0], units: bigint): void {
+    if (units === 0n) return void this.#known.delete(key);
+    if (this.#known.has(key)) return;
+    this.#known.add(key);
+    this.#deps.onImbalance(imbalance);
+  }
+
+  async #sums(): Promise<Map<string, bigint>> {
+    const sums = new Map<string, bigint>();
+    for await (const { key, row } of this.#rows(LEDGER_SUMS_TABLE)) sums.set(key, signedAmountOf(row.sum as string));
+    return sums;
+  }
+
+  /** Sums of all balances; null when entries came in while they were read, so that they are not of one moment. */
+  async #balancesAtRest(): Promise<Map<string, bigint> | null> {
+    const before = await this.#entries();
+    const sums = new Map<string, bigint>();
+    for await (const { row } of this.#rows(LEDGER_BALANCES_TABLE)) {
+      const key = `${row.mode as string}/${row.network as string}/${row.coin as string}`;
+      sums.set(key, (sums.get(key) ?? 0n) + signedAmountOf(row.balance as string));
+    }
+    return (await this.#entries()) === before ? sums : null;
+  }
+
+  async #entries(): Promise<string> {
+    const rows = await this.#deps.readModel.getMany(LEDGER_BOOKS_TABLE, ['test', 'live']);
+    return rows.map((row) => (row?.entries as number | undefined) ?? 0).join('/');
+  }
+
+  async *#rows(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>[number]> {
+    for (let afterKey = ''; ;) {
+      const page = await this.#deps.readModel.scan(table, { afterKey, limit: PAGE });
+      yield* page;
+      if (page.length < PAGE) return;
+      afterKey = page.at(-1)!.key;
+      await breathe();
+    }
+  }
+}
+
+function largest(one: bigint, other: bigint): bigint {
+  const size = (units: bigint): bigint => (units < 0n ? -units : units);
+  return size(one) >= size(other) ? one : other;
+}

@@ -1,0 +1,128 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import { dayBefore } from '../../domain/calendar.ts';
+import type { Mode } from '../../domain/ids.ts';
+import type { LedgerClock } from '../../domain/ledger.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import {
+  bookKey,
+  entryKey,
+  LEDGER_BOOKS_TABLE,
+  LEDGER_ENTRIES_TABLE,
+  LEDGER_PLACES_TABLE,
+  placeKey,
+  type EntryRow,
+} from '../../../projections/ledger/rows.ts';
+
+/** Which entries: all of a mode, or those of one book (a merchant, or an account of the operator). */
+export interface JournalScope {
+  readonly mode: Mode;
+  readonly book: string | null;
+  readonly clock: LedgerClock;
+  /** Days of the books by the clock, both included. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface PlacedEntry {
+  /** From 1 within the book; the number itself in the journal of the mode. */
+  readonly place: number;
+  readonly entry: EntryRow;
+}
+
+export interface JournalPage {
+  readonly entries: readonly PlacedEntry[];
+  /** Where the next page goes on; null at the end. */
+  readonly next: number | null;
+}
+
+const CHUNK = 200;
+/** Entries looked at for one page, so that a narrow filter answers in bounded time with fewer entries and a next place. */
+const MAX_LOOKED_AT = 5_000;
+
+/** Entries in the order of recording, from any place, at the cost of what is read. */
+export class LedgerJournal {
+  readonly #readModel: ReadModel;
+
+  constructor(readModel: ReadModel) {
+    this.#readModel = readModel;
+  }
+
+  /** Entries in the whole book. */
+  async count({ mode, book }: Pick<JournalScope, 'mode' | 'book'>): Promise<number> {
+    const row = await this.#readModel.get(LEDGER_BOOKS_TABLE, book === null ? mode : bookKey(mode, book));
+    return (row?.entries as number | undefined) ?? 0;
+  }
+
+  /** The entries after a place that `keep` keeps, at most `limit`. */
+  async page(scope: JournalScope, after: number | null, limit: number, keep: (entry: EntryRow) => boolean = () => true): Promise<JournalPage> {
+    const entries: PlacedEntry[] = [];
+    let place = after ?? (await this.#start(scope)) - 1;
+    const lookAtMost = place + MAX_LOOKED_AT;
+    for await (const chunk of this.#chunks(scope, place)) {
+      for (const placed of chunk) {
+        if (isPast(scope, placed.entry)) return { entries, next: null };
+        if (entries.length === limit) return { entries, next: place };
+        place = placed.place;
+        if (isWithin(scope, placed.entry) && keep(placed.entry)) entries.push(placed);
+      }
+      if (place >= lookAtMost) return { entries, next: place };
+    }
+    return { entries, next: null };
+  }
+
+  /** Every entry of the scope, some at a time, with pauses for whoever shares the thread. */
+  async *walk(scope: JournalScope): AsyncGenerator<readonly PlacedEntry[]> {
+    for await (const chunk of this.#chunks(scope, (await this.#start(scope)) - 1)) {
+      yield chunk.filter(({ entry }) => isWithin(scope, entry));
+      if (chunk.some(({ entry }) => isPast(scope, entry))) return;
+      await breathe();
+    }
+  }
+
+  async *#chunks({ mode, book }: JournalScope, after: number): AsyncGenerator<readonly PlacedEntry[]> {
+    const end = await this.count({ mode, book });
+    for (let place = after + 1; place <= end; place += CHUNK) {
+      const places = Array.from({ length: Math.min(CHUNK, end - place + 1) }, (_, index) => place + index);
+      const entries = await this.#entries(mode, await this.#numbers(mode, book, places));
+      yield entries.map((entry, index) => ({ place: places[index]!, entry }));
+    }
+  }
+
+  async #numbers(mode: Mode, book: string | null, places: readonly number[]): Promise<number[]> {
+    if (book === null) return [...places];
+    const rows = await this.#readModel.getMany(
+      LEDGER_PLACES_TABLE,
+      places.map((place) => placeKey(mode, book, place)),
+    );
+    return rows.map((row) => row?.number as number);
+  }
+
+  async #entries(mode: Mode, numbers: readonly number[]): Promise<EntryRow[]> {
+    const keys = numbers.map((number) => entryKey(mode, number));
+    const rows = await this.#readModel.getMany(LEDGER_ENTRIES_TABLE, keys);
+    const missing = rows.indexOf(null);
+    if (missing >= 0) throw new Error(`entry ${keys[missing]} is missing: the books are being rebuilt`);
+    return rows as unknown as EntryRow[];
+  }
+
+  /** The first place that can be in the scope: nothing before it was recorded by then. Clocks of nodes may differ by less than a day. */
+  async #start({ mode, book, from }: JournalScope): Promise<number> {
+    if (from === null) return 1;
+    const earliest = dayBefore(from);
+    let low = 1;
+    let high = (await this.count({ mode, book })) + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const [entry] = await this.#entries(mode, await this.#numbers(mode, book, [middle]));
+      if (entry!.days.recorded < earliest) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const isWithin = ({ clock, from, to }: JournalScope, { days }: EntryRow): boolean =>
+  (from === null || days[clock] >= from) && (to === null || days[clock] <= to);
+
+/** Facts of the chain may be recorded at any later time, so only the clock of recording tells that nothing more can follow. */
+const isPast = ({ clock, to }: JournalScope, { days }: EntryRow): boolean => clock === 'recorded' && to !== null && dayBefore(days.recorded) > to;

@@ -1,0 +1,82 @@
+import { dayOf, monthOf } from '../../domain/calendar.ts';
+import type { PeriodClosed } from '../../domain/events/operations-events.ts';
+import type { Mode } from '../../domain/ids.ts';
+import { ledgerPeriodsStream } from '../../domain/streams.ts';
+import { sealOf, type PeriodRow } from '../../../projections/ledger/rows.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
+import type { Random } from '../../ports/random.ts';
+import { encodeEvent } from '../../runtime/commands/codec.ts';
+import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+import type { LedgerBalances } from './balances.ts';
+import type { Outcome } from '../shared/merchant-api.ts';
+
+export interface LedgerPeriodsDeps {
+  readonly store: Pick<EventStore, 'append' | 'head' | 'lastOfStream'>;
+  readonly balances: LedgerBalances;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Resolves once the books hold everything up to the position; false when that takes too long. */
+  readonly caughtUpTo: (position: Position) => Promise<boolean>;
+  readonly wholeBooks: WholeRows;
+}
+
+const MAX_ATTEMPTS = 5;
+
+/** Closes months: their figures become an event, and what comes to light later falls into the open month. */
+export class LedgerPeriods {
+  readonly #deps: LedgerPeriodsDeps;
+
+  constructor(deps: LedgerPeriodsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Refuses a month that is not over or already closed. Months before it are closed with it. */
+  async close(mode: Mode, period: string, actor: string): Promise<Outcome<PeriodRow>> {
+    const { balances, clock, caughtUpTo, wholeBooks } = this.#deps;
+    if (period >= monthOf(dayOf(toSec(clock.nowMs())))) return refused(`${period} is not over yet (in UTC)`);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const read = await wholeBooks(() => this.#read(mode, period)).catch(behindOnly);
+      if (read === null) return behind();
+      const { before, after, figures } = read;
+      if (before.closedThrough !== null && period <= before.closedThrough)
+        return refused(`${before.closedThrough} and everything before it is closed`);
+      const throughPosition = sealOf(before, period);
+      // A late fact that came while the figures were read: they may be of two moments.
+      if (sealOf(after, period) !== throughPosition) continue;
+      const position = await this.#append({ mode, period, throughPosition, balances: figures, actor });
+      if (position === null) continue;
+      if (!(await caughtUpTo(position))) return behind();
+      const sealed = await balances.period(mode, period);
+      if (sealed) return { ok: true, value: sealed };
+    }
+    return { ok: false, refusal: { code: 'conflict', message: 'facts of the month kept coming in; close it again' } };
+  }
+
+  async #read(mode: Mode, period: string) {
+    const { balances } = this.#deps;
+    const before = await balances.modeRow(mode);
+    const figures = await balances.figures(mode, period);
+    return { before, figures, after: await balances.modeRow(mode) };
+  }
+
+  /** The event's position; null when somebody else wrote to the stream meanwhile. */
+  async #append(data: PeriodClosed['data']): Promise<Position | null> {
+    const { store, clock, random } = this.#deps;
+    const stream = ledgerPeriodsStream(data.mode);
+    const last = await store.lastOfStream(stream);
+    const metadata = { correlationId: random.uuid(), actor: data.actor, prev: last?.hash ?? '' };
+    const event: PeriodClosed = { type: 'PeriodClosed', data };
+    const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
+    const result = await store.append({ stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+    return result.ok ? result.position : null;
+  }
+}
+
+const refused = (message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param: 'period' } });
+function behindOnly(error: unknown): null {
+  if (error instanceof StoreUnavailable) return null;
+  throw error;
+}
+
+const behind = (): Outcome<never> => ({ ok: false, refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' } });

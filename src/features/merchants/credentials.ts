@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { base32 } from '../../domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
+import type { Random } from '../../ports/random.ts';
+
+/* What a merchant is given once, and the names of what belongs to it. */
+
+const SECRET_BYTES = 32;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 62^43 is just above 2^256, so 43 characters hold 256 bits. */
+const SECRET_LENGTH = 43;
+const ID_LENGTH = 20;
+
+/** 256 random bits in letters and digits: a double click selects the whole of it. */
+function secretText(random: Random): string {
+  let rest = BigInt(`0x${Buffer.from(random.bytes(SECRET_BYTES)).toString('hex')}`);
+  let text = '';
+  for (let index = 0; index < SECRET_LENGTH; index++) {
+    text = BASE62[Number(rest % 62n)] + text;
+    rest /= 62n;
+  }
+  return text;
+}
+
+const newId = (prefix: string, random: Random): string => `${prefix}_${base32(random.bytes(13)).slice(0, ID_LENGTH)}`;
+
+export const newMerchantId = (random: Random): MerchantId => newId('mer', random) as MerchantId;
+export const newKeyId = (random: Random): ApiKeyId => newId('key', random) as ApiKeyId;
+export const newEndpointId = (random: Random): string => newId('we', random);
+export const newDomainId = (random: Random): string => newId('dom', random);
+
+/** `sk_live_` or `sk_test_` (specification, "Authentication"). */
+export const newApiKey = (mode: Mode, random: Random): string => `sk_${mode}_${secretText(random)}`;
+/** Signs requests. Its whole text is the HMAC key. */
+export const newApiSecret = (mode: Mode, random: Random): string => `sks_${mode}_${secretText(random)}`;
+/** Signs webhooks: apart from the API secret, so that a logged delivery is never a valid API signature. */
+export const newWebhookSecret = (mode: Mode, random: Random): string => `whs_${mode}_${secretText(random)}`;
+
+/** SHA-256 (hex), all that is kept of an API key. */
+export const hashOfKey = (apiKey: string): string => hash('sha256', apiKey, 'hex');
+/** The prefix and the last four characters, for people. */
+export const hintOfKey = (mode: Mode, apiKey: string): string => `sk_${mode}_...${apiKey.slice(-4)}`;
+
+/* What a sealed text was sealed for: tenant, id, version, purpose. */
+
+export const apiSecretContext = (merchantId: MerchantId, keyId: ApiKeyId): string => `${merchantId}|${keyId}|1|api_secret`;
+export const webhookSecretContext = (merchantId: MerchantId, endpointId: string, version: number): string =>
+  `${merchantId}|${endpointId}|${version}|webhook_secret`;

@@ -1,0 +1,199 @@
+import { createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
+import type { MerchantId } from '../../domain/ids.ts';
+import type { OptionalType } from '../../domain/optional-notifications.ts';
+import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import type { Sealer } from '../../runtime/util/sealing.ts';
+import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
+import type { KeyState } from '../../../state-machines/merchant/merchant.state.ts';
+import type { AuthenticatedKey, KeyDirectory } from '../shared/merchant-api.ts';
+import type { MerchantLookup, MerchantSettings } from './lookup.ts';
+import { apiSecretContext, webhookSecretContext } from './credentials.ts';
+import { merchantTable } from '../shared/handlers/merchant-handler.ts';
+
+const STREAM_PREFIX = 'merchant-';
+const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
+  'WebhookEndpointSet',
+  'WebhookSecretRotated',
+  'WebhookEndpointSuspended',
+  'WebhookEndpointResumed',
+]);
+
+const NONE: ReadonlySet<OptionalType> = new Set();
+
+interface Entry {
+  readonly state: MerchantState;
+  readonly revision: number;
+  readonly settings: MerchantSettings | null;
+  readonly endpoint: WebhookEndpoint | null;
+  readonly optionalTypes: ReadonlySet<OptionalType>;
+}
+
+/**
+ * Every merchant in memory, with keys ready for use, kept current by a live subscription to the `merchant-` streams:
+ * authentication and the paths of sessions and webhooks never wait for a store.
+ */
+export class MerchantDirectory implements KeyDirectory, MerchantLookup {
+  readonly #store: EventStore;
+  readonly #sealer: Pick<Sealer, 'open'>;
+  readonly #onFault: (merchantId: string, message: string) => void;
+  readonly #entries = new Map<string, Entry>();
+  readonly #keys = new Map<string, AuthenticatedKey>();
+  readonly #listeners = new Set<(merchantId: MerchantId) => void>();
+  /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
+  readonly #folded = new Map<string, MerchantEvent[]>();
+  #subscription: Subscription | null = null;
+  #firstFault: Error | null = null;
+
+  /** `onFault`: a stored secret that does not open; that key or endpoint is out of use, all others work. */
+  constructor(deps: {
+    readonly store: EventStore;
+    readonly sealer: Pick<Sealer, 'open'>;
+    readonly onFault?: (merchantId: string, message: string) => void;
+  }) {
+    this.#store = deps.store;
+    this.#sealer = deps.sealer;
+    this.#onFault = deps.onFault ?? (() => undefined);
+  }
+
+  /** Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong `MASTER_KEY`. */
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#subscription = this.#store.subscribe({
+        name: 'merchant-directory',
+        after: null,
+        streamPrefixes: [STREAM_PREFIX],
+        onEvents: (events) => this.#take(events),
+        onCaughtUp: resolve,
+      });
+    });
+    if (this.#firstFault) throw this.#firstFault;
+  }
+
+  /** Resolves once everything committed so far is visible here. */
+  async catchUp(): Promise<void> {
+    const head = await this.#store.head();
+    if (head !== null) await this.#subscription?.reached(head);
+  }
+
+  find(keyHash: string): AuthenticatedKey | null {
+    return this.#keys.get(keyHash) ?? null;
+  }
+
+  settings(merchantId: MerchantId): MerchantSettings | null {
+    return this.#entries.get(merchantId)?.settings ?? null;
+  }
+
+  /** The whole state, for overviews; null when there is no such merchant. */
+  state(merchantId: MerchantId): MerchantState | null {
+    return this.#entries.get(merchantId)?.state ?? null;
+  }
+
+  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
+    return this.#entries.get(merchantId)?.endpoint ?? null;
+  }
+
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
+    return this.#entries.get(merchantId)?.optionalTypes ?? NONE;
+  }
+
+  merchantIds(): MerchantId[] {
+    return [...this.#entries.values()].flatMap(({ state }) => (state.context.registered ? [state.context.registered.merchantId] : []));
+  }
+
+  /** Called when an endpoint changed, until the returned function is called. */
+  onEndpointChange(listener: (merchantId: MerchantId) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#subscription?.close();
+    this.#subscription = null;
+    this.#keys.clear();
+    this.#entries.clear();
+  }
+
+  #take(events: readonly RecordedEvent[]): void {
+    try {
+      this.#fold(events);
+    } finally {
+      // A batch that fails comes again without what was folded of it: a key revoked in its good part must not stay in use.
+      for (const [merchantId, facts] of this.#folded) {
+        this.#refresh(merchantId, facts);
+        this.#folded.delete(merchantId);
+      }
+    }
+  }
+
+  #fold(events: readonly RecordedEvent[]): void {
+    for (const recorded of events) {
+      const merchantId = recorded.stream.slice(STREAM_PREFIX.length);
+      const known = this.#entries.get(merchantId);
+      // A batch whose handling failed half-way comes again from its start.
+      if (known && recorded.revision <= known.revision) continue;
+      const event = decodeEvent(recorded).event as MerchantEvent;
+      const state = merchantTable.replay([event], known?.state);
+      const { settings = null, endpoint = null, optionalTypes = NONE } = known ?? {};
+      this.#entries.set(merchantId, { state, revision: recorded.revision, settings, endpoint, optionalTypes });
+      this.#folded.set(merchantId, [...(this.#folded.get(merchantId) ?? []), event]);
+    }
+  }
+
+  #refresh(merchantId: string, events: readonly MerchantEvent[]): void {
+    const entry = this.#entries.get(merchantId);
+    if (!entry?.state.context.registered) return;
+    const { context } = entry.state;
+    const endpointChanged = events.some((event) => ENDPOINT_EVENTS.has(event.type));
+    for (const key of Object.values(context.keys)) this.#refreshKey(key);
+    this.#entries.set(merchantId, {
+      ...entry,
+      settings: settingsOf(entry.state),
+      endpoint: endpointChanged ? this.#openEndpoint(entry.state) : entry.endpoint,
+      optionalTypes: endpointChanged ? new Set(context.endpoint?.events) : entry.optionalTypes,
+    });
+    if (endpointChanged) for (const listener of this.#listeners) listener(context.registered!.merchantId);
+  }
+
+  #refreshKey({ issued, revoked }: KeyState): void {
+    if (revoked) this.#keys.delete(issued.keyHash);
+    if (revoked || this.#keys.has(issued.keyHash)) return;
+    const { keyId, merchantId, mode } = issued;
+    const secret = this.#open(merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
+    if (secret) this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret });
+  }
+
+  #openEndpoint({ context }: MerchantState): WebhookEndpoint | null {
+    const { endpoint, registered } = context;
+    if (!endpoint || endpoint.url === null || !registered) return null;
+    const { merchantId } = registered;
+    const keyOf = (secret: { sealed: string; version: number }) =>
+      this.#open(merchantId, secret.sealed, webhookSecretContext(merchantId, endpoint.endpointId, secret.version));
+    const secret = keyOf(endpoint.current);
+    const next = endpoint.next === null ? null : keyOf(endpoint.next);
+    if (!secret) return null;
+    const { endpointId, url, durableRedelivery } = endpoint;
+    const nextSecret = endpoint.next !== null && next ? { key: next, activatesAtSec: endpoint.next.activatesAtSec } : null;
+    return { endpointId, url, secret, nextSecret, durableRedelivery, suspended: endpoint.suspended !== null };
+  }
+
+  #open(merchantId: MerchantId, sealed: string, context: string): KeyObject | null {
+    try {
+      return createSecretKey(this.#sealer.open(sealed, context));
+    } catch (error) {
+      const message = `a secret of ${merchantId} does not open: ${error instanceof Error ? error.message : 'unknown fault'}`;
+      this.#firstFault ??= new Error(message, { cause: error });
+      this.#onFault(merchantId, message);
+      return null;
+    }
+  }
+}
+
+function settingsOf({ context }: MerchantState): MerchantSettings {
+  const { merchantId, name, mode } = context.registered!;
+  const domains = Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domainId, host, shopName }));
+  return { merchantId, name, mode, policy: context.policy, domains };
+}

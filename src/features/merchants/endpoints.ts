@@ -1,0 +1,36 @@
+import type { MerchantId } from '../../domain/ids.ts';
+import type { OptionalType } from '../../domain/optional-notifications.ts';
+import { merchantStream } from '../../domain/streams.ts';
+import type { EndpointDirectory, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { MerchantDirectory } from './directory.ts';
+import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
+
+/** Merchants' webhook endpoints for the deliveries. */
+export class MerchantEndpoints implements EndpointDirectory {
+  readonly #directory: MerchantDirectory;
+  readonly #merchants: MerchantHandler;
+
+  constructor(directory: MerchantDirectory, merchants: MerchantHandler) {
+    this.#directory = directory;
+    this.#merchants = merchants;
+  }
+
+  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
+    return this.#directory.endpointOf(merchantId);
+  }
+
+  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
+    return this.#directory.optionalTypesOf(merchantId);
+  }
+
+  /** An endpoint that was replaced meanwhile has nothing to suspend: that is no error. */
+  async suspend(merchantId: MerchantId, endpointId: string, reason: 'only_failures' | 'gone'): Promise<void> {
+    const context = { correlationId: endpointId, actor: 'deliveries' };
+    await this.#merchants.execute(merchantStream(merchantId), { type: 'SuspendEndpoint', endpointId, reason }, context);
+    await this.#directory.catchUp();
+  }
+
+  onChange(listener: (merchantId: MerchantId) => void): () => void {
+    return this.#directory.onEndpointChange(listener);
+  }
+}

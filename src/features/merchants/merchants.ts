@@ -1,0 +1,275 @@
+import type { ApiKeyIssued, MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
+import { merchantStream } from '../../domain/streams.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { OptionalType } from '../../domain/optional-notifications.ts';
+import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
+import type { Sealer } from '../../runtime/util/sealing.ts';
+import type { MerchantCommand, MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
+import { mainSecret, nextSecretVersion } from '../../../state-machines/merchant/merchant.state.ts';
+import type { Outcome } from '../shared/merchant-api.ts';
+import {
+  apiSecretContext,
+  hashOfKey,
+  hintOfKey,
+  newApiKey,
+  newApiSecret,
+  newDomainId,
+  newEndpointId,
+  newKeyId,
+  newMerchantId,
+  newWebhookSecret,
+  webhookSecretContext,
+} from './credentials.ts';
+import type { MerchantDirectory } from './directory.ts';
+import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
+
+export interface MerchantsDeps {
+  readonly handler: MerchantHandler;
+  readonly directory: MerchantDirectory;
+  readonly sealer: Sealer;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly vetWebhookUrl: WebhookUrlVetting;
+}
+
+/** Who changes a merchant: ends up in the events' metadata. Default: the operator. */
+export interface ChangedBy {
+  readonly actor: string;
+  readonly correlationId: string;
+}
+
+/** Shown once, never again: only a hash of the key and sealed secrets are kept. */
+export interface NewMerchant {
+  readonly id: MerchantId;
+  readonly mode: Mode;
+  readonly key_id: ApiKeyId;
+  readonly api_key: string;
+  readonly api_secret: string;
+  readonly webhook_secret: string;
+}
+
+export interface NewKey {
+  readonly key_id: ApiKeyId;
+  readonly api_key: string;
+  readonly api_secret: string;
+}
+
+/** A merchant's settings without any secret. */
+export interface MerchantOverview {
+  readonly id: MerchantId;
+  readonly name: string;
+  readonly mode: Mode;
+  readonly keys: readonly { readonly key_id: ApiKeyId; readonly hint: string; readonly revoked: boolean }[];
+  readonly webhook: WebhookOverview | null;
+  readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
+  readonly policy: MerchantPolicy;
+}
+
+export interface WebhookOverview {
+  readonly endpoint_id: string;
+  readonly url: string | null;
+  readonly durable_redelivery: boolean;
+  readonly events: readonly OptionalType[];
+  readonly suspended: 'only_failures' | 'gone' | null;
+  /** When an issued secret takes over the main header; null when none is waiting. */
+  readonly next_secret_activates_at: number | null;
+}
+
+/** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
+const ROTATION_SEC = 86_400;
+
+/**
+ * Registering merchants and changing their settings. What a call changed is in force on this node when it answers.
+ * A refusal is a value; rejects with `StoreUnavailable` when the outcome is unknown.
+ */
+export class Merchants {
+  readonly #deps: MerchantsDeps;
+
+  constructor(deps: MerchantsDeps) {
+    this.#deps = deps;
+  }
+
+  async registerMerchant(
+    input: { readonly name: string; readonly mode: Mode; readonly webhookUrl?: string },
+    by?: ChangedBy,
+  ): Promise<Outcome<NewMerchant>> {
+    const { random, sealer } = this.#deps;
+    const { name, mode } = input;
+    const url = this.#vet(input.webhookUrl ?? null, 'webhook_url');
+    if (!url.ok) return url;
+    const merchantId = newMerchantId(random);
+    const { issued, shown } = this.#newKey(merchantId, mode);
+    const endpointId = newEndpointId(random);
+    const webhookSecret = newWebhookSecret(mode, random);
+    const sealedSecret = sealer.seal(Buffer.from(webhookSecret), webhookSecretContext(merchantId, endpointId, 1));
+    const endpoint = { endpointId, url: url.value, sealedSecret };
+    const done = await this.#execute(merchantId, { type: 'RegisterMerchant', merchant: { merchantId, name, mode }, key: issued, endpoint }, by);
+    return done.ok ? { ok: true, value: { id: merchantId, mode, ...shown, webhook_secret: webhookSecret } } : done;
+  }
+
+  /** A further key, for rotation: the old ones work until they are revoked. */
+  async issueKey(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<NewKey>> {
+    const mode = await this.#modeOf(merchantId);
+    if (mode === null) return noSuchMerchant;
+    const { issued, shown } = this.#newKey(merchantId, mode);
+    const done = await this.#execute(merchantId, { type: 'IssueKey', key: issued }, by);
+    return done.ok ? { ok: true, value: shown } : done;
+  }
+
+  revokeKey(merchantId: MerchantId, keyId: ApiKeyId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'RevokeKey', keyId }, by);
+  }
+
+  /** A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended endpoint is resumed. */
+  async setWebhook(
+    merchantId: MerchantId,
+    input: { readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] },
+    by?: ChangedBy,
+  ): Promise<Outcome<MerchantOverview>> {
+    if (input.url === undefined) return this.#change(merchantId, { type: 'SetWebhook', ...input }, by);
+    const url = this.#vet(input.url, 'url');
+    if (!url.ok) return url;
+    return this.#change(merchantId, { type: 'SetWebhook', ...input, url: url.value }, by);
+  }
+
+  /** `issue` shows a new secret that takes over after 24 h; `activate` lets it take over at once. */
+  async rotateWebhookSecret(
+    merchantId: MerchantId,
+    step: 'issue' | 'activate',
+    by?: ChangedBy,
+  ): Promise<Outcome<{ readonly webhook_secret: string | null; readonly activates_at: number | null }>> {
+    if (step === 'activate') {
+      const done = await this.#execute(merchantId, { type: 'ActivateWebhookSecret' }, by);
+      return done.ok ? { ok: true, value: { webhook_secret: null, activates_at: toSec(this.#deps.clock.nowMs()) } } : done;
+    }
+    const state = await this.#deps.handler.read(merchantStream(merchantId));
+    const endpoint = state?.context.endpoint;
+    const mode = state?.context.registered?.mode;
+    if (!endpoint || !mode) return noSuchMerchant;
+    const secret = newWebhookSecret(mode, this.#deps.random);
+    const sealedSecret = this.#deps.sealer.seal(
+      Buffer.from(secret),
+      webhookSecretContext(merchantId, endpoint.endpointId, nextSecretVersion(endpoint)),
+    );
+    const nowSec = toSec(this.#deps.clock.nowMs());
+    const activatesAtSec = nowSec + ROTATION_SEC;
+    const done = await this.#execute(
+      merchantId,
+      { type: 'IssueWebhookSecret', sealedSecret, activatesAtSec, nowSec, version: nextSecretVersion(endpoint) },
+      by,
+    );
+    return done.ok ? { ok: true, value: { webhook_secret: secret, activates_at: activatesAtSec } } : done;
+  }
+
+  resumeWebhook(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'ResumeEndpoint' }, by);
+  }
+
+  async addDomain(
+    merchantId: MerchantId,
+    input: { readonly host: string; readonly name: string },
+    by?: ChangedBy,
+  ): Promise<Outcome<{ readonly domain_id: string; readonly host: string }>> {
+    const host = normalHost(input.host);
+    if (host === null) return invalidHost;
+    const done = await this.#execute(merchantId, { type: 'AddDomain', domainId: newDomainId(this.#deps.random), host, shopName: input.name }, by);
+    if (!done.ok) return done;
+    const added = Object.values(done.value.context.domains).find((domain) => domain.host === host);
+    return { ok: true, value: { domain_id: added!.domainId, host } };
+  }
+
+  removeDomain(merchantId: MerchantId, domainId: string, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'RemoveDomain', domainId }, by);
+  }
+
+  /** Only the settings given are changed. */
+  setPolicy(merchantId: MerchantId, policy: Partial<MerchantPolicy>, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'SetPolicy', policy }, by);
+  }
+
+  getMerchant(merchantId: MerchantId): MerchantOverview | null {
+    const state = this.#deps.directory.state(merchantId);
+    return state ? overviewOf(state, toSec(this.#deps.clock.nowMs())) : null;
+  }
+
+  listMerchants(): MerchantOverview[] {
+    return this.#deps.directory.merchantIds().flatMap((id) => this.getMerchant(id) ?? []);
+  }
+
+  async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {
+    const done = await this.#execute(merchantId, command, by);
+    return done.ok ? { ok: true, value: overviewOf(done.value, toSec(this.#deps.clock.nowMs())) } : done;
+  }
+
+  async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantState>> {
+    const { handler, directory, random } = this.#deps;
+    const context = by ?? { actor: 'operator', correlationId: random.uuid() };
+    const done = await handler.execute(merchantStream(merchantId), command, context, { expectNew: command.type === 'RegisterMerchant' });
+    if (!done.ok) return { ok: false, refusal: done.refusal };
+    if (done.events.length > 0) await directory.catchUp();
+    return { ok: true, value: done.state };
+  }
+
+  #newKey(merchantId: MerchantId, mode: Mode): { issued: ApiKeyIssued['data']; shown: NewKey } {
+    const { random, sealer } = this.#deps;
+    const keyId = newKeyId(random);
+    const apiKey = newApiKey(mode, random);
+    const apiSecret = newApiSecret(mode, random);
+    const sealedSecret = sealer.seal(Buffer.from(apiSecret), apiSecretContext(merchantId, keyId));
+    const issued = { merchantId, keyId, mode, keyHash: hashOfKey(apiKey), hint: hintOfKey(mode, apiKey), sealedSecret };
+    return { issued, shown: { key_id: keyId, api_key: apiKey, api_secret: apiSecret } };
+  }
+
+  async #modeOf(merchantId: MerchantId): Promise<Mode | null> {
+    return (await this.#deps.handler.read(merchantStream(merchantId)))?.context.registered?.mode ?? null;
+  }
+
+  #vet(url: string | null, param: string): { ok: true; value: string | null } | (Outcome<never> & { ok: false }) {
+    if (url === null) return { ok: true, value: null };
+    const vetted = this.#deps.vetWebhookUrl(url);
+    if (vetted.ok) return { ok: true, value: vetted.url };
+    return { ok: false, refusal: { code: 'invalid_request', message: `${param} ${vetted.reason}`, param } };
+  }
+}
+
+const noSuchMerchant: Outcome<never> & { ok: false } = { ok: false, refusal: { code: 'not_found', message: 'no such merchant' } };
+
+const invalidHost: Outcome<never> & { ok: false } = {
+  ok: false,
+  refusal: { code: 'invalid_request', message: 'host must be a host name such as shop.example, without scheme, port or path', param: 'host' },
+};
+
+/** The host as URLs give it back (lower case, punycode); null when it is anything more than a host. */
+function normalHost(text: string): string | null {
+  const url = /^[^\s/\\?#@:%[\]]{1,253}$/.test(text) ? URL.parse(`https://${text}/`) : null;
+  return url === null ? null : url.hostname;
+}
+
+function overviewOf({ context }: MerchantState, nowSec: number): MerchantOverview {
+  const { merchantId, name, mode } = context.registered!;
+  return {
+    id: merchantId,
+    name,
+    mode,
+    keys: Object.values(context.keys).map(({ issued, revoked }) => ({ key_id: issued.keyId, hint: issued.hint, revoked })),
+    webhook: webhookOverview(context, nowSec),
+    domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
+    policy: context.policy,
+  };
+}
+
+function webhookOverview({ endpoint }: MerchantState['context'], nowSec: number): WebhookOverview | null {
+  if (!endpoint) return null;
+  const waits = endpoint.next !== null && mainSecret(endpoint, nowSec) !== endpoint.next;
+  return {
+    endpoint_id: endpoint.endpointId,
+    url: endpoint.url,
+    durable_redelivery: endpoint.durableRedelivery,
+    events: endpoint.events,
+    suspended: endpoint.suspended,
+    next_secret_activates_at: waits ? endpoint.next.activatesAtSec : null,
+  };
+}

@@ -1,0 +1,38 @@
+import type { DepositProof } from '../../../domain/deposit-proof.ts';
+import type { PayoutOrder } from '../../../ports/payouts.ts';
+import type { LegState, RefundState, SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
+
+/** A leg as the session's own stream has it, with the order that chain and signer understand. */
+export interface OrderedLeg {
+  readonly refund: RefundState;
+  readonly leg: LegState;
+  readonly order: PayoutOrder;
+}
+
+/** Null when the session knows no such leg. */
+export function orderedLeg(context: SessionContext, refundId: string, legId: string): OrderedLeg | null {
+  const refund = context.refunds[refundId];
+  const leg = refund?.legs[legId];
+  const created = context.created;
+  if (!refund || !leg || !created) return null;
+  const { network, coin, amount, toAddress, depositKeys } = leg.leg;
+  // What a reorganisation took pays nothing; the signer would stop at it although the others may suffice.
+  const deposits = depositKeys.flatMap((key) => (isFinal(context, key) ? (proofOf(context, key) ?? []) : []));
+  return { refund, leg, order: { mode: created.mode, network, sessionId: created.sessionId, refundId, legId, coin, amount, toAddress, deposits } };
+}
+
+const isFinal = ({ deposits }: SessionContext, depositKey: string): boolean =>
+  deposits[depositKey]?.status === 'final' && deposits[depositKey].aside === undefined;
+
+function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {
+  const facts = deposits[depositKey]?.facts;
+  const credit = deposits[depositKey]?.credit;
+  if (credit) {
+    const { txHash, logIndex, toAddress, derivationIndex } = credit;
+    return { depositKey, txHash, logIndex, toAddress, derivationIndex };
+  }
+  // EVM addresses serve several networks, and a payer may have used one that the session did not offer.
+  const option = created?.paymentOptions.find(({ address }) => address.toLowerCase() === facts?.toAddress.toLowerCase());
+  if (!facts || !option) return null;
+  return { depositKey, txHash: facts.txHash, logIndex: facts.logIndex, toAddress: option.address, derivationIndex: option.derivationIndex };
+}

@@ -1,0 +1,124 @@
+import type { MerchantId, Mode, SessionId } from '../../../domain/ids.ts';
+import type { Network } from '../../../domain/networks.ts';
+import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
+import type { EventStore, Subscription } from '../../../ports/event-store.ts';
+import type { ReadModel } from '../../../ports/read-model.ts';
+import { decodeEvent } from '../../../runtime/commands/codec.ts';
+import { seedFrom } from '../../../runtime/projections/whole-rows.ts';
+import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
+import { LANDED_PAYOUTS_TABLE, landedKey, OPEN_REFUNDS_TABLE, openPayouts } from '../../../../projections/payouts/open-payouts.projection.ts';
+
+export interface LegRef {
+  readonly sessionId: SessionId;
+  readonly merchantId: MerchantId;
+  readonly refundId: string;
+  readonly legId: string;
+  readonly mode: Mode;
+  readonly network: Network;
+}
+
+interface WorkDeps {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly sessions: SessionHandler;
+  readonly nowSec: () => number;
+  /** Called when a leg of the treasury may have something to do. */
+  readonly onWork: (mode: Mode, network: Network) => void;
+}
+
+const PAGE = 1_000;
+/** Landed payouts of the last day are looked at again after a restart: longer than any chain takes to be final. */
+const WATCHED_SEC = 86_400;
+
+/** The legs that owe money and those that landed lately, by treasury. Fed by the ledger, so a crash loses nothing. */
+export class PayoutWork {
+  readonly #deps: WorkDeps;
+  readonly #open = new Map<string, Map<string, LegRef>>();
+  readonly #landed = new Map<string, Map<string, LegRef>>();
+  #subscription: Subscription | null = null;
+
+  constructor(deps: WorkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves once every refund that was open at the start is known. */
+  async start(): Promise<void> {
+    const { store, readModel, nowSec } = this.#deps;
+    const after = await seedFrom(readModel, openPayouts, async () => {
+      await this.#scan(OPEN_REFUNDS_TABLE, undefined, (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
+      await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
+        this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
+      );
+    });
+    this.#subscription = store.subscribe({
+      name: 'pay-refunds',
+      after,
+      streamPrefixes: ['session-'],
+      onEvents: async (events) => {
+        for (const recorded of events) {
+          const { stream, event } = decodeEvent(recorded);
+          const sessionId = sessionOfStream(stream);
+          if (sessionId === null) continue;
+          if (event.type === 'RefundRequested' || event.type === 'RefundPayoutReverted') await this.#addRefund(sessionId, event.data.refundId);
+          if (event.type === 'RefundPayoutLanded') await this.#addLanded(sessionId, event.data.refundId, event.data.legId);
+        }
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#subscription?.close();
+  }
+
+  /** Oldest first. */
+  open(mode: Mode, network: Network): readonly LegRef[] {
+    return [...(this.#open.get(`${mode}/${network}`)?.values() ?? [])];
+  }
+
+  landed(mode: Mode, network: Network): readonly LegRef[] {
+    return [...(this.#landed.get(`${mode}/${network}`)?.values() ?? [])];
+  }
+
+  done({ mode, network, legId }: LegRef): void {
+    this.#open.get(`${mode}/${network}`)?.delete(legId);
+  }
+
+  markFinal({ mode, network, legId }: LegRef): void {
+    this.#landed.get(`${mode}/${network}`)?.delete(legId);
+  }
+
+  async #addRefund(sessionId: SessionId, refundId: string): Promise<void> {
+    const state = await this.#deps.sessions.read(sessionStream(sessionId));
+    const refund = state?.context.refunds[refundId];
+    for (const { leg, status } of Object.values(refund?.legs ?? {})) {
+      if (status === 'COMPLETED' || status === 'FAILED') continue;
+      const { mode, merchantId } = state!.context.created!;
+      put(this.#open, { sessionId, merchantId, refundId, legId: leg.legId, mode, network: leg.network });
+      this.#deps.onWork(mode, leg.network);
+    }
+  }
+
+  async #addLanded(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
+    const state = await this.#deps.sessions.read(sessionStream(sessionId));
+    const leg = state?.context.refunds[refundId]?.legs[legId];
+    if (!leg) return;
+    const { mode, merchantId } = state.context.created!;
+    put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
+  }
+
+  async #scan(table: string, from: string | undefined, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
+    for (let afterKey = from; ;) {
+      const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
+      for (const { row } of page) await take(row);
+      if (page.length < PAGE) return;
+      afterKey = page.at(-1)!.key;
+    }
+  }
+}
+
+function put(legs: Map<string, Map<string, LegRef>>, ref: LegRef): void {
+  const key = `${ref.mode}/${ref.network}`;
+  const ofTreasury = legs.get(key) ?? new Map<string, LegRef>();
+  ofTreasury.set(ref.legId, ref);
+  legs.set(key, ofTreasury);
+}

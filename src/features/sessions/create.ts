@@ -1,0 +1,264 @@
+import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import type { Mode, SessionId } from '../../domain/ids.ts';
+import { amountOf, convertRoundingUp, formatAmount, isCoin, MAX_UNITS, type Coin } from '../../domain/money.ts';
+import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import { sessionStream } from '../../domain/streams.ts';
+import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { CoCommit } from '../../ports/event-store.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Rates } from '../../ports/rates.ts';
+import { base58 } from '../../runtime/util/base58.ts';
+import { canonicalJson } from '../shared/canonical-json.ts';
+import type { Idempotency } from '../shared/idempotency.ts';
+import type { Caller, CreateSessionInput, Outcome } from '../shared/merchant-api.ts';
+import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../merchants/lookup.ts';
+import type { PersonalData } from '../shared/personal-data.ts';
+import type { SessionHandler } from '../shared/handlers/session-handler.ts';
+import type { SessionIds } from './ids.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+
+export interface CreateSessionDeps {
+  readonly sessions: SessionHandler;
+  readonly ids: SessionIds;
+  readonly merchants: MerchantLookup;
+  readonly rates: Rates;
+  readonly addresses: AddressPool;
+  readonly personal: PersonalData;
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The networks this installation runs in a mode, in default order. */
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  readonly sessionTtlSec: number;
+  /** Decimals the converted amount is rounded up to. */
+  readonly conversionDecimals: number;
+  /** Units of the coin; transfers below it never change a state. */
+  readonly dustLimit: string;
+}
+
+const RETRY_AFTER_SEC = 5;
+/** Solana Pay names a payment by a public key that nobody needs to own. */
+const REFERENCE_BYTES = 32;
+
+/** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
+export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
+  const merchant = deps.merchants.settings(caller.merchantId);
+  if (!merchant) return { ok: false, refusal: { code: 'authentication_failed', message: 'unknown merchant' } };
+  const requestHash = deps.ids.requestHash(canonicalJson(input));
+  const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
+  if (!admission.ok) return admission;
+  const id = await currentOrOlderId(deps, caller, input.orderId);
+  const domain = domainOf(merchant, input);
+  if (!domain.ok) return existingOr(deps, id, requestHash, domain);
+  const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
+  const nowMs = deps.clock.nowMs();
+  const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
+  if (coin !== input.currency && !rateLock)
+    return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
+  const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
+  if (rateLock && due >= MAX_UNITS) return existingOr(deps, id, requestHash, tooLarge(input, coin));
+  const offers = offered(deps, merchant, coin);
+  const taken = takeAddresses(deps, merchant.mode, offers);
+  const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
+  if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
+  const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
+  // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
+  const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
+    giveBack();
+    throw error;
+  });
+  const data = sessionData(deps, {
+    caller,
+    input,
+    merchant,
+    id,
+    requestHash,
+    coin,
+    due,
+    rateLock,
+    nowMs,
+    paymentOptions,
+    domain: domain.value,
+    personal: sealed?.sealed ?? null,
+  });
+  const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
+  const context = {
+    correlationId: caller.requestId,
+    actor: `merchant:${caller.merchantId}`,
+    coCommits,
+    ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+  };
+  const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
+  if (!result.ok || result.events.length === 0) {
+    giveBack();
+    // The retry of a forgotten session made it a salt again, which opens nothing of what was sealed before.
+    if (sealed?.renewed === true) await deps.personal.erase(id);
+  }
+  return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
+}
+
+/** A used `order_id` is found under the secret that was current when it was used. */
+async function currentOrOlderId(deps: CreateSessionDeps, caller: Caller, orderId: string): Promise<SessionId> {
+  for (const older of deps.ids.older(caller.mode, caller.merchantId, orderId)) {
+    if (await deps.sessions.read(sessionStream(older))) return older;
+  }
+  return deps.ids.current(caller.mode, caller.merchantId, orderId);
+}
+
+/** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
+async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
+  const state = await deps.sessions.read(sessionStream(id));
+  return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
+}
+
+const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
+});
+
+const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({
+  ok: false,
+  refusal: { code, message },
+  retryAfterSec: RETRY_AFTER_SEC,
+});
+
+function domainOf(
+  merchant: MerchantSettings,
+  input: CreateSessionInput,
+): { ok: true; value: MerchantDomain | null } | (Outcome<never> & { ok: false }) {
+  if (input.merchantDomainId === undefined) return { ok: true, value: null };
+  const domain = merchant.domains.find((candidate) => candidate.domainId === input.merchantDomainId);
+  const fault = (param: string, message: string) => ({ ok: false as const, refusal: { code: 'invalid_request' as const, message, param } });
+  if (!domain) return fault('merchant_domain_id', 'merchant_domain_id is not a domain registered for this merchant');
+  for (const [param, url] of [
+    ['success_url', input.successUrl],
+    ['cancel_url', input.cancelUrl],
+  ] as const) {
+    if (url !== undefined && new URL(url).hostname !== domain.host)
+      return fault(param, `${param} must be on ${domain.host}, the domain of merchant_domain_id`);
+  }
+  return { ok: true, value: domain };
+}
+
+/** A network that can take the coin, with its token. */
+interface Offer {
+  readonly settings: NetworkSettings;
+  readonly token: Token;
+}
+
+/** In the order of the merchant's policy. */
+function offered(deps: CreateSessionDeps, { policy, mode }: MerchantSettings, coin: Coin): Offer[] {
+  const running = deps.networks(mode);
+  const offers: Offer[] = [];
+  for (const network of policy.networks) {
+    if (network === 'tron' && coin === 'USDC' && !policy.offerTronUsdc) continue;
+    const settings = running.find((candidate) => candidate.network === network);
+    const token = settings && tokenOf(settings, coin);
+    if (token) offers.push({ settings, token });
+  }
+  return offers;
+}
+
+/** One address per family that is offered and has one to give. */
+function takeAddresses(deps: CreateSessionDeps, mode: Mode, offers: readonly Offer[]): Map<AddressFamily, CollectionAddress> {
+  const taken = new Map<AddressFamily, CollectionAddress>();
+  for (const { settings } of offers) {
+    const family = addressFamilyOf(settings.network);
+    if (taken.has(family)) continue;
+    const address = deps.addresses.take(mode, family);
+    if (address) taken.set(family, address);
+  }
+  return taken;
+}
+
+function optionsOf(
+  deps: CreateSessionDeps,
+  policy: MerchantPolicy,
+  coin: Coin,
+  due: bigint,
+  offers: readonly Offer[],
+  taken: ReadonlyMap<AddressFamily, CollectionAddress>,
+): PaymentOption[] {
+  const options: PaymentOption[] = [];
+  for (const { settings, token } of offers) {
+    const address = taken.get(addressFamilyOf(settings.network));
+    if (!address) continue;
+    options.push({
+      network: settings.network,
+      coin,
+      tokenAddress: token.address,
+      decimals: token.decimals,
+      chainId: settings.chainId,
+      address: address.address,
+      derivationIndex: address.derivationIndex,
+      ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
+      ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
+      finality: finalityOf(settings, policy, due),
+    });
+  }
+  return options;
+}
+
+/** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */
+function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigint): FinalityRule {
+  const quick = settings.network === 'ethereum' && due < amountOf(policy.ethereumFinalizedFrom);
+  return quick ? { kind: 'confirmations', confirmations: policy.ethereumConfirmations } : { kind: 'finalized' };
+}
+
+/** What is sealed with the session's erasable key. */
+export const personalOf = (input: CreateSessionInput): SessionPersonalData => ({
+  ...(input.description !== undefined && { description: input.description }),
+  ...(input.lineItems !== undefined && { lineItems: input.lineItems }),
+  ...(input.metadata !== undefined && { metadata: input.metadata }),
+  ...(input.successUrl !== undefined && { successUrl: input.successUrl }),
+  ...(input.cancelUrl !== undefined && { cancelUrl: input.cancelUrl }),
+});
+
+interface SessionFacts {
+  readonly caller: Caller;
+  readonly input: CreateSessionInput;
+  readonly merchant: MerchantSettings;
+  readonly id: SessionId;
+  readonly requestHash: string;
+  readonly coin: Coin;
+  readonly due: bigint;
+  readonly rateLock: RateLock | null;
+  readonly nowMs: number;
+  readonly paymentOptions: readonly PaymentOption[];
+  readonly domain: MerchantDomain | null;
+  readonly personal: string | null;
+}
+
+function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreated['data'] {
+  const { caller, input, merchant, due } = facts;
+  const { serviceFeeBasisPoints = 0 } = merchant.policy;
+  const createdAtSec = toSec(facts.nowMs);
+  const dustLimit = amountOf(deps.dustLimit);
+  return {
+    sessionId: facts.id,
+    mode: caller.mode,
+    merchantId: caller.merchantId,
+    orderId: input.orderId,
+    requestHash: facts.requestHash,
+    amount: input.amount,
+    currency: input.currency,
+    dueCoin: facts.coin,
+    dueAmount: formatAmount(due),
+    rateLock: facts.rateLock,
+    taxAmount: input.taxAmount ?? null,
+    shippingAmount: input.shippingAmount ?? null,
+    createdAtSec,
+    expiresAtSec: createdAtSec + (merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
+    paymentOptions: facts.paymentOptions,
+    // An order smaller than the dust limit must still be payable in one transfer.
+    policy: {
+      tolerance: merchant.policy.tolerance,
+      dustLimit: formatAmount(due < dustLimit ? due : dustLimit),
+      ...(serviceFeeBasisPoints > 0 && { serviceFeeBasisPoints }),
+    },
+    domainId: facts.domain?.domainId ?? null,
+    personal: facts.personal,
+  };
+}

@@ -1,0 +1,93 @@
+import type { StoredEvent } from '../../domain/events/envelope.ts';
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+import { sessionOfStream } from '../../domain/streams.ts';
+
+export interface DueSession {
+  readonly sessionId: SessionId;
+  readonly mode: Mode;
+  readonly networks: readonly Network[];
+  readonly expiresAtSec: number;
+}
+
+interface Entry extends DueSession {
+  /** Not looked at between these times: the clock may have been set back to before the first. */
+  postponedAtMs: number;
+  notBeforeMs: number;
+}
+
+/** The sessions that can still expire, by deadline. Fed by the ledger, so it holds what the ledger says. */
+export class DueSessions {
+  readonly #entries = new Map<SessionId, Entry>();
+  /** Sessions by the second of their deadline; seconds are looked at in order. */
+  readonly #bySecond = new Map<number, Set<SessionId>>();
+  #seconds: number[] = [];
+  #sorted = true;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  add(session: DueSession): void {
+    if (this.#entries.has(session.sessionId)) return;
+    this.#entries.set(session.sessionId, { ...session, postponedAtMs: 0, notBeforeMs: 0 });
+    const second = this.#bySecond.get(session.expiresAtSec);
+    if (second) {
+      second.add(session.sessionId);
+      return;
+    }
+    this.#bySecond.set(session.expiresAtSec, new Set([session.sessionId]));
+    this.#sorted &&= this.#seconds.length === 0 || this.#seconds.at(-1)! < session.expiresAtSec;
+    this.#seconds.push(session.expiresAtSec);
+  }
+
+  remove(id: SessionId): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#entries.delete(id);
+    this.#bySecond.get(entry.expiresAtSec)?.delete(id);
+  }
+
+  postpone(id: SessionId, nowMs: number, untilMs: number): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    entry.postponedAtMs = nowMs;
+    entry.notBeforeMs = untilMs;
+  }
+
+  /** At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay until their own event ends them. */
+  takeDue(nowSec: number, nowMs: number, limit: number): DueSession[] {
+    this.#tidy(nowSec);
+    const due: DueSession[] = [];
+    for (const second of this.#seconds) {
+      if (second >= nowSec) break;
+      for (const id of this.#bySecond.get(second) ?? []) {
+        const entry = this.#entries.get(id)!;
+        if (entry.notBeforeMs <= nowMs || nowMs < entry.postponedAtMs) due.push(entry);
+        if (due.length === limit) return due;
+      }
+    }
+    return due;
+  }
+
+  /** Follows the ledger: what was created can expire, what ended cannot. */
+  apply({ stream, event }: StoredEvent<DomainEvent>): void {
+    const id = sessionOfStream(stream);
+    if (id === null) return;
+    if (event.type === 'SessionCreated') {
+      const { mode, paymentOptions, expiresAtSec } = event.data;
+      this.add({ sessionId: id, mode, networks: [...new Set(paymentOptions.map((option) => option.network))], expiresAtSec });
+    }
+    if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionFailed' || event.type === 'SessionCancelled')
+      this.remove(id);
+  }
+
+  #tidy(nowSec: number): void {
+    if (!this.#sorted) this.#seconds.sort((one, other) => one - other);
+    this.#sorted = true;
+    while (this.#seconds.length > 0 && this.#seconds[0]! < nowSec && this.#bySecond.get(this.#seconds[0]!)?.size === 0) {
+      this.#bySecond.delete(this.#seconds.shift()!);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
+import type { SharedSecret } from '../shared/shared-secrets.ts';
+
+/**
+ * Session ids are an HMAC of (mode, merchant, order_id): a used `order_id` then is the `NoStream` conflict of one append,
+ * and the id in the payment page's URL cannot be guessed.
+ */
+export class SessionIds {
+  /** Newest first. */
+  readonly #keys: readonly KeyObject[];
+
+  /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. */
+  constructor(secrets: readonly SharedSecret[]) {
+    if (secrets.length === 0) throw new Error('session ids need a secret');
+    this.#keys = secrets.map(({ bytes }) => createSecretKey(bytes));
+  }
+
+  current(mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+    return idUnder(this.#keys[0]!, mode, merchantId, orderId);
+  }
+
+  /** The ids that older secrets would have given, newest first. */
+  older(mode: Mode, merchantId: MerchantId, orderId: string): SessionId[] {
+    return this.#keys.slice(1).map((key) => idUnder(key, mode, merchantId, orderId));
+  }
+
+  /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
+  requestHash(canonical: string): string {
+    return createHmac('sha256', this.#keys.at(-1)!).update(`request|${canonical}`).digest('hex');
+  }
+}
+
+const ID_BYTES = 20;
+
+function idUnder(key: KeyObject, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+  const mac = createHmac('sha256', key)
+    .update(`${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}`)
+    .digest();
+  return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
+}
+
+/** Length prefixes keep ("a", "bc") and ("ab", "c") apart. */
+const withLength = (part: string): string => `${Buffer.byteLength(part)}:${part}`;

@@ -1,0 +1,77 @@
+import type { RefundRow } from '../../../projections/sessions/refund-row.ts';
+import type { SessionRow } from '../../../projections/sessions/session-row.ts';
+import { paymentOptionsOf, refundableOf } from '../../../projections/sessions/session-fold.ts';
+import type { TransactionRow } from '../../../projections/sessions/transaction-row.ts';
+import type { RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { Coin } from '../../domain/money.ts';
+import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
+
+/** What a list knows of a deposit; the rest is told by the session itself. */
+export type ListedDeposit = Pick<
+  DepositView,
+  'network' | 'coin' | 'amount' | 'kind' | 'status' | 'fromAddress' | 'toAddress' | 'txHash' | 'logIndex' | 'blockNumber' | 'blockTimeSec'
+>;
+
+/** A session as lists show it, made from rows alone. The evidence of the rate and the refunds are told by the session itself. */
+export type ListedSession = Omit<SessionView, 'rateLock' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
+  readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
+  readonly deposits: readonly ListedDeposit[];
+};
+
+/** `personal`: what the row holds sealed, opened. `transactions`: the session's, oldest first. */
+export function listedSession(row: SessionRow, personal: SessionPersonalData | null, transactions: readonly TransactionRow[]): ListedSession {
+  return {
+    sessionId: row.sessionId,
+    mode: row.mode,
+    merchantId: row.merchantId,
+    orderId: row.orderId,
+    status: row.status,
+    amount: row.amount,
+    currency: row.currency,
+    dueCoin: row.dueCoin,
+    dueAmount: row.dueAmount,
+    rateLock: row.rate === null ? null : { rate: row.rate, lockedAtSec: row.rateLockedAtSec! },
+    taxAmount: row.taxAmount,
+    shippingAmount: row.shippingAmount,
+    createdAtSec: row.createdAtSec,
+    expiresAtSec: row.expiresAtSec,
+    paymentOptions: paymentOptionsOf(row),
+    domainId: row.domainId,
+    personal,
+    received: row.received,
+    pending: row.pending,
+    excess: row.excess,
+    refunded: row.refunded,
+    refundable: row.refundable,
+    refundableByCoin: refundableOf(row),
+    reversed: row.reversed,
+    afterExpiry: row.afterExpiry,
+    paidAtSec: row.paidAtSec,
+    deposits: transactions.filter((transaction) => transaction.type === 'deposit').map(listedDeposit),
+  };
+}
+
+function listedDeposit(row: TransactionRow): ListedDeposit {
+  const { network, amount, status, fromAddress, txHash } = row;
+  const place = { toAddress: row.toAddress!, logIndex: row.logIndex!, blockNumber: row.blockNumber!, blockTimeSec: row.blockTimeSec! };
+  return { network, coin: row.coin as Coin, amount, kind: row.kind!, status, fromAddress, txHash, ...place };
+}
+
+/** `reason`: what the row holds sealed, opened. */
+export function listedRefund(row: RefundRow, reason: string | null): RefundView {
+  return {
+    refundId: row.refundId,
+    sessionId: row.sessionId,
+    orderId: row.orderId,
+    coin: row.coin,
+    amount: row.amount,
+    type: row.type,
+    status: row.status,
+    reason,
+    payouts: row.payouts.map(({ signedTxHash: _, ...payout }) => payout),
+    createdSec: row.createdSec,
+    updatedSec: row.updatedSec,
+    failureReason: row.failureReason,
+    amountReturned: row.amountReturned,
+  };
+}

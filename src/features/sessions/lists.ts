@@ -1,0 +1,278 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { refundList, refundsOfSession, type RefundListFilters } from '../../../projections/sessions/refund-list.ts';
+import { REFUNDS_TABLE, type RefundRow } from '../../../projections/sessions/refund-row.ts';
+import { orderKey, ORDERS_TABLE, sessionList, type SessionListFilters } from '../../../projections/sessions/session-list.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
+import { transactionList, transactionsOfSession, type TransactionListFilters } from '../../../projections/sessions/transaction-list.ts';
+import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../projections/sessions/transaction-row.ts';
+import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
+import type { ListRange, ReadModel, Row } from '../../ports/read-model.ts';
+import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
+import { inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
+import type { Outcome } from '../shared/merchant-api.ts';
+
+export const DEFAULT_PAGE_SIZE = 20;
+export const MAX_PAGE_SIZE = 100;
+
+export interface CreatedRange {
+  /** Unix seconds, both included. */
+  readonly createdFrom?: number;
+  readonly createdTo?: number;
+}
+
+export type SessionFilters = SessionListFilters & CreatedRange & { readonly orderId?: string };
+export type TransactionFilters = TransactionListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
+export type RefundFilters = RefundListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
+
+/** Page mode, or cursor mode with an empty cursor for the first page. */
+export type Paging = { readonly page: number; readonly pageSize: number } | { readonly cursor: string; readonly pageSize: number };
+
+export interface ListQuery<Filters> {
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly filters: Filters;
+  readonly paging: Paging;
+}
+
+/** In the form of the specification, "List endpoints and pagination". */
+export interface PagePagination {
+  readonly page: number;
+  readonly page_size: number;
+  readonly total: number;
+  readonly total_pages: number;
+  readonly has_more: boolean;
+  /** Goes on after this page in cursor mode; null at the end. */
+  readonly next_cursor: string | null;
+}
+
+export interface CursorPagination {
+  readonly page_size: number;
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface Listing<ListedRow> {
+  readonly rows: readonly ListedRow[];
+  readonly pagination: PagePagination | CursorPagination;
+}
+
+/** The records of one kind that a session has. */
+interface OwnRecords {
+  readonly count: number;
+  /** The first of them, which is not on the list. */
+  readonly first: string | null;
+  readonly list: string;
+  readonly table: string;
+}
+
+const transactionsIn = ({ sessionId, transactions, firstTransaction }: SessionRow): OwnRecords => ({
+  count: transactions,
+  first: firstTransaction,
+  list: transactionsOfSession(sessionId),
+  table: TRANSACTIONS_TABLE,
+});
+
+const refundsIn = ({ sessionId, refunds, firstRefund }: SessionRow): OwnRecords => ({
+  count: refunds,
+  first: firstRefund,
+  list: refundsOfSession(sessionId),
+  table: REFUNDS_TABLE,
+});
+
+/** Records of one session that are looked through when further filters are set. */
+const MAX_FILTERED_IN_MEMORY = 10_000;
+const LOAD_AT_ONCE = 500;
+/** Of the first record of a session in its own list. */
+const FIRST_ORDER = 0;
+
+/** A merchant's lists: newest first, each record once in a walk by cursor, whatever is added meanwhile. */
+export class Lists {
+  readonly #readModel: ReadModel;
+  readonly #cursorKey: KeyObject;
+
+  /** `cursorKey` is shared by all nodes; another key makes the cursors given out before invalid. */
+  constructor(deps: { readonly readModel: ReadModel; readonly cursorKey: Uint8Array }) {
+    this.#readModel = deps.readModel;
+    // A key object once: a key in bytes costs each HMAC five times as much.
+    this.#cursorKey = createSecretKey(deps.cursorKey);
+  }
+
+  async listSessions(query: ListQuery<SessionFilters>): Promise<Outcome<Listing<SessionRow>>> {
+    const { merchantId, mode, filters } = query;
+    const { orderId, status, network, coin } = filters;
+    if (orderId === undefined)
+      return this.#answer('sessions', query, this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters));
+    const row = await this.#sessionOfOrder(query, orderId);
+    const meets =
+      row !== null &&
+      (status === undefined || status === row.status || (status === 'unpaid' && row.status !== 'paid')) &&
+      (network === undefined || network in row.arrivedOn) &&
+      (coin === undefined || coin === row.dueCoin) &&
+      isWithin(row.listedSec, filters);
+    return this.#answer('sessions', query, inMemory(meets ? [{ order: row.order, row }] : []));
+  }
+
+  async listTransactions(query: ListQuery<TransactionFilters>): Promise<Outcome<Listing<TransactionRow>>> {
+    const { merchantId, mode, filters } = query;
+    const { status, type, network, coin } = filters;
+    const session = await this.#sessionNamed(query);
+    if (session === undefined) {
+      return this.#answer('transactions', query, this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters));
+    }
+    const ofSession = session && (await this.#ofSession<TransactionRow>(transactionsIn(session), (row) => row.createdSec, filters));
+    const isMore = (status ?? type ?? network ?? coin) !== undefined;
+    return this.#answerOfSession(
+      'transactions',
+      query,
+      ofSession,
+      isMore,
+      (row) => meet(row.status, status) && meet(row.type, type) && meet(row.network, network) && meet(row.coin, coin),
+    );
+  }
+
+  async listRefunds(query: ListQuery<RefundFilters>): Promise<Outcome<Listing<RefundRow>>> {
+    const { merchantId, mode, filters } = query;
+    const { status, network, coin } = filters;
+    const session = await this.#sessionNamed(query);
+    if (session === undefined)
+      return this.#answer('refunds', query, this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters));
+    const ofSession = session && (await this.#ofSession<RefundRow>(refundsIn(session), (row) => row.listedSec, filters));
+    const isMore = (status ?? network ?? coin) !== undefined;
+    const isOn = (row: RefundRow): boolean => network === undefined || row.payouts.some((payout) => payout.network === network);
+    return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
+  }
+
+  /** The newest transactions of each session, oldest first; at most 100 a session. */
+  async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
+    const named = sessions.flatMap(({ firstTransaction }) => firstTransaction ?? []);
+    const firsts = (await this.#readModel.getMany(TRANSACTIONS_TABLE, named)) as (TransactionRow | null)[];
+    const byId = new Map<string, TransactionRow | null>(firsts.map((row, index) => [named[index]!, row]));
+    return Promise.all(
+      sessions.map(async (session) => {
+        const { count, first, list, table } = transactionsIn(session);
+        const further = count > 1 ? await this.#list<TransactionRow>(list, table, {}).before(null, MAX_PAGE_SIZE) : [];
+        const oldest = (further.length < MAX_PAGE_SIZE && first !== null && byId.get(first)) || null;
+        return [...(oldest ? [oldest] : []), ...further.map((entry) => entry.row).reverse()];
+      }),
+    );
+  }
+
+  /** The session's records within the range. */
+  async #ofSession<ListedRow extends Row>(
+    { count, first, list, table }: OwnRecords,
+    listedSecOf: (row: ListedRow) => number,
+    range: CreatedRange,
+  ): Promise<Source<ListedRow>> {
+    const row = first === null ? null : ((await this.#readModel.get(table, first)) as ListedRow | null);
+    const oldest = row && isWithin(listedSecOf(row), range) ? { order: FIRST_ORDER, row } : null;
+    if (count <= 1) return inMemory(oldest ? [oldest] : []);
+    const others = this.#list<ListedRow>(list, table, range);
+    return oldest ? withOldest(others, oldest) : others;
+  }
+
+  /** The session that the filters name; null when it is not the caller's, undefined when they name none. */
+  async #sessionNamed(query: ListQuery<{ readonly orderId?: string; readonly sessionId?: SessionId }>): Promise<SessionRow | null | undefined> {
+    const { orderId, sessionId } = query.filters;
+    if (orderId === undefined && sessionId === undefined) return undefined;
+    const row = orderId === undefined ? await this.#ownSession(query, sessionId!) : await this.#sessionOfOrder(query, orderId);
+    return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
+  }
+
+  async #sessionOfOrder(owner: Owner, orderId: string): Promise<SessionRow | null> {
+    const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
+    return found && this.#ownSession(owner, found['sessionId'] as SessionId);
+  }
+
+  async #ownSession(owner: Owner, id: SessionId): Promise<SessionRow | null> {
+    const row = (await this.#readModel.get(SESSIONS_TABLE, id)) as SessionRow | null;
+    return row && row.merchantId === owner.merchantId && row.mode === owner.mode ? row : null;
+  }
+
+  #list<ListedRow extends Row>(list: string, table: string, { createdFrom, createdTo }: CreatedRange): Source<ListedRow> {
+    const range: ListRange = { ...(createdFrom !== undefined && { fromSec: createdFrom }), ...(createdTo !== undefined && { toSec: createdTo }) };
+    const withRows = async (members: readonly { member: string; order: number }[]): Promise<Entry<ListedRow>[]> => {
+      const keys = members.map(({ member }) => member);
+      const rows = (await this.#readModel.getMany(table, keys)) as (ListedRow | null)[];
+      return members.flatMap(({ order }, index) => (rows[index] ? [{ order, row: rows[index] }] : []));
+    };
+    return {
+      page: async (offset, limit) => {
+        const { members, total } = await this.#readModel.page(list, { offset, limit, ...range });
+        return { entries: await withRows(members), total };
+      },
+      before: async (before, limit) => withRows(await this.#readModel.before(list, { before, limit, ...range })),
+    };
+  }
+
+  /** A session has few records: those that meet further filters are picked in memory. */
+  async #answerOfSession<ListedRow>(
+    list: CursorScope['list'],
+    query: ListQuery<object>,
+    ofSession: Source<ListedRow> | null,
+    hasFurtherFilters: boolean,
+    meets: (row: ListedRow) => boolean,
+  ): Promise<Outcome<Listing<ListedRow>>> {
+    if (!ofSession) return this.#answer(list, query, inMemory<ListedRow>([]));
+    if (!hasFurtherFilters) return this.#answer(list, query, ofSession);
+    const entries: Entry<ListedRow>[] = [];
+    for (let last: number | null = null; ;) {
+      const loaded: readonly Entry<ListedRow>[] = await ofSession.before(last, LOAD_AT_ONCE);
+      entries.push(...loaded);
+      if (loaded.length < LOAD_AT_ONCE) break;
+      if (entries.length >= MAX_FILTERED_IN_MEMORY) {
+        return refused(
+          'created_from',
+          `the session has more than ${MAX_FILTERED_IN_MEMORY} records: narrow the range of time, or leave out the other filters`,
+        );
+      }
+      last = loaded.at(-1)!.order;
+    }
+    return this.#answer(list, query, inMemory(entries.filter((entry) => meets(entry.row))));
+  }
+
+  async #answer<ListedRow>(list: CursorScope['list'], query: ListQuery<object>, source: Source<ListedRow>): Promise<Outcome<Listing<ListedRow>>> {
+    const { merchantId, mode, paging } = query;
+    const { pageSize } = paging;
+    const scope: CursorScope = { list, merchantId, mode, filters: query.filters as CursorScope['filters'] };
+    if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE)
+      return refused('page_size', `page_size must be a whole number from 1 to ${MAX_PAGE_SIZE}`);
+    if ('cursor' in paging) return this.#walk(scope, paging.cursor, pageSize, source);
+    const { page } = paging;
+    const offset = (page - 1) * pageSize;
+    if (!Number.isInteger(page) || page < 1 || !Number.isSafeInteger(offset)) return refused('page', 'page must be a whole number from 1');
+    const { entries, total } = await source.page(offset, pageSize);
+    const hasMore = offset + pageSize < total;
+    const pagination: PagePagination = {
+      page,
+      page_size: pageSize,
+      total,
+      total_pages: Math.ceil(total / pageSize),
+      has_more: hasMore,
+      next_cursor: this.#cursorAfter(scope, entries, hasMore),
+    };
+    return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
+  }
+
+  async #walk<ListedRow>(scope: CursorScope, cursor: string, pageSize: number, source: Source<ListedRow>): Promise<Outcome<Listing<ListedRow>>> {
+    const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
+    if (before === null && cursor !== '') return refused('cursor', 'the cursor is not one of this list under these filters');
+    const found = await source.before(before, pageSize + 1);
+    const entries = found.slice(0, pageSize);
+    const hasMore = found.length > pageSize;
+    const pagination: CursorPagination = { page_size: pageSize, has_more: hasMore, next_cursor: this.#cursorAfter(scope, entries, hasMore) };
+    return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
+  }
+
+  #cursorAfter(scope: CursorScope, entries: readonly { readonly order: number }[], hasMore: boolean): string | null {
+    const last = entries.at(-1);
+    return hasMore && last ? encodeCursor(this.#cursorKey, scope, last.order) : null;
+  }
+}
+
+type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
+
+const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
+
+const isWithin = (sec: number, { createdFrom = -Infinity, createdTo = Infinity }: CreatedRange): boolean => sec >= createdFrom && sec <= createdTo;
+
+const refused = (param: string, message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param } });

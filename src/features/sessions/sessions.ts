@@ -1,0 +1,134 @@
+import { addressFamilyOf } from '../../domain/networks.ts';
+import { base32, parseSessionId, type Mode, type MerchantId, type RefundId, type SessionId } from '../../domain/ids.ts';
+import { sessionStream } from '../../domain/streams.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Senders } from '../../ports/senders.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
+import type { Caller, CreateSessionInput, MerchantApi, Outcome, PayerApi, RefundInput } from '../shared/merchant-api.ts';
+import { requestRefund } from './request-refund.ts';
+import { refundView, sessionView } from './view.ts';
+import type { RefundView, SessionView } from '../shared/views.ts';
+
+export interface SessionsDeps extends CreateSessionDeps {
+  readonly random: Random;
+  readonly senders: Senders;
+  /** The session a refund belongs to, from the read side; null when unknown. */
+  readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
+  /** Tells what changed a session; see `PayerApi.onChange`. */
+  readonly changes: { on(id: SessionId, listener: () => void): () => void };
+  /** Called with every address a new session shows, before the caller learns of it. */
+  readonly onAddressesGiven: (
+    mode: Mode,
+    id: SessionId,
+    addresses: readonly { family: ReturnType<typeof addressFamilyOf>; address: string }[],
+  ) => void;
+}
+
+type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
+
+/** Sessions and their refunds, for the merchant who owns them and the payer who holds the link. */
+export class Sessions implements MerchantApi, PayerApi {
+  readonly #deps: SessionsDeps;
+
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
+  }
+
+  async createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>> {
+    const created = await createSession(this.#deps, caller, input);
+    if (!created.ok) return created;
+    const facts = created.value.context.created!;
+    const addresses = new Map(
+      facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]),
+    );
+    this.#deps.onAddressesGiven(facts.mode, facts.sessionId, [...addresses.values()]);
+    const view = created.repeated ? await this.#view(created.value) : sessionView(created.value, facts.personal === null ? null : personalOf(input));
+    return { ok: true, value: view, repeated: created.repeated ?? false };
+  }
+
+  async getSession(reader: Reader, id: SessionId): Promise<SessionView | null> {
+    const state = await this.#own(reader, id);
+    return state && this.#view(state);
+  }
+
+  async cancelSession(caller: Caller, id: SessionId): Promise<Outcome<SessionView>> {
+    if (!(await this.#own(caller, id))) return notFound;
+    const admission = await this.#deps.idempotency.admit(caller, 'cancel', id, () => '');
+    if (!admission.ok) return admission;
+    const command = { type: 'CancelSession', nowSec: toSec(this.#deps.clock.nowMs()) } as const;
+    const result = await this.#deps.sessions.execute(sessionStream(id), command, commandContext(caller));
+    if (result.ok) return { ok: true, value: await this.#view(result.state) };
+    // The key was admitted before: the first request may have cancelled and never heard the answer.
+    if (admission.repeated && result.state.value === 'cancelled') return { ok: true, value: await this.#view(result.state), repeated: true };
+    return result;
+  }
+
+  async requestRefund(caller: Caller, input: RefundInput): Promise<Outcome<RefundView>> {
+    const state = await this.#own(caller, input.sessionId);
+    if (!state) return notFound;
+    const deps = { ...this.#deps, newRefundId: () => `re_${base32(this.#deps.random.bytes(16))}` as RefundId };
+    const result = await requestRefund(deps, caller, input, state);
+    if (!result.ok) return result;
+    const { state: after, refundId } = result.value;
+    return { ok: true, value: await this.#refund(after, refundId), repeated: result.repeated ?? false };
+  }
+
+  async getRefund(reader: Reader, id: RefundId): Promise<RefundView | null> {
+    const sessionId = await this.#deps.sessionOfRefund(id);
+    const state = sessionId && (await this.#own(reader, sessionId));
+    return state?.context.refunds[id] ? this.#refund(state, id) : null;
+  }
+
+  async viewSession(id: SessionId): Promise<SessionView | null> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    return state && this.#view(state);
+  }
+
+  onChange(id: SessionId, listener: () => void): () => void {
+    return this.#deps.changes.on(id, listener);
+  }
+
+  shopOf(view: SessionView): { name: string; host: string | null } {
+    const merchant = this.#deps.merchants.settings(view.merchantId);
+    const domain = merchant?.domains.find((candidate) => candidate.domainId === view.domainId);
+    return domain ? { name: domain.shopName, host: domain.host } : { name: merchant?.name ?? '', host: null };
+  }
+
+  async #own(reader: Reader, id: SessionId): Promise<SessionState | null> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    const created = state?.context.created;
+    return created && created.merchantId === reader.merchantId && created.mode === reader.mode ? state : null;
+  }
+
+  async #view(state: SessionState): Promise<SessionView> {
+    const created = state.context.created!;
+    const id = parseSessionId(created.sessionId)!;
+    const personal = created.personal === null ? null : await this.#deps.personal.open(id, created.personal);
+    const reasons = new Map<string, string>();
+    for (const refund of Object.values(state.context.refunds)) {
+      const reason = await this.#deps.personal.openText(id, refund.requested.reason);
+      if (reason !== null) reasons.set(refund.requested.refundId, reason);
+    }
+    return sessionView(state, personal, reasons);
+  }
+
+  async #refund(state: SessionState, refundId: RefundId): Promise<RefundView> {
+    const refund = state.context.refunds[refundId]!;
+    const reason = await this.#deps.personal.openText(state.context.created!.sessionId, refund.requested.reason);
+    return refundView(state.context, refund, reason);
+  }
+}
+
+const notFound = { ok: false, refusal: { code: 'not_found', message: 'no such resource' } } as const;
+
+/** The metadata of a command that a merchant's request gave. */
+export function commandContext(caller: Caller) {
+  return {
+    correlationId: caller.requestId,
+    actor: `merchant:${caller.merchantId}`,
+    coCommits: caller.nonceCoCommit === undefined ? [] : [caller.nonceCoCommit],
+    ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+  };
+}

@@ -1,0 +1,58 @@
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { SessionEvent } from '../../domain/events/session-events.ts';
+import { formatAmount } from '../../domain/money.ts';
+import { arrived, held, isReversed, pending, type SessionContext } from '../../../state-machines/checkout-session/session.state.ts';
+import { sessionTable } from '../shared/handlers/session-handler.ts';
+import type { CoveredRange } from './timeline-types.ts';
+
+/** Why the session is where it is, in one paragraph, from its events and the evidence of what was read. */
+export function conclusionOf(events: readonly DomainEvent[], coverage: readonly CoveredRange[], nowSec: number): string {
+  const { value, context } = sessionTable.replay(events as SessionEvent[]);
+  const created = context.created!;
+  const coin = created.dueCoin;
+  const has = `${formatAmount(arrived(context))} of ${created.dueAmount} ${coin}`;
+  switch (value) {
+    case 'paid':
+      return isReversed(context)
+        ? `Paid, but reversed since: only ${has} is final on the chain now.`
+        : `Paid: ${has} is final.${wentBack(context, coin)}`;
+    case 'cancelled':
+      return `Not paid: the merchant cancelled it. Money that arrives can be refunded and never makes it paid.`;
+    case 'processing':
+      return `Not paid yet: ${formatAmount(pending(context))} ${coin} was seen and waits to become final; ${has} is final.`;
+    case 'failed':
+      return `Not paid: a payment that would have sufficed was seen and lost for good. ${evidence(coverage)}`;
+    default: {
+      const deposits = Object.values(context.deposits);
+      const what =
+        deposits.length === 0
+          ? nothing(coverage)
+          : `${has} is final.${wentBack(context, coin)} ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
+      const when =
+        value === 'expired'
+          ? 'Not paid: it expired.'
+          : nowSec > context.expiresAtSec
+            ? 'Not paid: the deadline has passed, the networks are being read up to it.'
+            : 'Not paid yet.';
+      return `${when} ${what}`;
+    }
+  }
+}
+
+function wentBack(context: SessionContext, coin: string): string {
+  const back = arrived(context) - held(context);
+  return back > 0n ? ` Of it, ${formatAmount(back)} ${coin} went back, or will.` : '';
+}
+
+function nothing(coverage: readonly CoveredRange[]): string {
+  return coverage.length === 0 ? 'Nothing arrived so far; no range of blocks is recorded as read for this time yet.' : evidence(coverage);
+}
+
+function evidence(coverage: readonly CoveredRange[]): string {
+  return coverage
+    .map(({ network, fromBlock, toBlock, providers, gaps }) => {
+      const missing = gaps.map((gap) => `${gap.fromBlock} to ${gap.toBlock}`).join(', ');
+      return `Nothing else arrived on ${network} in blocks ${fromBlock} to ${toBlock}, per ${providers.join(' and ')}${missing === '' ? '' : ` (not covered: ${missing})`}.`;
+    })
+    .join(' ');
+}

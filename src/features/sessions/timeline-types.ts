@@ -1,0 +1,37 @@
+import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+
+/** One observation or decision, in words and with its facts. */
+export interface TimelineEntry {
+  readonly atMs: number;
+  readonly type: string;
+  readonly message: string;
+  readonly facts: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** What was read of one network while the session could be paid, by whom: the evidence behind "nothing arrived". */
+export interface CoveredRange {
+  readonly network: Network;
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly toTimeSec: number;
+  readonly providers: readonly string[];
+  /** A gap between two ranges: blocks that no evidence covers (yet). */
+  readonly gaps: readonly { readonly fromBlock: number; readonly toBlock: number }[];
+}
+
+/** Chain time up to which every transfer to the session's address is known to the ledger; null before anything was recorded as read. */
+export interface ReadTo {
+  readonly network: Network;
+  readonly timeSec: number | null;
+}
+
+export interface Timeline {
+  readonly sessionId: SessionId;
+  readonly mode: Mode;
+  readonly entries: readonly TimelineEntry[];
+  readonly coverage: readonly CoveredRange[];
+  readonly readTo: readonly ReadTo[];
+  /** The answer to "why is this (not) paid?" in one paragraph. */
+  readonly conclusion: string;
+}

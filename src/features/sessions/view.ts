@@ -1,0 +1,98 @@
+import type { SessionPersonalData } from '../../domain/events/session-events.ts';
+import { COINS, formatAmount } from '../../domain/money.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import {
+  excess,
+  held,
+  isReversed,
+  pending,
+  refundable,
+  refunded,
+  type RefundState,
+  type SessionContext,
+} from '../../../state-machines/checkout-session/session.state.ts';
+import type { DepositView, PayoutView, RefundView, SessionStatus, SessionView } from '../shared/views.ts';
+
+/** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
+export function sessionView(
+  state: SessionState,
+  personal: SessionPersonalData | null,
+  reasons: ReadonlyMap<string, string> = NO_REASONS,
+): SessionView {
+  const { context } = state;
+  const created = context.created;
+  if (!created || state.value === 'absent') throw new Error('a session without SessionCreated has no view');
+  return {
+    sessionId: created.sessionId,
+    mode: created.mode,
+    merchantId: created.merchantId,
+    orderId: created.orderId,
+    status: state.value satisfies SessionStatus,
+    amount: created.amount,
+    currency: created.currency,
+    dueCoin: created.dueCoin,
+    dueAmount: created.dueAmount,
+    tolerance: created.policy.tolerance,
+    rateLock: created.rateLock,
+    taxAmount: created.taxAmount,
+    shippingAmount: created.shippingAmount,
+    createdAtSec: created.createdAtSec,
+    expiresAtSec: context.expiresAtSec,
+    paymentOptions: created.paymentOptions,
+    domainId: created.domainId,
+    personal,
+    received: formatAmount(held(context)),
+    pending: formatAmount(pending(context)),
+    excess: formatAmount(excess(context)),
+    refunded: formatAmount(refunded(context, created.dueCoin)),
+    refundable: formatAmount(refundable(context, created.dueCoin)),
+    refundableByCoin: COINS.map((coin) => ({ coin, amount: formatAmount(refundable(context, coin)) })),
+    reversed: isReversed(context),
+    afterExpiry: context.paid?.afterExpiry ?? false,
+    paidAtSec: context.paid?.paidAtSec ?? null,
+    paidWith: context.paid?.received ?? null,
+    deposits: depositViews(context),
+    refunds: Object.values(context.refunds).map((refund) => refundView(context, refund, reasons.get(refund.requested.refundId) ?? null)),
+  };
+}
+
+const NO_REASONS: ReadonlyMap<string, string> = new Map();
+
+function depositViews(context: SessionContext): DepositView[] {
+  // What an operator set aside is no money of the session, wherever it is in the chain.
+  return Object.values(context.deposits).map(({ facts, kind, status, sender, aside }) => ({
+    ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
+    sender: sender ?? null,
+  }));
+}
+
+/** One refund of the session; `reason` is the merchant's own, opened. */
+export function refundView(context: SessionContext, refund: RefundState, reason: string | null): RefundView {
+  const { requested } = refund;
+  const payouts = Object.values(refund.legs).map((leg): PayoutView => ({
+    legId: leg.leg.legId,
+    network: leg.leg.network,
+    coin: leg.leg.coin,
+    toAddress: leg.leg.toAddress,
+    amount: leg.leg.amount,
+    status: leg.status,
+    txHash: leg.landedTxHash ?? leg.txHashes.at(-1) ?? null,
+    networkFee: leg.networkFee,
+    failureReason: leg.failureReason,
+  }));
+  return {
+    refundId: requested.refundId,
+    sessionId: context.created!.sessionId,
+    orderId: context.created!.orderId,
+    coin: requested.coin,
+    amount: requested.amount,
+    type: requested.refundType,
+    status: refund.status,
+    reason,
+    payouts,
+    createdSec: requested.requestedAtSec,
+    updatedSec: refund.updatedAtSec,
+    failureReason: refund.failureReason,
+    amountReturned: formatAmount(refund.returned),
+  };
+}

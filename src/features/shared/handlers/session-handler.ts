@@ -1,0 +1,35 @@
+import type { SessionEvent } from '../../../domain/events/session-events.ts';
+import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { MachineTable } from '../../../runtime/commands/machine-table.ts';
+import { decideSession, type SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
+import { checkoutSessionMachine, type SessionValue } from '../../../../state-machines/checkout-session/session.machine.ts';
+import type { SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
+
+export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
+
+/** Session events that merchants are told about (specification, "Event types"), or can ask to be told about. */
+export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
+  'SessionPaid',
+  'SessionExpired',
+  'SessionFailed',
+  'SessionCancelled',
+  'RefundCompleted',
+  'RefundFailed',
+  'DepositDetected',
+  'DepositConfirmed',
+  'DepositReverted',
+  'TransferCredited',
+  'RefundRequested',
+]);
+
+export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;
+
+/** The one place where sessions are changed. */
+export function createSessionHandler(
+  deps: Omit<ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0], 'aggregate'>,
+): SessionHandler {
+  return new CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>({
+    ...deps,
+    aggregate: { table: sessionTable, decide: decideSession, notifies: NOTIFYING_EVENTS },
+  });
+}

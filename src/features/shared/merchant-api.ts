@@ -1,0 +1,78 @@
+import type { KeyObject } from 'node:crypto';
+import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import type { Refusal } from '../../domain/result.ts';
+import type { CoCommit } from '../../ports/event-store.ts';
+import type { RefundView, SessionView } from './views.ts';
+
+/** Who asks, after authentication. */
+export interface Caller {
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly keyId: ApiKeyId;
+  readonly requestId: string;
+  readonly traceParent?: string;
+  /** To be committed with the first event of the command (see `Nonces`). */
+  readonly nonceCoCommit?: CoCommit;
+  /** Nobody can tell whether this request was done before: what it repeats must not be done again under another idempotency key. */
+  readonly mayBeReplay?: boolean;
+  /** Key of the `Idempotency-Key` header, when it was sent. */
+  readonly idempotencyKey?: string;
+}
+
+/** `repeated`: the command changed nothing (a safe retry), so no event took `Caller.nonceCoCommit` along. */
+export type Outcome<Value> =
+  | { readonly ok: true; readonly value: Value; readonly repeated?: boolean }
+  | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number };
+
+/** A create request after validation: amounts in normal form, currency upper case, URLs normalised. */
+export interface CreateSessionInput {
+  readonly amount: string;
+  readonly currency: string;
+  readonly orderId: string;
+  readonly merchantDomainId?: string;
+  readonly description?: string;
+  readonly lineItems?: readonly unknown[];
+  readonly taxAmount?: string;
+  readonly shippingAmount?: string;
+  readonly successUrl?: string;
+  readonly cancelUrl?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly targetCurrency?: 'USDT' | 'USDC';
+}
+
+export interface RefundInput {
+  readonly sessionId: SessionId;
+  readonly amount?: { readonly value: string; readonly currency: string };
+  readonly reason?: string;
+  readonly acknowledgeSender?: boolean;
+}
+
+/** The command side as the HTTP routes, the CLI and the tests use it. A session of another merchant or mode is null or `not_found`. */
+export interface MerchantApi {
+  createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>>;
+  getSession(caller: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionView | null>;
+  cancelSession(caller: Caller, id: SessionId): Promise<Outcome<SessionView>>;
+  requestRefund(caller: Caller, input: RefundInput): Promise<Outcome<RefundView>>;
+  getRefund(caller: Pick<Caller, 'merchantId' | 'mode'>, id: RefundId): Promise<RefundView | null>;
+}
+
+/** The payer's side: anyone who holds the unguessable id. */
+export interface PayerApi {
+  viewSession(id: SessionId): Promise<SessionView | null>;
+  /** Called after every change of the session until the returned function is called. */
+  onChange(id: SessionId, listener: () => void): () => void;
+  shopOf(view: SessionView): { readonly name: string; readonly host: string | null };
+}
+
+/** An API key as authentication needs it. */
+export interface AuthenticatedKey {
+  readonly keyId: ApiKeyId;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly secret: KeyObject;
+}
+
+export interface KeyDirectory {
+  /** By SHA-256 (hex) of the API key; null when unknown or revoked. */
+  find(keyHash: string): AuthenticatedKey | null;
+}

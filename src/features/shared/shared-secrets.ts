@@ -1,0 +1,46 @@
+import type { SecretGenerated } from '../../domain/events/operations-events.ts';
+import { secretsStream } from '../../domain/streams.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import type { Random } from '../../ports/random.ts';
+import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
+
+/** Seals short secrets under the master key; `context` binds the text to its purpose (AES-GCM additional data). */
+export interface SecretSeal {
+  seal(plain: Uint8Array, context: string): string;
+  /** Throws when the text was sealed for another context or under an unknown master key. */
+  open(sealed: string, context: string): Uint8Array;
+}
+
+export interface SharedSecret {
+  readonly version: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The secrets of a purpose, newest first: generated once for all nodes, kept sealed in the log. Two nodes that start at
+ * the same moment agree, since only one append to the stream can be the first.
+ */
+export async function sharedSecrets(
+  purpose: string,
+  deps: { store: EventStore; seal: SecretSeal; random: Random; clock: Clock },
+): Promise<SharedSecret[]> {
+  const stream = secretsStream(purpose);
+  const context = (version: number): string => `secret|${purpose}|${version}`;
+  const recorded = await deps.store.readStream(stream);
+  if (recorded.length > 0) {
+    const facts = recorded.map((event) => (decodeEvent(event).event as SecretGenerated).data);
+    return facts.map((fact) => ({ version: fact.secretVersion, bytes: deps.seal.open(fact.sealedSecret, context(fact.secretVersion)) })).reverse();
+  }
+  const event: SecretGenerated = {
+    type: 'SecretGenerated',
+    data: { purpose, secretVersion: 1, sealedSecret: deps.seal.seal(deps.random.bytes(32), context(1)) },
+  };
+  const metadata = { correlationId: deps.random.uuid(), actor: 'system', prev: '' };
+  await deps.store.append({
+    stream,
+    expected: 'no-stream',
+    events: [encodeEvent({ id: deps.random.uuid(), stream, revision: 0, atMs: deps.clock.nowMs(), event, metadata })],
+  });
+  return sharedSecrets(purpose, deps);
+}

@@ -1,0 +1,96 @@
+import type { RefundFailureReason } from '../../domain/events/refund-failures.ts';
+import type { DepositFacts, DepositKind, FinalityRule, PaymentOption, RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import type { Coin } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { Sender } from '../../domain/senders.ts';
+
+/** Where a session is in its life; the public `payment_status` is `paid` for `paid`, else `unpaid`. */
+export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
+
+export interface DepositView extends DepositFacts {
+  readonly kind: DepositKind;
+  readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+  /** Null until it could be told. */
+  readonly sender: Sender | null;
+}
+
+export interface PayoutView {
+  readonly legId: string;
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly toAddress: string;
+  readonly amount: string;
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  readonly txHash: string | null;
+  /** In the network's native coin. */
+  readonly networkFee: string | null;
+  readonly failureReason: RefundFailureReason | null;
+}
+
+export interface RefundView {
+  readonly refundId: RefundId;
+  readonly sessionId: SessionId;
+  readonly orderId: string;
+  readonly coin: Coin;
+  readonly amount: string;
+  readonly type: 'full' | 'partial';
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  readonly reason: string | null;
+  readonly payouts: readonly PayoutView[];
+  readonly createdSec: number;
+  readonly updatedSec: number;
+  readonly failureReason: RefundFailureReason | null;
+  readonly amountReturned: string;
+}
+
+/** Everything a reader of a session may see; presenters choose the wire form. Amounts are decimal strings. */
+export interface SessionView {
+  readonly sessionId: SessionId;
+  readonly mode: Mode;
+  readonly merchantId: MerchantId;
+  readonly orderId: string;
+  readonly status: SessionStatus;
+  readonly amount: string;
+  /** Upper case. */
+  readonly currency: string;
+  readonly dueCoin: Coin;
+  readonly dueAmount: string;
+  /** So much less is enough, too. */
+  readonly tolerance: string;
+  readonly rateLock: RateLock | null;
+  readonly taxAmount: string | null;
+  readonly shippingAmount: string | null;
+  readonly createdAtSec: number;
+  /** Moves only earlier: a cancel sets it to the cancellation time. */
+  readonly expiresAtSec: number;
+  readonly paymentOptions: readonly PaymentOption[];
+  readonly domainId: string | null;
+  /** Null when there is none or its key was erased. */
+  readonly personal: SessionPersonalData | null;
+  /** Final on-time money of the settlement coin that the merchant holds: neither refunded nor reserved for a refund. */
+  readonly received: string;
+  /** Seen on time but not final yet. */
+  readonly pending: string;
+  /** Of what was received, what is beyond what was due; zero until the session is paid. */
+  readonly excess: string;
+  readonly refunded: string;
+  /** Final money of the settlement coin that is neither reverted, refunded nor reserved for a refund. */
+  readonly refundable: string;
+  /** The same of every coin, in the order of `COINS`. */
+  readonly refundableByCoin: readonly { readonly coin: Coin; readonly amount: string }[];
+  readonly reversed: boolean;
+  readonly afterExpiry: boolean;
+  readonly paidAtSec: number | null;
+  /** What was received when it was paid. */
+  readonly paidWith: string | null;
+  readonly deposits: readonly DepositView[];
+  readonly refunds: readonly RefundView[];
+}
+
+/** Confirmations of a deposit as a page shows them: `have` of `need`, `need` null while the rule is the chain's own finality. */
+export interface Progress {
+  readonly rule: FinalityRule;
+  readonly have: number;
+  readonly need: number | null;
+}

@@ -1,0 +1,130 @@
+import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
+import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
+import { amountOf, formatAmount, signedAmountOf, type Coin } from '../../domain/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
+import type { MoveChain } from '../../ports/moves.ts';
+import type { Reserved } from '../../ports/payouts.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
+import { movesInFlight } from '../../../state-machines/treasury/moves.ts';
+import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { addedTo, reservedOf } from '../payouts/reserved.ts';
+
+export interface LookDeps {
+  readonly readModel: ReadModel;
+  /** What refunds that are signed and not recorded as landed may have taken already. */
+  readonly sent: (executor: MoveExecutor) => Promise<Reserved>;
+}
+
+export type Account = TreasuryReconciled['data']['accounts'][number];
+
+/** One comparison of the books with the chain. */
+export interface Look {
+  readonly throughBlock: number;
+  readonly accounts: readonly Account[];
+  /** Collection addresses that hold less than the books say. */
+  readonly short: readonly OutflowFacts[];
+}
+
+const PAGE = 1_000;
+/** More than the network fee of any transaction of ours, in units of the native coin: what one in flight may have taken. */
+const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
+
+export const hasDifference = ({ accounts, short }: Look): boolean =>
+  short.length > 0 || accounts.some(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n);
+
+/** Reads the chain, then the books. */
+export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {
+  const { chain, treasury } = executor;
+  const native = NATIVE_COIN[chain.network];
+  const throughBlock = await chain.finalBlock();
+  const moving = movesInFlight(await executor.context());
+  const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
+  const held = await chain.balances(treasury);
+  const accounts: Account[] = [];
+  for (const { coin } of chain.settings.tokens) {
+    const booked = await bookedOf(executor, deps, coin);
+    accounts.push(accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n)));
+  }
+  const gas = moving.flatMap(({ kind, terms }) => (kind === 'gas_top_up' ? [amountOf(terms.amount)] : []));
+  const mayBeSpent = gas.reduce((total, units) => total + units, BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]));
+  const booked = await bookedOf(executor, deps, native);
+  accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));
+  const collection = await lookAtCollection(executor, deps, throughBlock);
+  return { throughBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
+}
+
+/** What is out may have landed or not: anything between is as it should be. */
+function withinFlight(booked: bigint, onChain: bigint, inFlight: bigint): bigint {
+  return onChain < booked && onChain >= booked - inFlight ? booked : onChain;
+}
+
+/** Every collection address that the books say holds a stablecoin, against the chain. */
+async function lookAtCollection(executor: MoveExecutor, deps: LookDeps, throughBlock: number): Promise<Pick<Look, 'accounts' | 'short'>> {
+  const { chain } = executor;
+  const { unknownOutflows, moves } = await executor.context();
+  const sweeping = new Set(Object.values(moves).flatMap(({ kind, terms }) => (kind === 'sweep' ? [terms.fromAddress] : [])));
+  const short: OutflowFacts[] = [];
+  const accounts: Account[] = [];
+  for (const { coin } of chain.settings.tokens) {
+    let [bookedSum, onChainSum] = [0n, 0n];
+    for await (const { address, booked } of bookedAddresses(executor, deps, coin)) {
+      if (sweeping.has(address)) continue;
+      const onChain = (await chain.balances(address)).coins[coin] ?? 0n;
+      bookedSum += booked;
+      onChainSum += onChain;
+      const missing = booked - onChain - (amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n);
+      if (missing > 0n) short.push(shortfall(executor, address, coin, missing, throughBlock));
+    }
+    accounts.push(accountOf('collection', coin, bookedSum, onChainSum));
+  }
+  return { accounts, short };
+}
+
+/** The collection addresses that the books say hold a coin. */
+export async function* bookedAddresses(
+  { chain }: { readonly chain: Pick<MoveChain, 'mode' | 'network'> },
+  { readModel }: { readonly readModel: Pick<ReadModel, 'scan'> },
+  coin: Coin,
+): AsyncGenerator<{ address: string; booked: bigint }> {
+  const prefix = `${balanceKey(chain.mode, DEPOSIT_WALLETS, chain.network, coin)}/`;
+  for (let afterKey = prefix; ;) {
+    const page = await readModel.scan(LEDGER_ADDRESSES_TABLE, { afterKey, limit: PAGE });
+    for (const { key, row } of page) {
+      if (!key.startsWith(prefix)) return;
+      const booked = signedAmountOf(row['balance'] as string);
+      if (booked > 0n) yield { address: row['address'] as string, booked };
+    }
+    if (page.length < PAGE) return;
+    afterKey = page.at(-1)!.key;
+  }
+}
+
+async function bookedOf({ chain }: MoveExecutor, { readModel }: LookDeps, coin: string): Promise<bigint> {
+  const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(chain.mode, TREASURY, chain.network, coin));
+  return row === null ? 0n : signedAmountOf(row['balance'] as string);
+}
+
+/** 10^-18 units by coin of what was reported to have left an address and is not in the books yet. */
+export function amountsAt(address: string, outflows: readonly OutflowFacts[]): Partial<Record<string, bigint>> {
+  const sums: Partial<Record<string, bigint>> = {};
+  for (const { address: left, coin, amount } of outflows)
+    if (left === address && coin !== null && amount !== null) sums[coin] = (sums[coin] ?? 0n) + signedAmountOf(amount);
+  return sums;
+}
+
+/** The key names the block, so that the same amount can go missing twice. */
+export function shortfall(
+  { chain: { mode, network } }: MoveExecutor,
+  address: string,
+  coin: Coin | NativeCoin,
+  units: bigint,
+  blockNumber: number,
+): OutflowFacts {
+  const outflowKey = `${address}:${coin}:${blockNumber}`;
+  return { mode, network, outflowKey, address, coin, amount: formatAmount(units), toAddress: null, txHash: null, blockNumber };
+}
+
+const accountOf = (account: Account['account'], coin: Coin | NativeCoin, booked: bigint, onChain: bigint): Account => ({
+  ...{ account, coin, booked: formatAmount(booked), onChain: formatAmount(onChain), difference: formatAmount(onChain - booked) },
+});

@@ -1,0 +1,105 @@
+import type { OutflowFacts, TreasuryFunded, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
+import { formatAmount, MAX_WHOLE_UNITS, SCALE, signedAmountOf } from '../../domain/money.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { MoveSigner, SeenOutflow } from '../../ports/moves.ts';
+import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
+
+export interface ReconcileDeps extends LookDeps {
+  /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
+  readonly wholeBooks: WholeRows;
+  readonly signer: Pick<MoveSigner, 'unknownTransactions'>;
+  readonly clock: Clock;
+  /** A difference counts once it is the same after this pause: what lands meanwhile is written down by then. */
+  readonly pause: () => Promise<void>;
+}
+
+/** Looks before a difference is believed. */
+const LOOKS = 3;
+/** Money that goes on leaving is reported as far as it is seen by then. */
+const ROUNDS = 3;
+
+/**
+ * Compares one treasury and its collection addresses with the books. Money that is missing, or a transaction that the
+ * signer's journal does not know, is an outflow nobody ordered, and stops payouts; money that is too much was brought by the operator.
+ */
+export async function reconcileTreasury(
+  executor: MoveExecutor,
+  deps: ReconcileDeps,
+): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
+  const { look, strangers } = await steadyLook(executor, deps);
+  const { mode, network } = executor.chain;
+  const foundAtSec = toSec(deps.clock.nowMs());
+  // The same money is not reported twice: by its transaction where that is known, by the balance otherwise.
+  const seen = amountsAt(executor.treasury, [...strangers, ...Object.values((await executor.context()).unknownOutflows)]);
+  const ofTreasury = look.accounts.filter(({ account }) => account === 'treasury').map((account) => [account, unexplained(account, seen)] as const);
+  const missing = ofTreasury.flatMap(([{ coin }, units]) =>
+    units < 0n ? [shortfall(executor, executor.treasury, coin, -units, look.throughBlock)] : [],
+  );
+  const unknown = [...strangers, ...look.short, ...missing];
+  const fundings = ofTreasury.flatMap(([{ coin }, units]) => (units > 0n ? fundingOf(executor, coin, units, look.throughBlock, foundAtSec) : []));
+  const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
+  const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
+  const refused = await executor.tell({ type: 'RecordReconciliation', fundings, outflows, result }, 'reconcile');
+  if (refused !== null) throw new Error(`the reconciliation of ${mode} ${network} cannot be written down: ${refused}`);
+  return { ...result, unknown };
+}
+
+const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string, bigint>>): bigint => signedAmountOf(difference) + (seen[coin] ?? 0n);
+
+/** Balances, and the strange transactions that they show the effect of: what leaves between the two reads is read again. */
+async function steadyLook(executor: MoveExecutor, deps: ReconcileDeps): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
+  const lookNow = (): Promise<Look> => deps.wholeBooks(() => lookAt(executor, deps));
+  let strangers = await unknownTransactions(executor, deps);
+  for (let round = 1; ; round++) {
+    let look = await lookNow();
+    for (let looks = 1; looks < LOOKS && hasDifference(look); looks++) {
+      await deps.pause();
+      look = await lookNow();
+    }
+    if (strangers.length === 0 && !hasDifference(look)) return { look, strangers };
+    const now = await unknownTransactions(executor, deps);
+    if (now.length === strangers.length || round === ROUNDS) return { look, strangers: now };
+    strangers = now;
+  }
+}
+
+/** Transactions of the treasury that the signer never signed and nobody reported yet. What was before the first look is a part of its balance. */
+async function unknownTransactions(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<OutflowFacts[]> {
+  const { chain, treasury } = executor;
+  const { reconciledThrough, unknownOutflows, knownOutflows } = await executor.context();
+  if (reconciledThrough === null) return [];
+  const { mode, network } = chain;
+  const strangersAmong = async (txHashes: readonly string[]): Promise<ReadonlySet<string>> =>
+    new Set(await signer.unknownTransactions(mode, network, txHashes));
+  const seen = await chain.outflows(treasury, reconciledThrough + 1, strangersAmong);
+  return seen
+    .map((outflow) => factsOf(executor, outflow))
+    .filter(({ outflowKey }) => !Object.hasOwn(unknownOutflows, outflowKey) && !knownOutflows.includes(outflowKey));
+}
+
+function factsOf(
+  { chain: { mode, network }, treasury }: MoveExecutor,
+  { coin, units, toAddress, txHash, part, blockNumber }: SeenOutflow,
+): OutflowFacts {
+  const amount = units === null ? null : formatAmount(units);
+  return { mode, network, outflowKey: `${txHash}:${part}`, address: treasury, coin, amount, toAddress, txHash, blockNumber };
+}
+
+function fundingOf(
+  { chain: { mode, network }, treasury }: MoveExecutor,
+  coin: Account['coin'],
+  units: bigint,
+  blockNumber: number,
+  recordedAtSec: number,
+): TreasuryFunded['data'][] {
+  const evidence = { fromAddress: null, txHash: null, logIndex: null, blockNumber };
+  return partsOf(units).map((part) => ({ mode, network, coin, amount: formatAmount(part), address: treasury, ...evidence, recordedAtSec }));
+}
+
+/** An event holds less than `MAX_WHOLE_UNITS`; what is more is written down in several. */
+function partsOf(units: bigint): bigint[] {
+  const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
+  return units <= most ? [units] : [most, ...partsOf(units - most)];
+}

@@ -1,0 +1,22 @@
+import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { reconcileTreasury } from './reconcile.ts';
+import { lookForUnbooked } from './reconcile-unbooked.ts';
+import { MoveMoney } from '../payouts/moves/moves.process.ts';
+import { SweepCollected } from './sweep.process.ts';
+import { type KnownBalance } from './watch-outflows.process.ts';
+import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+
+/** Everything that moves the operator's own money. */
+export interface Treasury {
+  readonly moves: MoveMoney;
+  readonly sweeper: SweepCollected;
+  /** What is decided by the books reads them whole: rows that lag behind the ledger are no facts. */
+  readonly wholeBooks: WholeRows;
+  /** Compares books and chain now. */
+  reconcile(executor: MoveExecutor): ReturnType<typeof reconcileTreasury>;
+  /** Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended. */
+  unbooked(executor: MoveExecutor, after: string | null): ReturnType<typeof lookForUnbooked>;
+  /** What the accounts hold that refunds and fees are paid from, as last read. */
+  balances(): readonly KnownBalance[];
+  stop(): Promise<void>;
+}

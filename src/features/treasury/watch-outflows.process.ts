@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Mode } from '../../domain/ids.ts';
+import { formatAmount, type Coin } from '../../domain/money.ts';
+import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
+
+/** An account of the operator on one network, whose balances can be read. */
+export interface WatchedTreasury {
+  readonly mode: Mode;
+  readonly network: Network;
+  /** 10^-18 units. Rejects while the chain cannot be read. */
+  balances(): Promise<{ readonly coins: Readonly<Partial<Record<Coin, bigint>>>; readonly native: bigint }>;
+}
+
+/** One balance as last read; `gas` pays fees, `coin` pays refunds. */
+export interface KnownBalance {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly kind: 'coin' | 'gas';
+  readonly coin: string;
+  /** Units of the coin; only for eyes and alarms, so a float will do. */
+  readonly amount: number;
+}
+
+export interface WatchTreasuriesDeps {
+  readonly treasuries: readonly WatchedTreasury[];
+  readonly everyMs: number;
+  readonly onError: (error: unknown, treasury: WatchedTreasury) => void;
+}
+
+const STOP_GRACE_MS = 1_000;
+
+/** Reads at its own pace what the treasuries hold, so that a metric never waits for a chain. */
+export class WatchTreasuries {
+  readonly #deps: WatchTreasuriesDeps;
+  readonly #known = new Map<WatchedTreasury, readonly KnownBalance[]>();
+  readonly #stopping = new AbortController();
+  #loops: Promise<void>[] = [];
+
+  constructor(deps: WatchTreasuriesDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#loops = this.#deps.treasuries.map((treasury) => this.#follow(treasury));
+  }
+
+  /** Waits a moment for reads under way, but not for providers that do not answer. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.race([Promise.all(this.#loops), sleep(STOP_GRACE_MS, undefined, { ref: false })]);
+  }
+
+  /** Empty for a treasury that could not be read yet; one that cannot be read any more keeps its last figures. */
+  balances(): readonly KnownBalance[] {
+    return [...this.#known.values()].flat();
+  }
+
+  async #follow(treasury: WatchedTreasury): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        this.#known.set(treasury, await read(treasury));
+      } catch (error) {
+        this.#deps.onError(error, treasury);
+      }
+      await sleep(this.#deps.everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function read(treasury: WatchedTreasury): Promise<KnownBalance[]> {
+  const { mode, network } = treasury;
+  const { coins, native } = await treasury.balances();
+  const held = Object.entries(coins).map(([coin, units]) => ({ mode, network, kind: 'coin' as const, coin, amount: Number(formatAmount(units)) }));
+  return [...held, { mode, network, kind: 'gas', coin: NATIVE_COIN[network], amount: Number(formatAmount(native)) }];
+}

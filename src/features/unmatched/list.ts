@@ -1,0 +1,94 @@
+import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Coin } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { INBOX_PLACES_TABLE, INBOX_TABLE, RESOLVED, UNRESOLVED, type InboxPlaceRow, type InboxRow } from '../../../projections/unmatched/row.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
+
+/** A transfer as the inbox lists it, with what its session says. */
+export interface ListedTransfer extends Omit<InboxRow, 'mode'> {
+  readonly mode: Mode;
+  readonly merchantId: string | null;
+  readonly orderId: string | null;
+}
+
+export interface InboxFilter {
+  /** What waits or is being carried out, oldest first; or what is done, newest first. */
+  readonly state: 'unresolved' | 'resolved';
+  readonly mode?: Mode;
+  readonly network?: Network;
+  readonly coin?: Coin;
+  /** Only money in blocks of this time or before, Unix seconds. */
+  readonly untilSec?: number;
+}
+
+export interface InboxPage {
+  readonly transfers: readonly ListedTransfer[];
+  /** Goes on after this page; null at the end. */
+  readonly next: string | null;
+}
+
+const SCAN = 500;
+/** Rows looked at for one page: one with a narrow filter may hold fewer than asked, also none, before the end. */
+const MAX_LOOKED_AT = 5_000;
+
+/** The inbox as it is read: pages by key, so that a page costs the same wherever it begins. */
+export class InboxList {
+  readonly #readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>;
+
+  constructor(readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>) {
+    this.#readModel = readModel;
+  }
+
+  /** Null when the inbox never had it, or a refund took it. */
+  async find(depositKey: string): Promise<ListedTransfer | null> {
+    const place = (await this.#readModel.get(INBOX_PLACES_TABLE, depositKey)) as InboxPlaceRow | null;
+    const row = place && ((await this.#readModel.get(INBOX_TABLE, place.key)) as unknown as InboxRow | null);
+    return row ? ((await this.#withSessions([row]))[0] ?? null) : null;
+  }
+
+  async page(filter: InboxFilter, after: string | null, limit: number): Promise<InboxPage> {
+    const prefix = filter.state === 'unresolved' ? UNRESOLVED : RESOLVED;
+    const found: ListedTransfer[] = [];
+    let afterKey = after ?? prefix;
+    for (let looked = 0; looked < MAX_LOOKED_AT;) {
+      const rows = await this.#readModel.scan(INBOX_TABLE, { afterKey, limit: SCAN });
+      const own = rows.filter(({ key }) => key.startsWith(prefix));
+      const listed = await this.#withSessions(own.map(({ row }) => row as unknown as InboxRow));
+      for (const [index, { key }] of own.entries()) {
+        const transfer = listed[index];
+        if (transfer && filter.state === 'unresolved' && filter.untilSec !== undefined && transfer.blockTimeSec > filter.untilSec)
+          return { transfers: found, next: null };
+        afterKey = key;
+        if (transfer && meets(transfer, filter)) found.push(transfer);
+        if (found.length >= limit) return { transfers: found, next: afterKey };
+      }
+      if (own.length < SCAN) return { transfers: found, next: null };
+      looked += own.length;
+    }
+    return { transfers: found, next: afterKey };
+  }
+
+  /** One answer for each row; null for one whose session is not in the look-ups yet. */
+  async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
+    const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
+    const sessions = new Map((await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row as SessionRow | null]));
+    return rows.map((row) => {
+      const session = row.sessionId === null ? null : sessions.get(row.sessionId);
+      const mode = row.mode ?? session?.mode;
+      return mode ? { ...row, mode, merchantId: session?.merchantId ?? null, orderId: session?.orderId ?? null } : null;
+    });
+  }
+}
+
+function meets(transfer: ListedTransfer, { mode, network, coin, untilSec }: InboxFilter): boolean {
+  return (
+    (mode === undefined || transfer.mode === mode) &&
+    (network === undefined || transfer.network === network) &&
+    (coin === undefined || transfer.coin === coin) &&
+    (untilSec === undefined || transfer.blockTimeSec <= untilSec)
+  );
+}
+
+/** The session whose address it came to, where the inbox knows of one. */
+export const sessionOf = ({ sessionId }: Pick<ListedTransfer, 'sessionId'>): SessionId | null => sessionId as SessionId | null;

@@ -1,0 +1,51 @@
+import type { MoveRequested } from '../../domain/events/treasury-move-events.ts';
+import type { Mode } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { MoveSigner } from '../../ports/moves.ts';
+import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/returns.ts';
+import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveMoney } from '../payouts/moves/moves.process.ts';
+
+/** Returns go the way of every other move of the treasury. */
+export function returnsOf(moves: MoveMoney, signer: Pick<MoveSigner, 'checkMove'>, clock: Clock): Returns {
+  const executorOf = (mode: Mode, network: Network): MoveExecutor | null => moves.executor(mode, network);
+  const needed = (mode: Mode, network: Network): MoveExecutor => {
+    const executor = executorOf(mode, network);
+    if (!executor) throw new Error(`there is no treasury on ${mode} ${network}`);
+    return executor;
+  };
+  return {
+    treasuryOf: (mode, network) => executorOf(mode, network)?.treasury ?? null,
+    request: async (data) => {
+      const executor = needed(data.mode, data.network);
+      const refused = await executor.tell({ type: 'RequestMove', kind: 'return', data: data satisfies MoveRequested }, data.requestedBy);
+      if (refused === null) moves.wake(executor);
+      return refused;
+    },
+    status: async (mode, network, moveId) => statusOf(await needed(mode, network).context(), moveId),
+    cancel: (data) =>
+      needed(data.mode, data.network).tell(
+        { type: 'GiveUpReturn', data: data satisfies MoveRequested, nowSec: toSec(clock.nowMs()) },
+        data.requestedBy,
+      ),
+    forecast: (request) => forecast(needed(request.mode, request.network), signer, request),
+  };
+}
+
+function statusOf({ returns }: Awaited<ReturnType<MoveExecutor['context']>>, moveId: string): ReturnStatus {
+  if (!Object.hasOwn(returns, moveId)) return { kind: 'unknown' };
+  const outcome = returns[moveId];
+  if (!outcome) return { kind: 'under_way' };
+  return outcome.paid ? { kind: 'paid', txHash: outcome.txHash } : { kind: 'failed', reason: outcome.reason };
+}
+
+async function forecast({ chain, treasury }: MoveExecutor, signer: Pick<MoveSigner, 'checkMove'>, request: ReturnRequest): Promise<string> {
+  const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...terms } = request;
+  const order = { kind: 'return', ...terms } as const;
+  const check = await chain.check(order, treasury, { coins: {}, payouts: 0 });
+  if (check.kind === 'fail') return `would fail: ${check.reason}`;
+  if (check.kind === 'wait') return `would wait: ${check.detail}`;
+  const verdict = await signer.checkMove(order);
+  return verdict.ok ? 'ready to be paid' : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
+}

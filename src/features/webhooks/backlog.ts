@@ -1,0 +1,218 @@
+import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { Position } from '../../ports/event-store.ts';
+import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
+
+/** Name of the checkpoint; the tables below move with it. */
+export const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
+const STATE = 'webhook-process';
+/** Deliveries that need an attempt soon, by merchant in the order of the log. */
+const QUEUE = 'webhook-queue';
+/** Deliveries whose next attempt is far off, by time. */
+const LATER = 'webhook-later';
+/** How endpoints have fared (see `EndpointHealth`). */
+const HEALTH = 'webhook-health';
+/** Up to which entry a merchant's work goes out slowly, since its endpoint came back. */
+const PACE = 'webhook-pace';
+/** Events that could not be notifications. */
+const PARKED = 'webhook-parked';
+
+const PAD = 16;
+const pad = (value: number): string => String(Math.max(0, Math.floor(value))).padStart(PAD, '0');
+const MAX_DIRTY = 2_000;
+
+export interface RowRef {
+  readonly table: string;
+  readonly key: string;
+}
+
+/** A delivery that may need an attempt: its own stream says whether it does. */
+export interface BacklogEntry {
+  readonly ref: RowRef;
+  readonly id: NotificationId;
+  readonly merchantId: MerchantId;
+  readonly sessionId: string;
+  readonly seq: number;
+}
+
+/**
+ * The durable to-do list of the delivery process, one with its checkpoint in the log. It names at least every delivery
+ * that needs an attempt as of the checkpoint; it may name more, since the delivery's stream decides. So it never has to
+ * be written before an attempt, and most deliveries are over before they would be written at all.
+ */
+export class Backlog {
+  readonly #readModel: ReadModel;
+  readonly #onDirty: () => void;
+  #dirty = new Map<string, Change>();
+  #flushing: Promise<void> = Promise.resolve();
+  #flushed: Position | null = null;
+  #seq = 0;
+
+  /** `onDirty` is called when there is something to flush. */
+  constructor(readModel: ReadModel, onDirty: () => void) {
+    this.#readModel = readModel;
+    this.#onDirty = onDirty;
+  }
+
+  /** Where the log was left; null for the beginning. */
+  async open(): Promise<Position | null> {
+    const checkpoint = await this.#readModel.begin(DELIVERIES_CHECKPOINT);
+    const state = await this.#readModel.get(STATE, 'state');
+    this.#seq = Number(state?.['seq'] ?? 0);
+    this.#flushed = checkpoint;
+    return checkpoint;
+  }
+
+  /** The checkpoint that was written or read last. */
+  get flushed(): Position | null {
+    return this.#flushed;
+  }
+
+  get lastSeq(): number {
+    return this.#seq;
+  }
+
+  get isCrowded(): boolean {
+    return this.#dirty.size >= MAX_DIRTY;
+  }
+
+  /** Writes down a delivery that needs an attempt soon. */
+  enqueue(id: NotificationId, merchantId: MerchantId, sessionId: string): BacklogEntry {
+    this.#seq += 1;
+    return this.#put({ table: QUEUE, key: `${merchantId}:${pad(this.#seq)}` }, { id, merchantId, sessionId, seq: this.#seq });
+  }
+
+  /** Moves a delivery to the time of its next attempt. */
+  postpone(entry: Omit<BacklogEntry, 'ref'>, from: RowRef, dueAtMs: number): BacklogEntry {
+    this.remove(from);
+    return this.#put(
+      { table: LATER, key: `${pad(dueAtMs)}:${entry.id}` },
+      { id: entry.id, merchantId: entry.merchantId, sessionId: entry.sessionId, seq: entry.seq },
+    );
+  }
+
+  remove(ref: RowRef): void {
+    const name = nameOf(ref);
+    // A row that was never written need not be deleted.
+    if (this.#dirty.get(name)?.op === 'put') this.#dirty.delete(name);
+    else this.#change(name, { op: 'delete', ...ref });
+  }
+
+  /** Entries of one merchant after `afterSeq`, oldest first, as far as they were flushed. */
+  async of(merchantId: MerchantId, afterSeq: number, limit: number): Promise<BacklogEntry[]> {
+    const rows = await this.#readModel.scan(QUEUE, { afterKey: `${merchantId}:${pad(afterSeq)}`, limit });
+    return rows.map((row) => entryOf(QUEUE, row)).filter((entry) => entry.merchantId === merchantId);
+  }
+
+  /** Every merchant with entries in the queue, by skipping from one to the next. */
+  async merchants(): Promise<MerchantId[]> {
+    const merchants: MerchantId[] = [];
+    for (let afterKey = ''; ;) {
+      const [row] = await this.#readModel.scan(QUEUE, { afterKey, limit: 1 });
+      if (!row) return merchants;
+      const { merchantId } = entryOf(QUEUE, row);
+      merchants.push(merchantId);
+      // ";" follows ":", so this is after every entry of the merchant.
+      afterKey = `${merchantId};`;
+    }
+  }
+
+  /** The earliest postponed entries, with their times. */
+  async later(limit: number): Promise<(BacklogEntry & { readonly dueAtMs: number })[]> {
+    const rows = await this.#readModel.scan(LATER, { afterKey: '', limit });
+    return rows.map((row) => ({ ...entryOf(LATER, row), dueAtMs: Number(row.key.slice(0, PAD)) }));
+  }
+
+  async health(): Promise<{ merchantId: MerchantId; row: Row }[]> {
+    return (await this.#all(HEALTH)).map(({ key, row }) => ({ merchantId: key as MerchantId, row }));
+  }
+
+  /** By merchant: the entry up to which its work goes out slowly. */
+  async paces(): Promise<Map<MerchantId, number>> {
+    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as MerchantId, Number(row['throughSeq'])]));
+  }
+
+  /** Null when the last such entry is gone. */
+  putPace(merchantId: MerchantId, throughSeq: number | null): void {
+    this.#replace({ table: PACE, key: merchantId }, throughSeq === null ? null : { throughSeq });
+  }
+
+  async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {
+    return (await this.#all(PARKED)).map(({ key, row }) => ({ position: key, stream: row['stream'] as string, revision: Number(row['revision']) }));
+  }
+
+  /** The event was notifications after all. */
+  unpark(position: Position): void {
+    this.#replace({ table: PARKED, key: position }, null);
+  }
+
+  putHealth(merchantId: MerchantId, row: Row | null): void {
+    this.#replace({ table: HEALTH, key: merchantId }, row);
+  }
+
+  /** Keeps an event that could not be handled for a person to look at. */
+  park(position: Position, row: Row): void {
+    this.#put({ table: PARKED, key: position }, row);
+  }
+
+  /**
+   * Writes what changed, together with the position up to which the log was handled. False when there is no such position
+   * yet, so that nothing could be written.
+   */
+  async flush(position: Position | null): Promise<boolean> {
+    const write = (): Promise<void> => this.#write(position);
+    this.#flushing = this.#flushing.then(write, write);
+    await this.#flushing;
+    return position !== null || this.#dirty.size === 0;
+  }
+
+  async #write(position: Position | null): Promise<void> {
+    if (position === null || (this.#dirty.size === 0 && position === this.#flushed)) return;
+    const taken = this.#dirty;
+    this.#dirty = new Map();
+    const state: Change = { op: 'put', table: STATE, key: 'state', row: { seq: this.#seq } };
+    try {
+      await this.#readModel.apply(DELIVERIES_CHECKPOINT, [...taken.values(), state], position);
+      this.#flushed = position;
+    } catch (error) {
+      this.#dirty = new Map([...taken, ...this.#dirty]);
+      throw error;
+    }
+  }
+
+  async #all(table: string): Promise<{ key: string; row: Row }[]> {
+    const found: { key: string; row: Row }[] = [];
+    for (let afterKey = ''; ;) {
+      const rows = await this.#readModel.scan(table, { afterKey, limit: 500 });
+      found.push(...rows);
+      const last = rows.at(-1);
+      if (!last) return found;
+      afterKey = last.key;
+    }
+  }
+
+  #replace(ref: RowRef, row: Row | null): void {
+    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
+  }
+
+  #change(name: string, change: Change): void {
+    this.#dirty.set(name, change);
+    if (this.#dirty.size === 1) this.#onDirty();
+  }
+
+  #put(ref: RowRef, row: Row): BacklogEntry {
+    this.#change(nameOf(ref), { op: 'put', ...ref, row });
+    return entryOf(ref.table, { key: ref.key, row });
+  }
+}
+
+const nameOf = ({ table, key }: RowRef): string => `${table} ${key}`;
+
+function entryOf(table: string, { key, row }: { key: string; row: Row }): BacklogEntry {
+  return {
+    ref: { table, key },
+    id: row['id'] as NotificationId,
+    merchantId: row['merchantId'] as MerchantId,
+    sessionId: row['sessionId'] as string,
+    seq: Number(row['seq']),
+  };
+}

@@ -1,0 +1,264 @@
+import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
+import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import { ReadModelMoved, type ReadModel } from '../../ports/read-model.ts';
+import type { Timers } from '../../ports/timers.ts';
+import type { WebhookSender } from '../../ports/webhook-sender.ts';
+import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
+import {
+  RETRY_SCHEDULE,
+  type DeliveryState,
+  type RecordAttempt,
+  type RetrySchedule,
+} from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import { attemptDelivery, type AttemptDeps } from './attempts.ts';
+import { Backlog } from './backlog.ts';
+import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits, type DispatchStats } from './dispatcher.ts';
+import { EndpointWatch } from './endpoints.ts';
+import { decodeOrNull, isNotifying, NotificationReader, type PendingNotification } from './notifications.ts';
+import { Scheduling } from './scheduling.ts';
+
+/** What operators should hear of. */
+export type DeliveryAlarm =
+  | { readonly kind: 'exhausted' | 'rejected' | 'blocked'; readonly notificationId: NotificationId; readonly merchantId: MerchantId }
+  | { readonly kind: 'suspended'; readonly merchantId: MerchantId; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' }
+  | { readonly kind: 'parked'; readonly stream: string; readonly revision: number };
+
+export interface DeliveryObserver {
+  onAttempt?(attempt: DeliveryAttempted['data'], eventType: string): void;
+  onAlarm?(alarm: DeliveryAlarm): void;
+}
+
+export interface DeliverWebhooksOptions {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly handler: DeliveryHandler;
+  readonly directory: EndpointDirectory;
+  readonly sender: WebhookSender;
+  readonly answers: DeliveryAnswers;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** Such as `X-Service-`. */
+  readonly headerPrefix: string;
+  readonly schedule?: RetrySchedule;
+  readonly limits?: Partial<DispatchLimits>;
+  readonly observer?: DeliveryObserver;
+  /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
+  readonly stopGraceMs?: number;
+  /** The backlog was lost or another process writes it: this one is to be stopped, and a new one started from the checkpoint. */
+  readonly onMoved?: (error: Error) => void;
+}
+
+const FLUSH_EVERY_MS = 1_000;
+const STOP_GRACE_MS = 5_000;
+/** Small, so that what is in memory at a time lives no longer than a moment. */
+const MAX_BATCH = 64;
+/** They say nothing that the attempt before them did not. */
+const SETTLING: ReadonlySet<string> = new Set(['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked']);
+
+/**
+ * Tells merchants what happened: one ordered subscription turns notifying events into deliveries and takes in what becomes
+ * of them. The log is the truth; the checkpoint and the backlog only say where to look after a restart.
+ */
+export class DeliverWebhooks {
+  readonly #options: DeliverWebhooksOptions;
+  readonly #backlog: Backlog;
+  readonly #reader: NotificationReader;
+  readonly #dispatcher: Dispatcher;
+  readonly #endpoints: EndpointWatch;
+  /** Deliveries that this process admitted itself, until the subscription brings them back. */
+  readonly #admitted = new Set<NotificationId>();
+  #scheduling: Scheduling;
+  #subscription: Subscription | null = null;
+  #cancelFlush: (() => void) | null = null;
+  #live = false;
+  #stopping = false;
+
+  constructor(options: DeliverWebhooksOptions) {
+    this.#options = options;
+    this.#backlog = new Backlog(options.readModel, () => this.#armFlush());
+    this.#reader = new NotificationReader(options);
+    this.#scheduling = this.#schedulingFrom(null);
+    const attemptDeps: AttemptDeps = { ...options, schedule: options.schedule ?? RETRY_SCHEDULE, isStopping: () => this.#stopping };
+    this.#dispatcher = new Dispatcher({
+      ...options,
+      backlog: this.#backlog,
+      limits: { ...DISPATCH_LIMITS, ...options.limits },
+      attempt: (state, trigger) => attemptDelivery(attemptDeps, state, trigger),
+      record: (before, attempt) => this.#record(before, attempt),
+      stateOf: (id) => this.#scheduling.stateOf(id),
+      handled: () => this.#scheduling.handled,
+    });
+    this.#endpoints = new EndpointWatch({
+      ...options,
+      backlog: this.#backlog,
+      onSuspended: (merchantId, endpointId, reason) => options.observer?.onAlarm?.({ kind: 'suspended', merchantId, endpointId, reason }),
+      onResumed: (merchantId) => this.#dispatcher.resume(merchantId),
+      onChanged: (merchantId) => this.#dispatcher.wake(merchantId),
+    });
+  }
+
+  get stats(): DispatchStats & { readonly lag: number; readonly unsettled: number } {
+    return { ...this.#dispatcher.stats, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
+  }
+
+  /** The checkpoint as this process last left it. */
+  get checkpoint(): Position | null {
+    return this.#backlog.flushed;
+  }
+
+  async start(): Promise<void> {
+    const handled = await this.#backlog.open();
+    this.#scheduling = this.#schedulingFrom(handled);
+    const merchants = await this.#backlog.merchants();
+    await this.#endpoints.open(merchants);
+    await this.#dispatcher.restore(merchants);
+    await this.#tellParked();
+    this.#subscription = this.#options.store.subscribe({
+      name: 'deliver-webhooks',
+      after: handled,
+      streamPrefixes: ['session-', 'delivery-'],
+      maxBatch: MAX_BATCH,
+      onEvents: (events) => this.#onEvents(events),
+      onCaughtUp: () => this.#onCaughtUp(),
+    });
+    this.#dispatcher.start();
+  }
+
+  /** Resolves when nothing runs any more and the backlog is written. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#endpoints.close();
+    this.#cancelFlush?.();
+    await this.#subscription?.close();
+    let timer: NodeJS.Timeout | undefined;
+    const grace = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#options.stopGraceMs ?? STOP_GRACE_MS);
+    });
+    await Promise.race([this.#dispatcher.stop(), grace]);
+    clearTimeout(timer);
+    // Whoever goes on from the checkpoint finds in the log what could not be written here.
+    await this.#backlog.flush(this.#scheduling.handled).catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, 'the webhook backlog could not be written at the end');
+    });
+  }
+
+  #schedulingFrom(handled: Position | null): Scheduling {
+    const { handler, timers, log } = this.#options;
+    const admit = ({ delivery }: PendingNotification, state: DeliveryState): void => {
+      this.#admitted.add(delivery.notificationId);
+      this.#dispatcher.admit({ id: delivery.notificationId, merchantId: delivery.merchantId, sessionId: delivery.sessionId }, state, false);
+    };
+    const isPrompt = (merchantId: MerchantId): boolean => this.#dispatcher.isPrompt(merchantId);
+    return new Scheduling({ handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() }, handled);
+  }
+
+  async #record(before: DeliveryState, attempt: RecordAttempt): Promise<DeliveryState> {
+    const after = await this.#scheduling.record(before.context.scheduled!.notificationId, attempt);
+    const { observer } = this.#options;
+    const { scheduled, last } = after.context;
+    if (!observer || !scheduled || !last) return after;
+    observer.onAttempt?.(last, scheduled.eventType);
+    const { value } = after;
+    const isSettledBadly = value === 'exhausted' || value === 'rejected' || value === 'blocked';
+    if (isSettledBadly && before.value !== value)
+      observer.onAlarm?.({ kind: value, notificationId: scheduled.notificationId, merchantId: scheduled.merchantId });
+    return after;
+  }
+
+  #onCaughtUp(): void {
+    if (this.#stopping) return;
+    this.#live = true;
+    this.#endpoints.goLive();
+  }
+
+  async #onEvents(events: readonly RecordedEvent[]): Promise<void> {
+    for (const recorded of events) if (recorded.type === 'SessionCreated') this.#reader.remember(recorded);
+    const notifying = events.filter(isNotifying);
+    await this.#reader.recall(notifying);
+    const read = notifying.map((recorded) => this.#reader.read(recorded));
+    const notifications = read.filter((one) => typeof one === 'object');
+    const { position } = events.at(-1)!;
+    if (!this.#live) await this.#scheduling.catchUp(notifications, position);
+    // From here on nothing fails, so that the batch is not handed over again.
+    read.forEach((one, index) => one === 'unreadable' && this.#park(notifying[index]!));
+    for (const recorded of events) this.#takeIn(recorded);
+    if (this.#live) {
+      const isRoomAgain = this.#scheduling.tell(notifications, position);
+      this.#dispatcher.pump();
+      await isRoomAgain;
+    }
+    this.#dispatcher.pump();
+    if (this.#backlog.isCrowded) await this.#flush();
+  }
+
+  #takeIn(recorded: RecordedEvent): void {
+    if (!recorded.stream.startsWith('delivery-')) return;
+    const id = recorded.stream.slice('delivery-'.length) as NotificationId;
+    if (recorded.type === 'DeliveryScheduled' && this.#admitted.delete(id)) return;
+    if (recorded.type !== 'DeliveryScheduled' && recorded.type !== 'RedeliveryRequested') this.#dispatcher.touch(id);
+    if (SETTLING.has(recorded.type) || (recorded.type === 'DeliveryAttempted' && this.#endpoints.saysNothingNew(recorded.data))) return;
+    const event = decodeOrNull(recorded)?.event;
+    switch (event?.type) {
+      case undefined:
+        this.#park(recorded);
+        break;
+      case 'DeliveryScheduled':
+        this.#dispatcher.admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, false);
+        break;
+      case 'RedeliveryRequested':
+        this.#dispatcher.admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, event.data.bulk);
+        break;
+      case 'DeliveryAttempted':
+        this.#endpoints.learn(event.data);
+        break;
+      default:
+    }
+  }
+
+  /** One event that cannot be notifications holds up no other. */
+  #park(recorded: RecordedEvent): void {
+    const { stream, revision, type, position } = recorded;
+    this.#backlog.park(position, { stream, revision, type });
+    this.#options.log.error({ stream, revision, type }, 'an event that should notify a merchant could not be read and was set aside');
+    this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
+  }
+
+  /** What an older build set aside may be readable now. */
+  async #tellParked(): Promise<void> {
+    for (const { position, stream, revision } of await this.#backlog.parked()) {
+      const [recorded] = await this.#options.store.readStream(stream, { from: revision, limit: 1 });
+      if (!recorded || !isNotifying(recorded)) continue;
+      await this.#reader.recall([recorded]);
+      const notifications = this.#reader.read(recorded);
+      if (notifications === 'unreadable') continue;
+      if (notifications !== 'untold') await this.#scheduling.retell(notifications);
+      this.#backlog.unpark(position);
+    }
+  }
+
+  /** Writes the checkpoint and the backlog a moment later, so that many events share one write. */
+  #armFlush(): void {
+    const { timers } = this.#options;
+    if (this.#cancelFlush || this.#stopping) return;
+    this.#cancelFlush = timers.at(timers.nowMs() + FLUSH_EVERY_MS, () => {
+      this.#cancelFlush = null;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      await this.#backlog.flush(this.#scheduling.handled);
+    } catch (error) {
+      if (error instanceof ReadModelMoved && this.#options.onMoved) return this.#options.onMoved(error);
+      this.#options.log.warn({ err: error }, 'the webhook backlog could not be written');
+      this.#armFlush();
+    }
+  }
+}

@@ -1,0 +1,351 @@
+import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import { deliveryStream } from '../../domain/streams.ts';
+import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Timers } from '../../ports/timers.ts';
+import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
+import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import { insistently } from './attempts.ts';
+import type { Backlog, BacklogEntry } from './backlog.ts';
+import { PostponedWork } from './postponed.ts';
+import { MerchantQueues, type Job, type QueueLimits } from './merchant-queues.ts';
+
+export interface DispatchLimits extends QueueLimits {
+  /** Jobs of one merchant that wait in memory; the rest stays in the backlog until there is room. */
+  readonly windowPerMerchant: number;
+  /** Jobs in memory over all merchants, beyond which windows shrink to `crowdedWindow`. */
+  readonly jobs: number;
+  readonly crowdedWindow: number;
+}
+
+export const DISPATCH_LIMITS: DispatchLimits = {
+  inFlightPerMerchant: 5,
+  inFlight: 1_024,
+  unrecordedPerMerchant: 40,
+  pacePerSec: 10,
+  windowPerMerchant: 1_000,
+  jobs: 50_000,
+  crowdedWindow: 20,
+};
+
+export interface DispatcherDeps {
+  readonly backlog: Backlog;
+  readonly handler: DeliveryHandler;
+  readonly directory: EndpointDirectory;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly limits: DispatchLimits;
+  readonly attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => Promise<RecordAttempt>;
+  readonly record: (before: DeliveryState, attempt: RecordAttempt) => Promise<DeliveryState>;
+  /** How a delivery stands that is not in the log yet. */
+  readonly stateOf: (id: NotificationId) => DeliveryState | null;
+  /** Position up to which the log was handled. */
+  readonly handled: () => string | null;
+}
+
+/** Retries due within this wait in memory, later ones in the backlog. */
+const SOON_MS = 60_000;
+const AGAIN_MS = 1_000;
+const PROMPT_WAITING = 50;
+/** A merchant whose memory window is full: entries after `afterSeq`, up to `lastSeq`, are in the backlog only. */
+interface Overflow {
+  afterSeq: number;
+  lastSeq: number;
+  loading: boolean;
+}
+
+export interface DispatchStats {
+  /** Attempts that wait for an answer. */
+  readonly inFlight: number;
+  /** Attempts that are being read, made or recorded, and reads of the backlog. */
+  readonly working: number;
+  readonly inMemory: number;
+  /** Deliveries whose next attempt is due soon. */
+  readonly retrying: number;
+  /** Merchants with more deliveries than memory holds. */
+  readonly overflowing: number;
+}
+
+/** Runs the attempts that deliveries need, when they are due, within every bound. */
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
+  readonly #merchantQueues: MerchantQueues;
+  readonly #jobs = new Map<NotificationId, Job>();
+  readonly #retryTimers = new Map<NotificationId, () => void>();
+  readonly #wakeTimers = new Map<MerchantId, () => void>();
+  readonly #overflow = new Map<MerchantId, Overflow>();
+  readonly #pacedThrough = new Map<MerchantId, number>();
+  #running = 0;
+  #onIdle: () => void = () => {};
+  readonly #postponed: PostponedWork;
+  #reads = 0;
+  #started = false;
+  #stopped = false;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+    const isOpen = (merchantId: MerchantId): boolean => deps.directory.endpointOf(merchantId)?.suspended !== true;
+    this.#merchantQueues = new MerchantQueues(deps.limits, isOpen, (merchantId, atMs) => this.#wakeAt(merchantId, atMs));
+    this.#postponed = new PostponedWork({
+      ...deps,
+      mayGo: ({ id, merchantId }) => this.#jobs.has(id) || (isOpen(merchantId) && this.#hasRoom(merchantId)),
+      takeUp: (entry) => {
+        this.#takeUp(entry, false);
+        this.pump();
+      },
+    });
+  }
+
+  get stats(): DispatchStats {
+    return {
+      inFlight: this.#merchantQueues.inFlight,
+      working: this.#running + this.#reads + this.#postponed.reading,
+      inMemory: this.#jobs.size,
+      retrying: this.#retryTimers.size,
+      overflowing: this.#overflow.size,
+    };
+  }
+
+  /** Takes up what the backlog held at the last checkpoint, before newer events arrive. */
+  async restore(merchants: readonly MerchantId[]): Promise<void> {
+    for (const [merchantId, throughSeq] of await this.#deps.backlog.paces()) {
+      if (merchants.includes(merchantId)) this.#pacedThrough.set(merchantId, throughSeq);
+      else this.#deps.backlog.putPace(merchantId, null);
+    }
+    for (const merchantId of merchants) {
+      this.#overflow.set(merchantId, { afterSeq: 0, lastSeq: this.#deps.backlog.lastSeq, loading: false });
+      await this.#load(merchantId);
+    }
+  }
+
+  /** Starts attempting. */
+  start(): void {
+    this.#started = true;
+    this.#postponed.start();
+    this.pump();
+  }
+
+  /** A delivery was scheduled or asked for again. */
+  admit(
+    delivery: { readonly id: NotificationId; readonly merchantId: MerchantId; readonly sessionId: string },
+    state: DeliveryState | null,
+    paced: boolean,
+  ): void {
+    const known = this.#jobs.get(delivery.id);
+    if (known) {
+      this.#hasten(known, paced);
+      return;
+    }
+    const entry = this.#deps.backlog.enqueue(delivery.id, delivery.merchantId, delivery.sessionId);
+    const overflow = this.#overflow.get(delivery.merchantId);
+    if (overflow) overflow.lastSeq = entry.seq;
+    else if (this.#hasRoom(delivery.merchantId)) this.#add(entry, { ordered: true, paced, state });
+    else this.#overflow.set(delivery.merchantId, { afterSeq: entry.seq - 1, lastSeq: entry.seq, loading: false });
+  }
+
+  /** Whether a delivery that is admitted now is attempted at once or soon. */
+  isPrompt(merchantId: MerchantId): boolean {
+    return this.#merchantQueues.waiting(merchantId) < PROMPT_WAITING && this.#deps.directory.endpointOf(merchantId)?.suspended !== true;
+  }
+
+  /** Another writer moved the delivery on: what is known of it may be old. */
+  touch(id: NotificationId): void {
+    const job = this.#jobs.get(id);
+    if (job && !job.running) job.state = null;
+  }
+
+  /** What queued while the endpoint was away goes out slowly. */
+  resume(merchantId: MerchantId): void {
+    const { backlog } = this.#deps;
+    this.#pacedThrough.set(merchantId, backlog.lastSeq);
+    backlog.putPace(merchantId, backlog.lastSeq);
+    this.#merchantQueues.pace(merchantId);
+    this.#merchantQueues.wake(merchantId);
+    this.pump();
+  }
+
+  wake(merchantId: MerchantId): void {
+    this.#merchantQueues.wake(merchantId);
+    this.pump();
+  }
+
+  pump(): void {
+    if (!this.#started || this.#stopped) return;
+    for (let job = this.#merchantQueues.take(this.#deps.timers.nowMs()); job; job = this.#merchantQueues.take(this.#deps.timers.nowMs())) {
+      this.#running += 1;
+      void this.#run(job);
+    }
+  }
+
+  /** Starts nothing new; resolves when what is under way is over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const cancel of [...this.#retryTimers.values(), ...this.#wakeTimers.values()]) cancel();
+    this.#postponed.stop();
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { timers, log } = this.#deps;
+    let dueAtMs: number | null;
+    let isAnswered = false;
+    const answered = (): void => {
+      if (!isAnswered) this.#merchantQueues.answered(job);
+      isAnswered = true;
+    };
+    try {
+      let state = job.state ?? this.#deps.stateOf(job.id) ?? (await this.#read(job.id));
+      const due = state && dueAttempt(state);
+      if (state && due && due.dueAtMs <= timers.nowMs()) {
+        const attempt = await this.#deps.attempt(state, due.trigger);
+        answered();
+        this.pump();
+        state = await this.#deps.record(state, attempt);
+      }
+      job.state = state;
+      dueAtMs = state ? (dueAttempt(state)?.dueAtMs ?? null) : null;
+    } catch (error) {
+      log.error({ err: error, notificationId: job.id }, 'a webhook attempt could not be made or recorded');
+      job.state = null;
+      dueAtMs = timers.nowMs() + AGAIN_MS;
+    }
+    answered();
+    this.#running -= 1;
+    this.#merchantQueues.recorded(job);
+    if (!this.#stopped) this.#plan(job, dueAtMs);
+    else if (this.#running === 0) this.#onIdle();
+    this.#refillIfLow(job.merchantId);
+    this.pump();
+  }
+
+  /** Insists, since a job that stood back for a store that is away would let the next of its session pass. */
+  #read(id: NotificationId): Promise<DeliveryState | null> {
+    return insistently({ ...this.#deps, isStopping: () => this.#stopped }, () => this.#deps.handler.read(deliveryStream(id)));
+  }
+
+  #plan(job: Job, dueAtMs: number | null): void {
+    const { backlog, timers } = this.#deps;
+    const nowMs = timers.nowMs();
+    if (job.recheck) {
+      job.recheck = false;
+      job.state = null;
+      job.ordered = true;
+      this.#merchantQueues.add(job);
+    } else if (dueAtMs === null) {
+      this.#jobs.delete(job.id);
+      backlog.remove(job.row);
+    } else if (dueAtMs <= nowMs) {
+      job.ordered = true;
+      this.#merchantQueues.add(job);
+    } else if (dueAtMs - nowMs <= SOON_MS && this.#jobs.size < this.#deps.limits.jobs) {
+      this.#retryTimers.set(
+        job.id,
+        timers.at(dueAtMs, () => this.#retry(job)),
+      );
+    } else {
+      this.#jobs.delete(job.id);
+      this.#postponed.postpone(job, job.row, dueAtMs);
+    }
+  }
+
+  #retry(job: Job): void {
+    this.#retryTimers.delete(job.id);
+    this.#merchantQueues.add(job);
+    this.pump();
+  }
+
+  /** A redelivery was asked for: a waiting retry need not wait any longer, and what runs or queues is looked at again afterwards. */
+  #hasten(job: Job, paced: boolean): void {
+    if (job.running) job.recheck = true;
+    else job.state = null;
+    const cancel = this.#retryTimers.get(job.id);
+    if (!cancel) return;
+    cancel();
+    this.#retryTimers.delete(job.id);
+    job.ordered = true;
+    job.paced = paced;
+    this.#merchantQueues.add(job);
+    this.pump();
+  }
+
+  #add(entry: BacklogEntry, options: { ordered: boolean; paced: boolean; state: DeliveryState | null }): void {
+    const { id, merchantId, sessionId, seq, ref } = entry;
+    const paced = options.paced || seq <= (this.#pacedThrough.get(merchantId) ?? 0);
+    const job: Job = {
+      id,
+      merchantId,
+      sessionId,
+      seq,
+      ordered: options.ordered,
+      paced,
+      state: options.state,
+      row: ref,
+      running: false,
+      recheck: false,
+    };
+    this.#jobs.set(id, job);
+    this.#merchantQueues.add(job);
+  }
+
+  #hasRoom(merchantId: MerchantId): boolean {
+    return this.#merchantQueues.waiting(merchantId) < this.#window();
+  }
+
+  #window(): number {
+    const { limits } = this.#deps;
+    return this.#jobs.size < limits.jobs ? limits.windowPerMerchant : limits.crowdedWindow;
+  }
+
+  #refillIfLow(merchantId: MerchantId): void {
+    const overflow = this.#overflow.get(merchantId);
+    if (!overflow || overflow.loading || this.#stopped || this.#merchantQueues.waiting(merchantId) > this.#window() / 2) return;
+    this.#load(merchantId).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, merchantId }, 'the webhook backlog could not be read');
+      this.#loadAgain(merchantId);
+    });
+  }
+
+  #loadAgain(merchantId: MerchantId): void {
+    this.#deps.timers.at(this.#deps.timers.nowMs() + AGAIN_MS, () => this.#refillIfLow(merchantId));
+  }
+
+  /** Brings the next entries of a merchant from the backlog into memory, in the order of the log. */
+  async #load(merchantId: MerchantId): Promise<void> {
+    const overflow = this.#overflow.get(merchantId);
+    if (!overflow) return;
+    overflow.loading = true;
+    this.#reads += 1;
+    try {
+      const until = overflow.lastSeq;
+      if (!(await this.#deps.backlog.flush(this.#deps.handled()))) {
+        this.#loadAgain(merchantId);
+        return;
+      }
+      const limit = Math.max(1, this.#window() - this.#merchantQueues.waiting(merchantId));
+      const entries = await this.#deps.backlog.of(merchantId, overflow.afterSeq, limit);
+      for (const entry of entries) this.#takeUp(entry, true);
+      overflow.afterSeq = entries.at(-1)?.seq ?? until;
+      if (entries.length < limit) overflow.afterSeq = Math.max(overflow.afterSeq, until);
+      if (overflow.afterSeq >= overflow.lastSeq) this.#overflow.delete(merchantId);
+    } finally {
+      overflow.loading = false;
+      this.#reads -= 1;
+    }
+    this.pump();
+  }
+
+  #takeUp(entry: BacklogEntry, ordered: boolean): void {
+    const known = this.#jobs.get(entry.id);
+    if (!known) this.#add(entry, { ordered, paced: !ordered, state: null });
+    else if (known.row.key !== entry.ref.key) this.#deps.backlog.remove(entry.ref);
+  }
+
+  #wakeAt(merchantId: MerchantId, atMs: number): void {
+    if (this.#wakeTimers.has(merchantId) || this.#stopped) return;
+    const wake = (): void => {
+      this.#wakeTimers.delete(merchantId);
+      this.wake(merchantId);
+    };
+    this.#wakeTimers.set(merchantId, this.#deps.timers.at(atMs, wake));
+  }
+}

@@ -1,0 +1,234 @@
+import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { DeliveryState } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+
+/** One delivery that needs an attempt, now or later. */
+export interface Job {
+  readonly id: NotificationId;
+  readonly merchantId: MerchantId;
+  readonly sessionId: string;
+  /** Rises with the log: the order of first attempts. */
+  readonly seq: number;
+  /** Waits its turn within its session: first attempts and redeliveries, not retries. */
+  ordered: boolean;
+  /** Runs at the pace of a recovering endpoint. */
+  paced: boolean;
+  /** The delivery as it was last known; null when it must be read before the attempt. */
+  state: DeliveryState | null;
+  /** Row of the backlog that brings the job back after a crash. */
+  row: { readonly table: string; readonly key: string };
+  /** From the start of an attempt until its outcome is recorded. */
+  running: boolean;
+  /** Somebody asked for the delivery while it ran: its stream is read once more afterwards. */
+  recheck: boolean;
+}
+
+export interface QueueLimits {
+  readonly inFlightPerMerchant: number;
+  readonly inFlight: number;
+  /** Attempts of one merchant that were answered and are not recorded yet: what a crash may repeat. */
+  readonly unrecordedPerMerchant: number;
+  /** Attempts per second of work that queued while an endpoint was away. */
+  readonly pacePerSec: number;
+}
+
+/** First in, first out, without moving what waits. */
+class Queue<Item> {
+  #items: (Item | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: Item): void {
+    this.#items.push(item);
+  }
+
+  shift(): Item | undefined {
+    const item = this.#items[this.#head];
+    if (this.#head < this.#items.length) this.#items[this.#head++] = undefined;
+    if (this.#head > 1_000 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+}
+
+/** The work of one merchant's endpoint. */
+interface MerchantQueue {
+  readonly merchantId: MerchantId;
+  readonly fresh: Queue<Job>;
+  readonly retries: Queue<Job>;
+  readonly paced: Queue<Job>;
+  /** Sessions with an ordered job under way, and the jobs behind it. */
+  readonly sessions: Map<string, Job[]>;
+  /** Jobs that wait for a slot or for their session. */
+  waiting: number;
+  inFlight: number;
+  unrecorded: number;
+  inRing: boolean;
+  turn: number;
+  nextPacedAtMs: number;
+}
+
+/**
+ * Who may go next: merchantQueues take turns, each bounded, so that no endpoint holds up another; within a merchantQueue, ordered jobs of
+ * one session follow each other.
+ */
+export class MerchantQueues {
+  readonly #limits: QueueLimits;
+  readonly #isOpen: (merchantId: MerchantId) => boolean;
+  readonly #wakeAt: (merchantId: MerchantId, atMs: number) => void;
+  readonly #merchantQueues = new Map<MerchantId, MerchantQueue>();
+  readonly #ring = new Queue<MerchantQueue>();
+  #inFlight = 0;
+
+  /** `isOpen` is false while an endpoint is suspended; `wakeAt` asks for `wake` at a time. */
+  constructor(limits: QueueLimits, isOpen: (merchantId: MerchantId) => boolean, wakeAt: (merchantId: MerchantId, atMs: number) => void) {
+    this.#limits = limits;
+    this.#isOpen = isOpen;
+    this.#wakeAt = wakeAt;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Jobs of the merchant that wait for a slot or for their session. */
+  waiting(merchantId: MerchantId): number {
+    return this.#merchantQueues.get(merchantId)?.waiting ?? 0;
+  }
+
+  add(job: Job): void {
+    const merchantQueue = this.#merchantQueue(job.merchantId);
+    merchantQueue.waiting += 1;
+    if (job.ordered) {
+      const behind = merchantQueue.sessions.get(job.sessionId);
+      if (behind) {
+        behind.push(job);
+        return;
+      }
+      merchantQueue.sessions.set(job.sessionId, []);
+    }
+    this.#queue(merchantQueue, job);
+  }
+
+  /** The next job that may run, already counted as in flight; null when none may. */
+  take(nowMs: number): Job | null {
+    while (this.#inFlight < this.#limits.inFlight) {
+      const merchantQueue = this.#ring.shift();
+      if (!merchantQueue) return null;
+      merchantQueue.inRing = false;
+      const job = this.#pick(merchantQueue, nowMs);
+      if (!job) continue;
+      merchantQueue.waiting -= 1;
+      merchantQueue.inFlight += 1;
+      this.#inFlight += 1;
+      job.running = true;
+      this.#enter(merchantQueue);
+      return job;
+    }
+    return null;
+  }
+
+  /** The job's attempt was answered: frees its slot, and its session for the next ordered job. */
+  answered(job: Job): void {
+    const merchantQueue = this.#merchantQueue(job.merchantId);
+    merchantQueue.inFlight -= 1;
+    merchantQueue.unrecorded += 1;
+    this.#inFlight -= 1;
+    if (job.ordered) {
+      job.ordered = false;
+      const next = merchantQueue.sessions.get(job.sessionId)?.shift();
+      if (next) this.#queue(merchantQueue, next);
+      else merchantQueue.sessions.delete(job.sessionId);
+    }
+    this.#enter(merchantQueue);
+  }
+
+  /** The outcome of the job's attempt is recorded. */
+  recorded(job: Job): void {
+    const merchantQueue = this.#merchantQueue(job.merchantId);
+    merchantQueue.unrecorded -= 1;
+    job.running = false;
+    this.#enter(merchantQueue);
+    // A merchantQueue that was paced is kept, so that its pace outlasts a moment without work.
+    if (merchantQueue.waiting + merchantQueue.inFlight + merchantQueue.unrecorded === 0 && merchantQueue.nextPacedAtMs === 0)
+      this.#merchantQueues.delete(merchantQueue.merchantId);
+  }
+
+  /** Looks at the merchant's merchantQueue again: it was resumed, or its next paced job may go. */
+  wake(merchantId: MerchantId): void {
+    const merchantQueue = this.#merchantQueues.get(merchantId);
+    if (merchantQueue) this.#enter(merchantQueue);
+  }
+
+  /** What waits now goes at the pace of a recovering endpoint. */
+  pace(merchantId: MerchantId): void {
+    const merchantQueue = this.#merchantQueues.get(merchantId);
+    if (!merchantQueue) return;
+    for (const jobs of merchantQueue.sessions.values()) for (const job of jobs) job.paced = true;
+    for (const queue of [merchantQueue.retries, merchantQueue.fresh]) {
+      for (let job = queue.shift(); job; job = queue.shift()) {
+        job.paced = true;
+        merchantQueue.paced.push(job);
+      }
+    }
+  }
+
+  #merchantQueue(merchantId: MerchantId): MerchantQueue {
+    const known = this.#merchantQueues.get(merchantId);
+    if (known) return known;
+    const merchantQueue: MerchantQueue = {
+      merchantId,
+      fresh: new Queue(),
+      retries: new Queue(),
+      paced: new Queue(),
+      sessions: new Map(),
+      waiting: 0,
+      inFlight: 0,
+      unrecorded: 0,
+      inRing: false,
+      turn: 0,
+      nextPacedAtMs: 0,
+    };
+    this.#merchantQueues.set(merchantId, merchantQueue);
+    return merchantQueue;
+  }
+
+  #queue(merchantQueue: MerchantQueue, job: Job): void {
+    (job.paced ? merchantQueue.paced : job.ordered ? merchantQueue.fresh : merchantQueue.retries).push(job);
+    this.#enter(merchantQueue);
+  }
+
+  #enter(merchantQueue: MerchantQueue): void {
+    const hasWork = merchantQueue.fresh.length + merchantQueue.retries.length + merchantQueue.paced.length > 0;
+    const isFull = merchantQueue.inFlight >= this.#limits.inFlightPerMerchant || merchantQueue.unrecorded >= this.#limits.unrecordedPerMerchant;
+    if (merchantQueue.inRing || !hasWork || isFull || !this.#isOpen(merchantQueue.merchantId)) return;
+    merchantQueue.inRing = true;
+    this.#ring.push(merchantQueue);
+  }
+
+  /** Fresh work, retries and paced work take turns too. */
+  #pick(merchantQueue: MerchantQueue, nowMs: number): Job | null {
+    if (!this.#isOpen(merchantQueue.merchantId)) return null;
+    merchantQueue.turn = (merchantQueue.turn + 1) % 3;
+    for (let offset = 0; offset < 3; offset++) {
+      const kind = (merchantQueue.turn + offset) % 3;
+      const job = kind === 0 ? merchantQueue.fresh.shift() : kind === 1 ? merchantQueue.retries.shift() : this.#pickPaced(merchantQueue, nowMs);
+      if (job) return job;
+    }
+    return null;
+  }
+
+  #pickPaced(merchantQueue: MerchantQueue, nowMs: number): Job | undefined {
+    if (merchantQueue.paced.length === 0) return undefined;
+    if (nowMs < merchantQueue.nextPacedAtMs) {
+      this.#wakeAt(merchantQueue.merchantId, merchantQueue.nextPacedAtMs);
+      return undefined;
+    }
+    merchantQueue.nextPacedAtMs = Math.max(nowMs, merchantQueue.nextPacedAtMs) + 1_000 / this.#limits.pacePerSec;
+    return merchantQueue.paced.shift();
+  }
+}

@@ -1,0 +1,253 @@
+import type { KeyObject } from 'node:crypto';
+import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
+import type { MerchantId, Mode, NotificationId } from '../../domain/ids.ts';
+import { sampleNotification } from '../../domain/notification-samples.ts';
+import type { NotificationType } from '../../domain/notifications.ts';
+import { deliveryStream } from '../../domain/streams.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import { type EventStore, StoreUnavailable } from '../../ports/event-store.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { ConcurrencyExhausted } from '../../runtime/commands/handler.ts';
+import type { NotificationIds } from '../../runtime/commands/notification-ids.ts';
+import type { ServedRows } from '../../runtime/projections/served-rows.ts';
+import {
+  DELIVERIES_TABLE,
+  deliveryList,
+  EVENT_FEED_TABLE,
+  feedKey,
+  feedOrder,
+  feedPrefix,
+  type DeliveryRow,
+  type DeliveryStatus,
+} from '../../../projections/webhooks/deliveries.projection.ts';
+import type { DeliveryState } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import type { Idempotency } from '../shared/idempotency.ts';
+import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
+import type { CursorPagination, PagePagination } from '../sessions/lists.ts';
+import type { Caller, Outcome } from '../shared/merchant-api.ts';
+import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
+import { WebhookLists, type DeliveryListRequest } from './lists.ts';
+import { inertText, type DeliverySummary, type DeliveryView } from './views.ts';
+
+type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
+
+export interface MerchantWebhooksDeps {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly handler: DeliveryHandler;
+  readonly directory: EndpointDirectory;
+  readonly answers: DeliveryAnswers;
+  readonly notificationIds: NotificationIds;
+  readonly clock: Clock;
+  readonly idempotency: Idempotency;
+  /** Shared by all nodes. */
+  readonly cursorKey: KeyObject;
+  /** Resolves once what the caller wrote before is listed, or after a bounded wait. */
+  readonly servedRows: ServedRows;
+}
+
+export interface ReplayRange {
+  /** Unix seconds, both included; up to now when `toSec` is absent. */
+  readonly fromSec: number;
+  readonly toSec?: number;
+  readonly onlyUndelivered: boolean;
+}
+
+/** More than this many deliveries are not replayed with one request. */
+export const MAX_REPLAY = 10_000;
+const PAGE = 500;
+const UNDELIVERED: readonly DeliveryStatus[] = ['exhausted', 'rejected', 'blocked'];
+const notFound: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } };
+
+/** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
+export class MerchantWebhooks {
+  readonly #deps: MerchantWebhooksDeps;
+  readonly #lists: WebhookLists;
+
+  constructor(deps: MerchantWebhooksDeps) {
+    this.#deps = deps;
+    this.#lists = new WebhookLists(deps.readModel, deps.cursorKey);
+  }
+
+  /** Newest first. */
+  async list(
+    reader: Reader,
+    request: DeliveryListRequest,
+  ): Promise<Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: PagePagination | CursorPagination }>> {
+    await this.#deps.servedRows();
+    return this.#lists.list(reader, request);
+  }
+
+  async get(reader: Reader, id: NotificationId): Promise<DeliveryView | null> {
+    const recorded = await this.#deps.store.readStream(deliveryStream(id));
+    const events = recorded.map((one) => decodeEvent(one).event as DeliveryEvent);
+    const state = deliveryTable.replay(events);
+    if (!isOwn(reader, state)) return null;
+    const answers = await this.#deps.answers.of(id);
+    const log = events.flatMap((event) => {
+      if (event.type !== 'DeliveryAttempted') return [];
+      const { attempt, startedAtMs, durationMs, status, failure, detail, address, nonce, trigger } = event.data;
+      const answer = answers.get(attempt);
+      return [{ attempt, startedAtMs, durationMs, status, failure, detail, address, nonce, trigger, answer: answer ? inertText(answer) : null }];
+    });
+    return { ...summaryOf(state), body: state.context.scheduled!.body, log };
+  }
+
+  /** Sends the same event again, whatever became of it. */
+  async redeliver(caller: Caller, id: NotificationId): Promise<Outcome<DeliverySummary>> {
+    const state = await this.#deps.handler.read(deliveryStream(id));
+    if (!state || !isOwn(caller, state)) return notFound;
+    const admission = await this.#deps.idempotency.admit(caller, 'webhook.redeliver', id, () => '');
+    if (!admission.ok) return admission;
+    if (admission.repeated && state.context.redeliveryOwed) return { ok: true, value: summaryOf(state), repeated: true };
+    const after = await this.#request(caller, id, false);
+    return after.ok ? { ok: true, value: summaryOf(after.value) } : after;
+  }
+
+  /** Sends every delivery of a time range again, in order, at the pace of a recovering endpoint; how many those are. */
+  async replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
+    // Before the key of the request is taken: whoever is turned away here asks again with it.
+    const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
+    if (!isServed) return { ok: false, refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' } };
+    const admission = await this.#deps.idempotency.admit(
+      caller,
+      'webhook.replay',
+      JSON.stringify([range.fromSec, range.toSec ?? null, range.onlyUndelivered]),
+      () => '',
+    );
+    if (!admission.ok) return admission;
+    const rows = await this.#rowsIn(caller, range);
+    if (rows === null) {
+      const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;
+      return { ok: false, refusal: { code: 'invalid_request', message, param: 'created_from' } };
+    }
+    // One after another: the order of the requests in the log is the order of the attempts.
+    for (const row of rows) await this.#request(caller, row.notificationId, true);
+    return { ok: true, value: { requested: rows.length } };
+  }
+
+  /** Sends a sample of an event type to the caller's endpoint. */
+  async sendSample(caller: Caller, type: NotificationType): Promise<Outcome<DeliverySummary>> {
+    const { directory, notificationIds, clock, handler } = this.#deps;
+    const endpoint = directory.endpointOf(caller.merchantId);
+    if (!endpoint) return { ok: false, refusal: { code: 'invalid_request', message: 'set a webhook endpoint first' } };
+    const admission = await this.#deps.idempotency.admit(caller, 'webhook.test', type, () => notificationIds.next());
+    if (!admission.ok) return admission;
+    const id = admission.givenId as NotificationId;
+    const nowMs = clock.nowMs();
+    const { merchantId, mode, sessionId, body } = sampleNotification(type, id, caller, nowMs);
+    const delivery = {
+      notificationId: id,
+      merchantId,
+      mode,
+      endpointId: endpoint.endpointId,
+      eventType: type,
+      sessionId,
+      body,
+      scheduledAtMs: nowMs,
+      sample: true,
+    } as const;
+    const result = await handler.execute(deliveryStream(id), { type: 'ScheduleDelivery', delivery }, contextOf(caller), { expectNew: true });
+    return result.ok ? { ok: true, value: summaryOf(result.state) } : result;
+  }
+
+  /** The same events to be fetched instead of received, oldest first, as they were sent. Samples are left out. */
+  async events(
+    reader: Reader,
+    request: { readonly cursor?: string; readonly pageSize: number },
+  ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>> {
+    const { cursorKey, readModel, servedRows } = this.#deps;
+    const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
+    const from = request.cursor ? decodeCursor(cursorKey, scope, request.cursor) : 0;
+    if (from === null) return { ok: false, refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' } };
+    await servedRows();
+    const prefix = feedPrefix(reader);
+    const scanned = await readModel.scan(EVENT_FEED_TABLE, {
+      afterKey: from === 0 ? prefix : feedKey(reader, from - 1),
+      limit: request.pageSize + 1,
+    });
+    const own = scanned.filter(({ key }) => key.startsWith(prefix));
+    const page = own.slice(0, request.pageSize);
+    const bodies = await Promise.all(page.map(({ row }) => this.#bodyOf(row['notificationId'] as NotificationId)));
+    const last = page.at(-1);
+    const nextCursor = encodeCursor(cursorKey, scope, last ? feedOrder(last.key) + 1 : from);
+    return { ok: true, value: { bodies, hasMore: own.length > page.length, nextCursor } };
+  }
+
+  async #bodyOf(id: NotificationId): Promise<string> {
+    const [first] = await this.#deps.store.readStream(deliveryStream(id), { from: 0, limit: 1 });
+    const event = first && decodeEvent(first).event;
+    if (event?.type !== 'DeliveryScheduled') throw new Error(`delivery ${id} is listed but was never scheduled`);
+    return event.data.body;
+  }
+
+  async #request(caller: Caller, id: NotificationId, bulk: boolean): Promise<Outcome<DeliveryState>> {
+    const command = { type: 'RequestRedelivery', by: `merchant:${caller.merchantId}`, requestedAtMs: this.#deps.clock.nowMs(), bulk } as const;
+    try {
+      const result = await this.#deps.handler.execute(deliveryStream(id), command, contextOf(caller));
+      return result.ok ? { ok: true, value: result.state } : result;
+    } catch (error) {
+      if (error instanceof ConcurrencyExhausted)
+        return { ok: false, refusal: { code: 'conflict', message: 'the delivery is being attempted right now; try again' } };
+      throw error;
+    }
+  }
+
+  /** What the range names, oldest first; null when it is too much. */
+  async #rowsIn(reader: Reader, range: ReplayRange): Promise<DeliveryRow[] | null> {
+    const statuses = range.onlyUndelivered ? UNDELIVERED : [undefined];
+    const rows: DeliveryRow[] = [];
+    for (const status of statuses) {
+      const list = deliveryList(reader, status === undefined ? {} : { status });
+      for (let before: number | null = null; ;) {
+        const options = { before, limit: PAGE, fromSec: range.fromSec, ...(range.toSec !== undefined && { toSec: range.toSec }) };
+        const members = await this.#deps.readModel.before(list, options);
+        const found = (await this.#deps.readModel.getMany(
+          DELIVERIES_TABLE,
+          members.map(({ member }) => member),
+        )) as (DeliveryRow | null)[];
+        rows.push(...found.filter((row) => row !== null).filter((row) => !row.sample));
+        if (rows.length > MAX_REPLAY) return null;
+        const last = members.at(-1);
+        if (!last || members.length < PAGE) break;
+        before = last.order;
+      }
+    }
+    return rows.sort((one, other) => one.order - other.order);
+  }
+}
+
+const isOwn = (reader: Reader, { context }: DeliveryState): boolean =>
+  context.scheduled?.merchantId === reader.merchantId && context.scheduled.mode === reader.mode;
+
+const contextOf = (caller: Caller) => ({
+  correlationId: caller.requestId,
+  actor: `merchant:${caller.merchantId}`,
+  ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+});
+
+function summaryOf({ value, context }: DeliveryState): DeliverySummary {
+  const { scheduled, attempts, last, nextAttemptAtMs } = context;
+  if (!scheduled || value === 'absent') throw new Error('a delivery that was never scheduled has no view');
+  return {
+    notificationId: scheduled.notificationId,
+    eventType: scheduled.eventType,
+    sessionId: scheduled.sessionId,
+    status: value,
+    sample: scheduled.sample ?? false,
+    attempts,
+    lastStatus: last?.status ?? null,
+    lastFailure: last?.failure ?? null,
+    nextAttemptAtMs,
+    createdSec: Math.floor(scheduled.scheduledAtMs / 1000),
+  };
+}
+
+/** For whoever says in its own words that the store is not there. */
+function isUnavailable(error: unknown): false {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  return false;
+}

@@ -1,0 +1,139 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RpcObserver } from '../ports/rpc-pool.ts';
+import type { Anomaly, WatchObserver, WatchStatus } from '../features/deposits/chain/types.ts';
+
+/** A chain that is being read. */
+export interface WatchedChain {
+  readonly settings: { readonly mode: Mode; readonly network: Network };
+  readonly watcher: { status(): WatchStatus };
+}
+
+type Where = 'mode' | 'network';
+const WHERE = ['mode', 'network'] as const;
+const ANOMALIES: readonly Anomaly['kind'][] = [
+  'found-late',
+  'incomplete-range',
+  'other-chain',
+  'parked',
+  'disputed',
+  'unproven',
+  'withheld',
+  'unexplained',
+  'returned',
+  'kept-final',
+];
+const RPC_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** How the chains are read: heads, gaps, reorganisations, and the providers behind them. */
+export class ChainMetrics {
+  readonly #clock: Clock;
+  readonly #watched: WatchedChain[] = [];
+  readonly #rpcRequests: Counter<Where | 'provider' | 'method' | 'result'>;
+  readonly #rpcDuration: Histogram<Where | 'provider'>;
+  readonly #rpcLag: Gauge<Where | 'provider'>;
+  readonly #reorgs: Counter<Where | 'beyond_finality'>;
+  readonly #reverted: Counter<Where | 'after_final'>;
+  readonly #anomalies: Counter<Where | 'kind'>;
+  readonly #troubles: Counter<Where>;
+
+  constructor(registry: Registry, clock: Clock) {
+    this.#clock = clock;
+    const registers = [registry];
+    const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]): Counter<Where | Label> =>
+      new Counter({ name, help, labelNames: [...WHERE, ...labels], registers });
+    this.#rpcRequests = counter('quittance_rpc_requests_total', 'Requests to chain providers.', ['provider', 'method', 'result']);
+    this.#rpcDuration = new Histogram({
+      name: 'quittance_rpc_request_duration_seconds',
+      help: 'Duration of requests to chain providers.',
+      labelNames: [...WHERE, 'provider'],
+      buckets: RPC_BUCKETS_SEC,
+      registers,
+    });
+    this.#rpcLag = new Gauge({
+      name: 'quittance_rpc_provider_lag_blocks',
+      help: 'Blocks a provider is behind the best head known.',
+      labelNames: [...WHERE, 'provider'],
+      registers,
+    });
+    this.#reorgs = counter('quittance_chain_reorgs_total', 'Reorganisations seen; beyond_finality="true" changed blocks that had been final.', [
+      'beyond_finality',
+    ]);
+    this.#reverted = counter('quittance_chain_reverted_deposits_total', 'Deposits that left their chain; after_final="true" had been final.', [
+      'after_final',
+    ]);
+    this.#anomalies = counter('quittance_chain_anomalies_total', 'Answers of a chain that contradict another answer.', ['kind']);
+    this.#troubles = counter('quittance_chain_read_failures_total', 'Rounds of reading that failed.', []);
+    this.#registerStatus(registry);
+  }
+
+  /** Reports the chain from now on. */
+  add(watched: WatchedChain): void {
+    const { mode, network } = watched.settings;
+    this.#watched.push(watched);
+    for (const beyond of ['true', 'false']) this.#reorgs.inc({ mode, network, beyond_finality: beyond }, 0);
+    for (const after of ['true', 'false']) this.#reverted.inc({ mode, network, after_final: after }, 0);
+    for (const kind of ANOMALIES) this.#anomalies.inc({ mode, network, kind }, 0);
+    this.#troubles.inc({ mode, network }, 0);
+  }
+
+  get watched(): readonly WatchedChain[] {
+    return this.#watched;
+  }
+
+  rpcObserver(mode: Mode): RpcObserver {
+    return {
+      onRequest: ({ network, provider, method, ok, durationMs }) => {
+        this.#rpcRequests.inc({ mode, network, provider, method, result: ok ? 'ok' : 'error' });
+        this.#rpcDuration.observe({ mode, network, provider }, durationMs / 1000);
+      },
+      onLag: ({ network, provider, lagBlocks }) => this.#rpcLag.set({ mode, network, provider }, lagBlocks),
+    };
+  }
+
+  watchObserver(mode: Mode, network: Network): WatchObserver {
+    const where = { mode, network };
+    return {
+      onReorg: ({ beyondFinality }) => this.#reorgs.inc({ ...where, beyond_finality: String(beyondFinality) }),
+      onReverted: ({ afterFinal }) => this.#reverted.inc({ ...where, after_final: String(afterFinal) }),
+      onAnomaly: ({ kind }) => this.#anomalies.inc({ ...where, kind }),
+      onTrouble: () => this.#troubles.inc(where),
+    };
+  }
+
+  #registerStatus(registry: Registry): void {
+    const gauge = (name: string, help: string, of: (status: WatchStatus, nowSec: number) => number | null): void => {
+      const watched = this.#watched;
+      const clock = this.#clock;
+      new Gauge({
+        name,
+        help,
+        labelNames: WHERE,
+        registers: [registry],
+        collect() {
+          for (const { settings, watcher } of watched) {
+            const value = of(watcher.status(), clock.nowMs() / 1000);
+            if (value !== null) this.set({ mode: settings.mode, network: settings.network }, value);
+          }
+        },
+      });
+    };
+    gauge('quittance_chain_head_block', 'Newest block of the chain.', (status) => status.headBlock);
+    gauge('quittance_chain_scanned_block', 'Last block read for payments.', (status) => status.scannedBlock);
+    gauge('quittance_chain_finalized_block', 'Last block the chain calls final.', (status) => status.finalizedBlock);
+    gauge('quittance_chain_covered_block', 'Last final block read for good, with evidence in the ledger.', (status) => status.coveredBlock);
+    gauge('quittance_chain_scan_lag_seconds', 'Age of the chain time up to which every payment is known.', (status, nowSec) =>
+      status.scannedToSec === null ? null : Math.max(0, nowSec - status.scannedToSec),
+    );
+    gauge('quittance_chain_scan_gap_blocks', 'Blocks of the chain not read yet.', ({ headBlock, scannedBlock }) => gap(headBlock, scannedBlock));
+    gauge('quittance_chain_coverage_gap_blocks', 'Final blocks without their evidence of reading.', ({ finalizedBlock, coveredBlock }) =>
+      gap(finalizedBlock, coveredBlock),
+    );
+    gauge('quittance_chain_unsettled_deposits', 'Deposits that may still be taken back.', (status) => status.trackedDeposits);
+    gauge('quittance_chain_consecutive_failures', 'Failed rounds of reading in a row.', (status) => status.consecutiveFailures);
+  }
+}
+
+const gap = (to: number | null, from: number | null): number | null => (to === null || from === null ? null : Math.max(0, to - from));

@@ -1,0 +1,79 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
+import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+
+const BATCH_BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** How far the read side is behind the ledger, and what it could not take. */
+export class ProjectionMetrics {
+  readonly #duration: Histogram;
+  readonly #latency: Histogram;
+  readonly #events: Counter;
+  readonly #parked: Counter<'projection'>;
+  readonly #rebuilds: Counter<'projection'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#duration = new Histogram({
+      name: 'quittance_projection_batch_duration_seconds',
+      help: 'From taking a batch of events to its commit in the read model.',
+      buckets: BATCH_BUCKETS_SEC,
+      registers,
+    });
+    this.#latency = new Histogram({
+      name: 'quittance_projection_latency_seconds',
+      help: 'Age of the last event of a batch when it became visible to readers.',
+      buckets: BATCH_BUCKETS_SEC,
+      registers,
+    });
+    this.#events = new Counter({ name: 'quittance_projection_events_total', help: 'Events that became visible to readers.', registers });
+    this.#parked = new Counter({
+      name: 'quittance_projection_parked_events_total',
+      help: 'Events that a projection could not take and set aside.',
+      labelNames: ['projection'],
+      registers,
+    });
+    this.#rebuilds = new Counter({
+      name: 'quittance_projection_rebuilds_total',
+      help: 'Replays of a projection from the beginning.',
+      labelNames: ['projection'],
+      registers,
+    });
+  }
+
+  get hooks(): ProjectionHooks {
+    return {
+      onBatch: ({ events, durationMs, lagSec }) => {
+        this.#duration.observe(durationMs / 1000);
+        this.#latency.observe(lagSec);
+        this.#events.inc(events);
+      },
+      onParked: ({ projection }) => this.#parked.inc({ projection }),
+      onRebuild: (projection) => this.#rebuilds.inc({ projection }),
+    };
+  }
+
+  /** Reports these projections from now on. */
+  add(registry: Registry, runner: { status(): readonly ProjectionStatus[] }): void {
+    for (const { projection } of runner.status()) {
+      this.#parked.inc({ projection }, 0);
+      this.#rebuilds.inc({ projection }, 0);
+    }
+    const gauge = (name: string, help: string, of: (status: ProjectionStatus) => number): void => {
+      new Gauge({
+        name,
+        help,
+        labelNames: ['projection'],
+        registers: [registry],
+        collect() {
+          // Another process may run them by now: a lag that was true here would stay for ever.
+          this.reset();
+          for (const status of runner.status()) this.set({ projection: status.projection }, of(status));
+        },
+      });
+    };
+    gauge('quittance_projection_lag_events', 'Committed events a projection has not handled.', ({ lagEvents }) => lagEvents);
+    gauge('quittance_projection_lag_seconds', 'Age of the last handled event while others wait; 0 when none do.', ({ lagSec }) => lagSec);
+    gauge('quittance_projection_caught_up', '1 once the projection has seen everything there was.', ({ hasCaughtUp }) => (hasCaughtUp ? 1 : 0));
+  }
+}

@@ -1,0 +1,130 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { AttemptFailure, DeliveryAttempted } from '../domain/events/delivery-events.ts';
+import { NOTIFICATION_TYPES } from '../domain/notifications.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
+
+const FAILURES: readonly AttemptFailure[] = [
+  'network',
+  'dns',
+  'tls',
+  'timeout',
+  'http_429',
+  'http_5xx',
+  'http_4xx',
+  'redirect',
+  'gone',
+  'invalid_response',
+  'blocked',
+  'no_endpoint',
+];
+const SUCCESS = 'success';
+const ALARMS = ['exhausted', 'rejected', 'blocked', 'suspended', 'parked'] as const;
+const ATTEMPT_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const DELIVERED_BUCKETS_SEC = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 43_200];
+const NANOSECONDS_IN_MS = 1_000_000n;
+
+/** What waits to be delivered. */
+export interface WebhookQueue {
+  /** When the oldest delivery that is not settled was scheduled; null when there is none. */
+  oldestPendingAtMs(): number | null;
+  pending(): number;
+  suspendedEndpoints(): number;
+}
+
+/** The deliveries at work, as their process sees them. */
+export interface WebhookStats {
+  readonly inFlight: number;
+  readonly inMemory: number;
+  readonly retrying: number;
+  readonly lag: number;
+}
+
+/** What merchants are told, how quickly, and what does not get through. */
+export class WebhookMetrics {
+  readonly #attempts: Counter<'result' | 'trigger'>;
+  readonly #duration: Histogram;
+  readonly #delivered: Histogram<'event_type'>;
+  readonly #alarms: Counter<'kind'>;
+  readonly settled: Counter<'outcome'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#attempts = new Counter({
+      name: 'quittance_webhook_attempts_total',
+      help: 'Attempts of webhook deliveries by result and by what asked for them.',
+      labelNames: ['result', 'trigger'],
+      registers,
+    });
+    this.#duration = new Histogram({
+      name: 'quittance_webhook_attempt_duration_seconds',
+      help: "From the start of an attempt to the receiver's answer.",
+      buckets: ATTEMPT_BUCKETS_SEC,
+      registers,
+    });
+    this.#delivered = new Histogram({
+      name: 'quittance_event_to_webhook_delivered_seconds',
+      help: 'From the moment a fact was decided (a session paid, a refund completed) to its webhook being accepted, replays left out.',
+      labelNames: ['event_type'],
+      buckets: DELIVERED_BUCKETS_SEC,
+      registers,
+    });
+    this.#alarms = new Counter({
+      name: 'quittance_webhook_alarms_total',
+      help: 'Deliveries given up, endpoints suspended, events set aside.',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.settled = new Counter({
+      name: 'quittance_webhook_deliveries_settled_total',
+      help: 'Deliveries that ended, by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ result, trigger: 'automatic' }, 0);
+    for (const kind of ALARMS) this.#alarms.inc({ kind }, 0);
+    for (const outcome of ['delivered', 'exhausted', 'rejected', 'blocked']) this.settled.inc({ outcome }, 0);
+    for (const type of NOTIFICATION_TYPES) this.#delivered.zero({ event_type: type });
+  }
+
+  get observer(): DeliveryObserver {
+    return {
+      onAttempt: (attempt, eventType) => this.#attempted(attempt, eventType),
+      onAlarm: ({ kind }) => this.#alarms.inc({ kind }),
+    };
+  }
+
+  #attempted(attempt: DeliveryAttempted['data'], eventType: string): void {
+    const { failure, trigger, durationMs, startedAtMs, notificationId } = attempt;
+    this.#attempts.inc({ result: failure ?? SUCCESS, trigger });
+    this.#duration.observe(durationMs / 1000);
+    if (failure !== null || trigger === 'manual' || !(NOTIFICATION_TYPES as readonly string[]).includes(eventType)) return;
+    // The id of a notification is the moment of its decision in nanoseconds.
+    const decidedAtMs = Number(BigInt(notificationId.slice('evt_'.length)) / NANOSECONDS_IN_MS);
+    this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs) / 1000);
+  }
+
+  /** Reports the queue from now on. */
+  add(registry: Registry, stats: () => WebhookStats, queue: WebhookQueue, clock: Clock): void {
+    const gauge = (name: string, help: string, of: () => number): void => {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(of());
+        },
+      });
+    };
+    gauge('quittance_webhook_attempts_in_flight', 'Attempts that wait for an answer.', () => stats().inFlight);
+    gauge('quittance_webhook_deliveries_retrying', 'Deliveries that wait for their next attempt.', () => stats().retrying);
+    gauge('quittance_webhook_queue_deliveries', 'Deliveries that are not settled.', () => queue.pending());
+    gauge('quittance_webhook_oldest_pending_age_seconds', 'Age of the oldest delivery that is not settled; 0 when there is none.', () => {
+      const oldest = queue.oldestPendingAtMs();
+      return oldest === null ? 0 : Math.max(0, clock.nowMs() - oldest) / 1000;
+    });
+    gauge('quittance_webhook_endpoints_suspended', 'Endpoints that get nothing until their merchant sets or resumes them.', () =>
+      queue.suspendedEndpoints(),
+    );
+  }
+}

@@ -1,0 +1,330 @@
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import type { StoredEvent } from '../domain/events/envelope.ts';
+import type { SessionCreated, SessionEvent } from '../domain/events/session-events.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import { sessionOfStream } from '../domain/streams.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { decodeEvent } from '../runtime/commands/codec.ts';
+import { RecentMap } from '../runtime/util/recent-map.ts';
+import { seedFrom } from '../runtime/projections/whole-rows.ts';
+import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
+import { REFUNDS_TABLE, type RefundRow } from '../../projections/sessions/refund-row.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../projections/sessions/session-row.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
+import { deliveryList, DELIVERIES_TABLE, type DeliveryRow } from '../../projections/webhooks/deliveries.projection.ts';
+import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
+import type { WebhookMetrics } from './metrics-webhooks.ts';
+
+interface OpenSession {
+  readonly mode: Mode;
+  readonly status: 'open' | 'processing';
+  readonly lastDeposit: { readonly network: Network; readonly blockTimeSec: number } | null;
+}
+
+interface OpenRefund {
+  readonly mode: Mode;
+  readonly status: 'PENDING' | 'PROCESSING';
+  readonly requestedAtSec: number;
+}
+
+/** The newest payment, for people. */
+export interface LastPayment {
+  readonly atSec: number;
+  readonly mode: Mode;
+  readonly network: Network | null;
+  readonly coin: string;
+  readonly amount: string;
+}
+
+export interface MoneyFollowerDeps {
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly money: MoneyMetrics;
+  readonly webhooks: WebhookMetrics;
+  readonly merchants: () => readonly { readonly merchantId: MerchantId; readonly mode: Mode }[];
+  /** Events from this moment on are counted; older ones only say what is under way. */
+  readonly sinceMs: number;
+  readonly onError: (error: unknown) => void;
+  /** What is under way could not be read at the start; it is read again. */
+  readonly onStartError: (error: unknown) => void;
+  /** Between two tries to start. Default 1,000. */
+  readonly retryMs?: number;
+}
+
+const PAGE = 1_000;
+const RETRY_MS = 1_000;
+const MAX_ENDED = 50_000;
+/** How many deliveries of one merchant that waited at the start are looked at. */
+const MAX_PENDING = 20_000;
+const SETTLED = { DeliverySucceeded: 'delivered', DeliveryExhausted: 'exhausted', DeliveryRejected: 'rejected', DeliveryBlocked: 'blocked' } as const;
+
+/** Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by that. */
+export class MoneyFollower implements MoneyUnderWay {
+  readonly #deps: MoneyFollowerDeps;
+  readonly #sessions = new Map<SessionId, OpenSession>();
+  readonly #refunds = new Map<string, OpenRefund>();
+  readonly #deliveries = new Map<string, number>();
+  /** Modes of sessions that ended: money may still come, and go. */
+  readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
+  #subscription: Subscription | null = null;
+  readonly #closing = new AbortController();
+  lastPayment: LastPayment | null = null;
+
+  constructor(deps: MoneyFollowerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves once what was under way at the start is known; events are followed from then on. Tries until it is, or until the close. */
+  async start(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted && !this.#subscription) {
+      try {
+        await this.#follow();
+      } catch (error) {
+        this.#deps.onStartError(error);
+        await sleep(this.#deps.retryMs ?? RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { store, readModel } = this.#deps;
+    const after = await seedFrom(readModel, sessionView, async () => {
+      // What an earlier try found may have ended since.
+      for (const found of [this.#sessions, this.#refunds, this.#deliveries]) found.clear();
+      await this.#restoreSessions();
+      await this.#restoreRefunds();
+      for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
+    });
+    if (this.#closing.signal.aborted) return;
+    this.#subscription = store.subscribe({
+      name: 'money-figures',
+      after,
+      streamPrefixes: ['session-', 'delivery-'],
+      onEvents: async (events) => {
+        for (const event of events) {
+          const underWay = this.#take(event);
+          if (underWay !== null) await underWay;
+        }
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#subscription?.close();
+  }
+
+  openSessions(): Iterable<OpenSession> {
+    return this.#sessions.values();
+  }
+
+  openRefunds(): Iterable<OpenRefund> {
+    return this.#refunds.values();
+  }
+
+  pendingDeliveries(): number {
+    return this.#deliveries.size;
+  }
+
+  oldestPendingAtMs(): number | null {
+    let oldest: number | null = null;
+    for (const atMs of this.#deliveries.values()) if (oldest === null || atMs < oldest) oldest = atMs;
+    return oldest;
+  }
+
+  async #restoreSessions(): Promise<void> {
+    const { readModel } = this.#deps;
+    for await (const page of this.#pages(DUE_SESSIONS_TABLE)) {
+      const ids = page.map(({ row }) => row.sessionId as string);
+      for (const row of (await readModel.getMany(SESSIONS_TABLE, ids)) as (SessionRow | null)[]) {
+        if (row?.status === 'open' || row?.status === 'processing')
+          this.#sessions.set(row.sessionId, { mode: row.mode, status: row.status, lastDeposit: null });
+      }
+    }
+  }
+
+  async #restoreRefunds(): Promise<void> {
+    for await (const page of this.#pages(REFUNDS_TABLE)) {
+      for (const { row } of page) {
+        const { refundId, mode, status, createdSec } = row as unknown as RefundRow;
+        if (status === 'PENDING' || status === 'PROCESSING') this.#refunds.set(refundId, { mode, status, requestedAtSec: createdSec });
+      }
+    }
+  }
+
+  async #restoreDeliveries(owner: { readonly merchantId: MerchantId; readonly mode: Mode }): Promise<void> {
+    const { readModel } = this.#deps;
+    const list = deliveryList(owner, { status: 'pending' });
+    for (let before: number | null = null, seen = 0; seen < MAX_PENDING;) {
+      const members = await readModel.before(list, { before, limit: PAGE });
+      const rows = (await readModel.getMany(
+        DELIVERIES_TABLE,
+        members.map(({ member }) => member),
+      )) as (DeliveryRow | null)[];
+      for (const row of rows) if (row?.status === 'pending') this.#deliveries.set(row.notificationId, row.createdSec * 1000);
+      if (members.length < PAGE) return;
+      seen += members.length;
+      before = members.at(-1)!.order;
+    }
+  }
+
+  async *#pages(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>> {
+    for (let afterKey: string | undefined; ;) {
+      const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
+      yield page;
+      if (page.length < PAGE) return;
+      afterKey = page.at(-1)!.key;
+      await breathe();
+    }
+  }
+
+  /** A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly every event. */
+  #take(recorded: RecordedEvent): Promise<void> | null {
+    try {
+      const isNew = recorded.atMs >= this.#deps.sinceMs;
+      if (recorded.stream.startsWith('delivery-')) this.#takeDelivery(recorded, isNew);
+      else return this.#takeSession(decodeEvent(recorded), isNew)?.catch((error: unknown) => this.#failed(error)) ?? null;
+    } catch (error) {
+      this.#failed(error);
+    }
+    return null;
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.money.followFailures.inc();
+    this.#deps.onError(error);
+  }
+
+  #takeDelivery({ stream, type, atMs }: RecordedEvent, isNew: boolean): void {
+    const id = stream.slice('delivery-'.length);
+    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#deliveries.set(id, atMs);
+    if (!(type in SETTLED)) return;
+    this.#deliveries.delete(id);
+    if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
+  }
+
+  #takeSession(stored: StoredEvent<DomainEvent>, isNew: boolean): Promise<void> | null {
+    const id = sessionOfStream(stored.stream);
+    if (id === null) return null;
+    const event = stored.event as SessionEvent;
+    const known = this.#sessions.get(id)?.mode ?? this.#ended.get(id);
+    if (event.type === 'SessionCreated') this.#created(event.data, isNew);
+    else if (known !== undefined) this.#takeFact(id, known, event, stored.atMs, isNew);
+    else return this.#modeOf(id).then((mode) => (mode === null ? undefined : this.#takeFact(id, mode, event, stored.atMs, isNew)));
+    return null;
+  }
+
+  #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, atMs: number, isNew: boolean): void {
+    if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
+    else if ('refundId' in event.data) this.#tookRefund(mode, event, atMs, isNew);
+    else this.#sessionEnded(id, mode, event, atMs, isNew);
+  }
+
+  #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
+    if (this.#ended.get(sessionId) !== undefined) return;
+    this.#sessions.set(sessionId, { mode, status: 'open', lastDeposit: null });
+    if (!isNew) return;
+    const { money } = this.#deps;
+    money.sessions.inc({ mode, outcome: 'created' });
+    let lowest = Infinity;
+    let highest = 0;
+    for (const { used, rate } of rateLock?.quotes ?? []) {
+      if (!used || rate === null) continue;
+      lowest = Math.min(lowest, Number(rate));
+      highest = Math.max(highest, Number(rate));
+    }
+    if (lowest > 0 && lowest < Infinity) money.rateSpread.set({ currency, coin: dueCoin }, highest / lowest - 1);
+  }
+
+  #tookDeposit(id: SessionId, mode: Mode, event: SessionEvent, isNew: boolean): void {
+    const { money } = this.#deps;
+    const session = this.#sessions.get(id);
+    switch (event.type) {
+      case 'DepositDetected': {
+        const { network, kind } = event.data;
+        if (session && kind === 'on_time') this.#sessions.set(id, { ...session, status: 'processing' });
+        if (!isNew) return;
+        money.deposits.inc({ mode, network, outcome: 'detected' });
+        money.depositKinds.inc({ mode, network, kind });
+        return;
+      }
+      case 'DepositConfirmed': {
+        const network = networkOf(event.data.depositKey);
+        if (session) this.#sessions.set(id, { ...session, lastDeposit: { network, blockTimeSec: event.data.blockTimeSec } });
+        if (isNew) money.deposits.inc({ mode, network, outcome: 'final' });
+        return;
+      }
+      case 'DepositReverted':
+        if (session) this.#sessions.set(id, { ...session, status: 'open' });
+        if (isNew)
+          money.deposits.inc({
+            mode,
+            network: networkOf(event.data.depositKey),
+            outcome: event.data.afterFinal ? 'reverted_after_final' : 'reverted',
+          });
+        return;
+      default:
+    }
+  }
+
+  #tookRefund(mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+    const { money } = this.#deps;
+    switch (event.type) {
+      case 'RefundRequested':
+        this.#refunds.set(event.data.refundId, { mode, status: 'PENDING', requestedAtSec: event.data.requestedAtSec });
+        if (isNew) money.refunds.inc({ mode, outcome: 'requested' });
+        return;
+      case 'RefundPayoutSigned': {
+        const refund = this.#refunds.get(event.data.refundId);
+        if (refund) this.#refunds.set(event.data.refundId, { ...refund, status: 'PROCESSING' });
+        return;
+      }
+      case 'RefundCompleted':
+      case 'RefundFailed': {
+        const refund = this.#refunds.get(event.data.refundId);
+        this.#refunds.delete(event.data.refundId);
+        if (!isNew) return;
+        money.refunds.inc({ mode, outcome: event.type === 'RefundCompleted' ? 'completed' : 'failed' });
+        if (refund) money.refundDuration.observe({ mode }, Math.max(0, atMs / 1000 - refund.requestedAtSec));
+        return;
+      }
+      case 'RefundPayoutReverted':
+        if (isNew) money.refunds.inc({ mode, outcome: 'reverted' });
+        return;
+      default:
+    }
+  }
+
+  #sessionEnded(id: SessionId, mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+    const { money } = this.#deps;
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    this.#ended.set(id, mode);
+    if (event.type === 'SessionPaid') {
+      const { coin, received, paidAtSec } = event.data;
+      if (paidAtSec >= (this.lastPayment?.atSec ?? 0)) {
+        this.lastPayment = { atSec: paidAtSec, mode, network: session?.lastDeposit?.network ?? null, coin, amount: received };
+        money.lastPaid.set({ mode }, paidAtSec);
+      }
+      if (!isNew) return;
+      money.sessions.inc({ mode, outcome: 'paid' });
+      money.received.inc({ mode, coin }, Number(received));
+      const deposit = session?.lastDeposit;
+      if (deposit) money.blockToPaid.observe({ mode, network: deposit.network }, Math.max(0, atMs / 1000 - deposit.blockTimeSec));
+    } else if (isNew && event.type === 'SessionExpired') money.sessions.inc({ mode, outcome: 'expired' });
+    else if (isNew && event.type === 'SessionFailed') money.sessions.inc({ mode, outcome: 'failed' });
+    else if (isNew && event.type === 'SessionCancelled') money.sessions.inc({ mode, outcome: 'cancelled' });
+  }
+
+  async #modeOf(id: SessionId): Promise<Mode | null> {
+    const row = (await this.#deps.readModel.get(SESSIONS_TABLE, id)) as SessionRow | null;
+    if (row) this.#ended.set(id, row.mode);
+    return row?.mode ?? null;
+  }
+}
+
+const networkOf = (depositKey: string): Network => depositKey.slice(0, depositKey.indexOf(':')) as Network;

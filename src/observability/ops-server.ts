@@ -1,0 +1,73 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Registry } from 'prom-client';
+import type { HealthChecks } from './health.ts';
+import type { ServiceStatus } from './service-status.ts';
+import { STATUS_PAGE_POLICY, statusPage } from './status-page.ts';
+
+export interface OpsServerDeps {
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+  readonly health: HealthChecks;
+  /** The page for people at `/`. */
+  readonly status: ServiceStatus;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/**
+ * Apart from the public port: `/` (a page for people), `/metrics`, `/healthz` (the process lives), `/startupz` (it has
+ * started) and `/readyz` (it may be sent traffic, and what is degraded).
+ */
+export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
+  const server = createServer((request, response) => {
+    answer(deps, request.method ?? 'GET', (request.url ?? '/').split('?')[0]!, response).catch(() => {
+      if (!response.headersSent) send(response, 500, TEXT_TYPE, 'failed\n');
+      else response.destroy();
+    });
+  });
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed);
+    server.listen(deps.port, deps.host, done);
+  });
+  return server;
+}
+
+async function answer(deps: OpsServerDeps, method: string, path: string, response: ServerResponse): Promise<void> {
+  if (method !== 'GET' && method !== 'HEAD') return send(response, 405, TEXT_TYPE, 'method not allowed\n', { Allow: 'GET, HEAD' });
+  switch (path) {
+    case '/':
+      return send(response, 200, 'text/html; charset=utf-8', statusPage(deps.status.status()), {
+        'Content-Security-Policy': STATUS_PAGE_POLICY,
+        'Referrer-Policy': 'no-referrer',
+      });
+    case '/healthz':
+      return send(response, 200, JSON_TYPE, '{"status":"ok"}\n');
+    case '/startupz':
+      return deps.health.hasStarted
+        ? send(response, 200, JSON_TYPE, '{"status":"started"}\n')
+        : send(response, 503, JSON_TYPE, '{"status":"starting"}\n');
+    case '/readyz': {
+      const { ready, facts } = deps.health.report();
+      const degraded = facts.filter(({ state }) => state === 'degraded').map(({ name }) => name);
+      const status = ready ? 'ready' : 'not ready';
+      return send(response, ready ? 200 : 503, JSON_TYPE, `${JSON.stringify({ status, degraded, checks: facts })}\n`);
+    }
+    case '/metrics':
+      return send(response, 200, deps.registry.contentType, await deps.registry.metrics());
+    default:
+      return send(response, 404, TEXT_TYPE, 'not found\n');
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(body);
+}

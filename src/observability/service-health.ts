@@ -1,0 +1,58 @@
+import type { HealthFact } from './health.ts';
+import type { WatchedChain } from './metrics-chains.ts';
+import type { RateProviderStatus } from './metrics-parts.ts';
+import type { WebhookQueue } from './metrics-webhooks.ts';
+import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+
+/** Failed rounds of reading in a row before a chain counts as degraded. */
+const CHAIN_FAILURES = 2;
+/** Chain time not read for this long: payers wait. */
+const CHAIN_LAG_SEC = 120;
+/** A webhook that waits longer has used up its quick retries. */
+const WEBHOOK_AGE_SEC = 120;
+const PROJECTION_LAG_SEC = 10;
+
+/** A chain that cannot be read stops payments on that network only, so it never takes the node out of traffic. */
+export function chainFacts(watched: readonly WatchedChain[], nowMs: number): HealthFact[] {
+  return watched.map(({ settings, watcher }) => {
+    const { consecutiveFailures, scannedToSec } = watcher.status();
+    const lagSec = scannedToSec === null ? null : Math.max(0, Math.floor(nowMs / 1000 - scannedToSec));
+    const reasons = [
+      consecutiveFailures > CHAIN_FAILURES && `${consecutiveFailures} failed reads in a row`,
+      lagSec === null && 'nothing read yet',
+      lagSec !== null && lagSec > CHAIN_LAG_SEC && `payments of the last ${lagSec} s are not known`,
+    ].filter((reason) => reason !== false);
+    return { name: `chain:${settings.mode}:${settings.network}`, ...judged(reasons, lagSec === null ? '' : `read to ${lagSec} s ago`) };
+  });
+}
+
+export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact[] {
+  return status.map(({ projection, hasCaughtUp, lagEvents, lagSec }) => {
+    const reasons = [
+      !hasCaughtUp && `replaying, ${lagEvents} events to go`,
+      hasCaughtUp && lagSec > PROJECTION_LAG_SEC && `${lagEvents} events and ${Math.round(lagSec)} s behind`,
+    ].filter((reason) => reason !== false);
+    return { name: `projection:${projection}`, ...judged(reasons, `${lagEvents} events behind`) };
+  });
+}
+
+/** Without a usable rate orders in coins still work; others are refused with 503. */
+export function rateFacts(status: readonly RateProviderStatus[], maxAgeSec: number): HealthFact[] {
+  const usable = status.filter(({ ageMs }) => ageMs !== null && ageMs <= maxAgeSec * 1000);
+  const reasons = usable.length === 0 ? [`no quote younger than ${maxAgeSec} s: orders that need conversion are refused`] : [];
+  return [{ name: 'rates', ...judged(reasons, `${usable.length} of ${status.length} providers usable`) }];
+}
+
+export function webhookFacts(queue: WebhookQueue, nowMs: number): HealthFact[] {
+  const oldest = queue.oldestPendingAtMs();
+  const ageSec = oldest === null ? 0 : Math.max(0, Math.round((nowMs - oldest) / 1000));
+  const suspended = queue.suspendedEndpoints();
+  const backlog = ageSec > WEBHOOK_AGE_SEC ? [`the oldest of ${queue.pending()} waits for ${ageSec} s`] : [];
+  return [
+    { name: 'webhooks', ...judged(backlog, `${queue.pending()} waiting`) },
+    { name: 'webhook-endpoints', ...judged(suspended > 0 ? [`${suspended} suspended`] : [], 'none suspended') },
+  ];
+}
+
+const judged = (reasons: readonly string[], otherwise: string): Omit<HealthFact, 'name'> =>
+  reasons.length > 0 ? { state: 'degraded', detail: reasons.join('; ') } : { state: 'ok', ...(otherwise !== '' && { detail: otherwise }) };

@@ -1,0 +1,12 @@
+import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
+import { needsLook } from '../ports/payouts.ts';
+import type { HealthFact } from './health.ts';
+
+/** Treasuries that cannot pay, for the board and for `/readyz`. */
+export function treasuryHealth(treasuries: readonly TreasuryStatus[]): readonly HealthFact[] {
+  return treasuries.map(({ mode, network, alarm, waiting }) => {
+    const first = waiting.find(({ reason }) => needsLook(reason)) ?? waiting[0];
+    const detail = alarm ?? (first ? `${waiting.length} refunds wait: ${first.detail}` : undefined);
+    return { name: `treasury:${mode}:${network}`, state: detail === undefined ? 'ok' : 'degraded', ...(detail !== undefined && { detail }) };
+  });
+}

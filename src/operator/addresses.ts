@@ -1,0 +1,38 @@
+import { CommandRefused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import type { Mode } from '../domain/ids.ts';
+import { ADDRESS_FAMILIES, type AddressFamily } from '../domain/networks.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { RunningAddressPool } from '../features/addresses/pool.ts';
+
+/** BIP-32 indexes end below 2^31. */
+const MAX_INDEX = 2 ** 31 - 1;
+
+/** `quittance addresses stock | skip`: after a restore, what may have been given out since the backup must not be given out again. */
+export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | 'skipTo'>): AdminCommands {
+  return {
+    'addresses.stock': async () => JSON.parse(JSON.stringify(addresses.stocks())) as JsonValue,
+    'addresses.skip': async (args) => {
+      const mode = modeOf(args);
+      const family = familyOf(args);
+      const index = Number(requiredText(args, 'to'));
+      if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX) throw new CommandRefused('to must be a whole number below 2147483648');
+      if (!addresses.stocks().some((stock) => stock.mode === mode && stock.family === family))
+        throw new CommandRefused(`this service gives out no ${family} addresses in ${mode} mode`);
+      await addresses.skipTo(mode, family, index);
+      return { mode, family, next_index_at_least: index };
+    },
+  };
+}
+
+function modeOf(args: AdminArguments): Mode {
+  const mode = requiredText(args, 'mode');
+  if (mode !== 'test' && mode !== 'live') throw new CommandRefused('mode must be test or live');
+  return mode;
+}
+
+function familyOf(args: AdminArguments): AddressFamily {
+  const text = requiredText(args, 'family');
+  const family = ADDRESS_FAMILIES.find((name) => name === text);
+  if (!family) throw new CommandRefused('family must be evm, tron or solana');
+  return family;
+}

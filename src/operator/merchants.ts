@@ -1,0 +1,193 @@
+import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
+import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
+import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
+import { isNetwork } from '../domain/networks.ts';
+import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
+import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
+import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
+import { toSec } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merchant.state.ts';
+import type { Outcome } from '../features/shared/merchant-api.ts';
+import type { Merchants } from '../features/merchants/merchants.ts';
+import { sessionTimeline } from '../features/sessions/timeline.ts';
+import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
+import type { PersonalData } from '../features/shared/personal-data.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+
+/** Pays a session from the sandbox's own wallet. */
+interface TestWallet {
+  pay(id: SessionId, request: Omit<SandboxPayRequest, 'sessionId'>): Promise<Outcome<readonly SandboxTransfer[]>>;
+}
+
+/** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
+export interface AdminParts {
+  readonly core: { readonly merchants: Merchants; readonly personal: Pick<PersonalData, 'erase'> };
+  readonly store: EventStore;
+  /** Null outside the sandbox. */
+  readonly testWallet: TestWallet | null;
+  readonly projections: Pick<RunningProjections, 'rebuild' | 'status' | 'ready'>;
+  /** Further commands by name. */
+  readonly more?: AdminCommands;
+}
+
+/** The operator's commands, by name. */
+export function adminCommands(parts: AdminParts): AdminCommands {
+  const { merchants } = parts.core;
+  return { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...projectionCommands(parts), ...parts.more };
+}
+
+function merchantCommands(merchants: Merchants): AdminCommands {
+  return {
+    'merchant.create': async (args) => {
+      const webhookUrl = optionalText(args, 'webhookUrl');
+      const input = { name: requiredText(args, 'name'), mode: modeOf(args), ...(webhookUrl !== undefined && { webhookUrl }) };
+      return json(accepted(await merchants.registerMerchant(input)));
+    },
+    'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
+    'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')),
+    'merchant.add-domain': async (args) =>
+      json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
+    'merchant.remove-domain': async (args) => json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id')))),
+    'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args)))),
+    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args)))),
+    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId))),
+  };
+}
+
+function webhookCommands(merchants: Merchants): AdminCommands {
+  return {
+    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args)))),
+    'webhook.rotate': async (args) =>
+      json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
+  };
+}
+
+/** With a URL the endpoint is set anew; events alone leave the rest as it is. */
+function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
+  const events = optionalText(args, 'events');
+  const url = events === undefined ? requiredText(args, 'url') : optionalText(args, 'url');
+  return {
+    ...(url !== undefined && { url, durableRedelivery: args.durableRedelivery === true }),
+    ...(url === undefined && args.durableRedelivery === true && { durableRedelivery: true }),
+    ...(events !== undefined && { events: events === 'none' ? [] : events.split(',').map((type) => type.trim()) }),
+  };
+}
+
+function sessionCommands({ core, store, testWallet }: AdminParts): AdminCommands {
+  return {
+    'session.explain': async (args) => {
+      const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
+      return timeline ? json(presentTimeline(timeline)) : refusedWith('no such session');
+    },
+    'session.forget': async (args) => {
+      const id = sessionIdOf(args);
+      await core.personal.erase(id);
+      return { id, erased: true };
+    },
+    'sandbox.pay': async (args) => {
+      if (!testWallet) return refusedWith('payments from a test wallet exist in the sandbox only');
+      const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
+      return json({
+        transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({
+          network,
+          coin,
+          amount,
+          from_address: fromAddress,
+          to_address: toAddress,
+          tx_hash: txHash,
+        })),
+      });
+    },
+  };
+}
+
+function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'> {
+  const network = requiredText(args, 'network');
+  const coin = optionalText(args, 'coin')?.toUpperCase();
+  const amount = optionalText(args, 'amount');
+  const kind = SANDBOX_CASES.find((name) => name === (optionalText(args, 'case') ?? 'exact'));
+  if (!isNetwork(network)) return refusedWith('network must be ethereum, bsc, tron or solana');
+  if (coin !== undefined && !isCoin(coin)) return refusedWith('coin must be USDT or USDC');
+  if (amount !== undefined && !parseAmount(amount)) return refusedWith('amount must be a decimal amount above zero, such as 10.00');
+  if (kind === undefined) return refusedWith(`case must be one of ${SANDBOX_CASES.join(', ')}`);
+  return { network, case: kind, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }) };
+}
+
+function projectionCommands({ projections }: AdminParts): AdminCommands {
+  return {
+    'projection.rebuild': async (args) => {
+      const known = projections.status().map(({ projection }) => projection);
+      const asked = optionalText(args, 'name');
+      const wanted = known.filter((id) => asked === undefined || id === asked || id.startsWith(`${asked}@`));
+      if (wanted.length === 0) return refusedWith(`name must be one of ${known.join(', ')}`);
+      try {
+        await projections.rebuild(wanted);
+      } catch (error) {
+        if (error instanceof RebuildRunning) return refusedWith(error.message);
+        throw error;
+      }
+      await projections.ready();
+      return { rebuilt: wanted };
+    },
+  };
+}
+
+export function sessionIdOf(args: AdminArguments): SessionId {
+  return parseSessionId(requiredText(args, 'session_id')) ?? refusedWith('session_id is not a session id');
+}
+
+const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
+
+function modeOf(args: AdminArguments): Mode {
+  const mode = requiredText(args, 'mode');
+  return mode === 'test' || mode === 'live' ? mode : refusedWith('mode must be test or live');
+}
+
+function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
+  const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
+  const coin = optionalText(args, 'settlementCoin');
+  if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refusedWith('settlement-coin must be USDT or USDC');
+  const networks = optionalText(args, 'networks')
+    ?.split(',')
+    .map((name) => name.trim());
+  if (networks) policy.networks = networks.every(isNetwork) ? networks : refusedWith('networks must name ethereum, bsc, tron or solana');
+  const tolerance = optionalText(args, 'tolerance');
+  if (tolerance !== undefined) policy.tolerance = tolerance;
+  const lifetime = optionalText(args, 'sessionTtl');
+  if (lifetime !== undefined) policy.sessionTtlSec = wholeNumber(lifetime, 'session-ttl');
+  const confirmations = optionalText(args, 'ethereumConfirmations');
+  if (confirmations !== undefined) policy.ethereumConfirmations = wholeNumber(confirmations, 'ethereum-confirmations');
+  const from = optionalText(args, 'ethereumFinalizedFrom');
+  if (from !== undefined) policy.ethereumFinalizedFrom = from;
+  const tronUsdc = optionalText(args, 'offerTronUsdc');
+  if (tronUsdc !== undefined)
+    policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
+  const serviceFee = optionalText(args, 'serviceFee');
+  if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
+  return policy;
+}
+
+const BASIS_POINT = 10n ** BigInt(SCALE - 2);
+
+/** A percentage in hundredths of a percent. */
+function basisPoints(percent: string, name: string): number {
+  const units = parseAmount(percent);
+  if (units === null || decimalsOf(percent) > 2 || units > BigInt(MAX_SERVICE_FEE_BASIS_POINTS) * BASIS_POINT)
+    return refusedWith(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
+  return Number(units / BASIS_POINT);
+}
+
+const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refusedWith(`${name} must be a whole number`));
+
+function accepted<Value>(outcome: Outcome<Value>): Value {
+  return outcome.ok ? outcome.value : refusedWith(outcome.refusal.message);
+}
+
+function refusedWith(message: string): never {
+  throw new CommandRefused(message);
+}
+
+/** Drops what JSON cannot say; the values are plain records. */
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;

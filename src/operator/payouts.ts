@@ -1,0 +1,78 @@
+import { CommandRefused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
+import { sessionStream } from '../domain/streams.ts';
+import { type PayoutSigner, type PayoutVerdict, type TreasuryAddresses } from '../ports/payouts.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
+import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
+import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
+import type { RefundId } from '../domain/ids.ts';
+
+/** Payouts where they run; both throw `CommandRefused` where another process pays. */
+interface RunningPayouts {
+  status(): readonly TreasuryStatus[];
+  reject(sessionId: SessionId, refundId: string, legId: string): Promise<void>;
+}
+
+interface PayoutParts {
+  readonly signer: PayoutSigner;
+  readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
+}
+
+interface Refunds {
+  readonly sessionHandler: SessionHandler;
+  sessionOfRefund(id: RefundId): Promise<SessionId | null>;
+}
+
+/** The operator's side of money out. */
+export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: PayoutParts, core: Refunds): AdminCommands {
+  const legsOf = async (args: AdminArguments): Promise<{ sessionId: SessionId; legs: readonly OrderedLeg[] }> => {
+    const refundId = parseRefundId(requiredText(args, 'refund_id')) ?? refused('refund_id is not a refund id');
+    const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
+    const state = await core.sessionHandler.read(sessionStream(sessionId));
+    const legs = Object.keys(state?.context.refunds[refundId]?.legs ?? {}).flatMap((legId) => orderedLeg(state!.context, refundId, legId) ?? []);
+    return { sessionId, legs };
+  };
+  const setStopped =
+    (stopped: boolean) =>
+    async (args: AdminArguments): Promise<JsonValue> => {
+      const status = await signer.setStopped(modeOf(args), stopped, 'operator');
+      return { stopped: status.stopped, entries: status.entries };
+    };
+  return {
+    'treasury.status': async () => {
+      const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.payoutStatus(mode)) })));
+      return json({ signers, treasuries: payouts.status() });
+    },
+    'treasury.stop': setStopped(true),
+    'treasury.resume': setStopped(false),
+    'treasury.approve': async (args) => {
+      const { legs } = await legsOf(args);
+      for (const { order } of legs) allowed(await signer.approvePayout(order, requiredText(args, 'approver'), requiredText(args, 'secret')));
+      return { approved: legs.length };
+    },
+    'treasury.reject': async (args) => {
+      const { sessionId, legs } = await legsOf(args);
+      const pending = legs.filter(({ leg }) => leg.status === 'PENDING');
+      if (pending.length === 0) refused('something was signed already, or the refund has ended');
+      for (const { order } of pending) await payouts.reject(sessionId, order.refundId, order.legId);
+      return { rejected: pending.length };
+    },
+  };
+}
+
+function allowed(verdict: PayoutVerdict): void {
+  if (!verdict.ok) refused(verdict.message);
+}
+
+function modeOf(args: AdminArguments): Mode {
+  const mode = requiredText(args, 'mode');
+  return mode === 'test' || mode === 'live' ? mode : refused('mode must be test or live');
+}
+
+function refused(message: string): never {
+  throw new CommandRefused(message);
+}
+
+/** Drops what JSON cannot say; the values are plain records. */
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

@@ -1,0 +1,67 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { JsonValue } from '../ports/read-model.ts';
+import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './commands.ts';
+
+export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
+
+const MAX_BODY_BYTES = 1 << 20;
+/** How many entries a stream goes through. */
+export const ENTRIES_HEADER = 'x-entries';
+
+/** Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway. */
+export async function serveAdmin(dataDir: string, commands: AdminCommands, streams: AdminStreams = {}): Promise<Server> {
+  const path = adminSocketPath(dataDir);
+  // With stores elsewhere nothing else makes the directory.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  rmSync(path, { force: true });
+  const server = createServer((request, response) => {
+    void answer(request, commands, streams).then((given) => {
+      if ('stream' in given) return sendStream(response, given.stream);
+      response.writeHead(given.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(given.body));
+    });
+  });
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed);
+    server.listen(path, done);
+  });
+  chmodSync(path, 0o600);
+  return server;
+}
+
+/** Writes as fast as it is read; whoever reads too little notices that the answer is cut off. */
+export async function sendStream(response: ServerResponse, { contentType, entries, chunks }: AdminStream): Promise<void> {
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store', [ENTRIES_HEADER]: String(entries) });
+  await pipeline(Readable.from(chunks, { objectMode: false }), response).catch(() => response.destroy());
+}
+
+type Answer = { readonly status: number; readonly body: JsonValue } | { readonly stream: AdminStream };
+
+async function answer(request: IncomingMessage, commands: AdminCommands, streams: AdminStreams): Promise<Answer> {
+  try {
+    const name = decodeURIComponent((request.url ?? '/').slice(1));
+    const stream = named(streams, name);
+    if (stream) return { stream: await stream(await readArguments(request)) };
+    const command = named(commands, name);
+    if (!command) return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
+    return { status: 200, body: await command(await readArguments(request)) };
+  } catch (error) {
+    const refused = error instanceof CommandRefused;
+    return { status: refused ? 400 : 500, body: { error: error instanceof Error ? error.message : String(error) } };
+  }
+}
+
+export async function readArguments(request: IncomingMessage): Promise<AdminArguments> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new CommandRefused('arguments are too large');
+    chunks.push(chunk);
+  }
+  return size === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString('utf8')) as AdminArguments);
+}

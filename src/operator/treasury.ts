@@ -1,0 +1,314 @@
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { payableTo } from '../domain/ledger.ts';
+import { amountOf, formatAmount, isCoin, parseAmount, signedAmountOf, toTokenUnits, type Coin } from '../domain/money.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
+import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
+import { merchantStream } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { PayoutSigner, PayoutVerdict } from '../ports/payouts.ts';
+import type { Random } from '../ports/random.ts';
+import type { JsonValue, ReadModel } from '../ports/read-model.ts';
+import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
+import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
+import { isApproved, mayApproveOwn } from '../../state-machines/treasury/moves.ts';
+import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
+import { Mailboxes } from '../runtime/commands/mailboxes.ts';
+import type { Treasury } from '../features/treasury/treasury.ts';
+import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
+import type { MoveSigner } from '../ports/moves.ts';
+
+/** Those that settle at once; nothing of them is kept afterwards. */
+const MERCHANTS_IN_TURN = 2;
+
+interface CommandParts {
+  /** Throws `CommandRefused` where another process pays. */
+  readonly treasury: () => Treasury;
+  readonly payouts: { readonly signer: PayoutSigner & MoveSigner };
+  readonly core: { readonly merchantHandler: MerchantHandler };
+  /** An operator's address in the form that chain and signer use; null when the network has no such address. */
+  readonly givenAddress: (network: Network, text: string) => string | null;
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Approves and rejects refunds, whose ids these commands take as well. */
+  readonly ofRefunds: AdminCommands;
+}
+
+/** The operator's side of sweeps, withdrawals and settlements. */
+export function treasuryCommands(parts: CommandParts): AdminCommands {
+  return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts) };
+}
+
+function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
+  const unbookedOf = async (executor: MoveExecutor, after: string | null): Promise<JsonValue> => {
+    const { found, addressesRead, next } = await treasury().unbooked(executor, after);
+    const money = found.map(({ sessionId, network, address, coin, booked, onChain, todo }) => ({
+      ...{ session_id: sessionId, network, address, coin, booked, on_chain: onChain, todo },
+    }));
+    return { addresses_read: addressesRead, next, found: money };
+  };
+  return {
+    'treasury.sweep': async (args) => {
+      const mode = optionalMode(args);
+      const network = optionalNetwork(args);
+      const coin = optionalCoin(args);
+      const min = optionalText(args, 'min') ?? '0';
+      const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
+      const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
+      const dryRun = args['dryRun'] === true;
+      const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: 'operator', dryRun });
+      const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note }) => ({
+        ...{ id: moveId, mode: of, network: on, coin: what, amount: formatAmount(units), from_address: address, to_address: toAddress, note },
+      }));
+      return { dry_run: dryRun, sweeps: shown };
+    },
+    'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.executors.map(movesOf))).flat() }),
+    'treasury.reconcile': async (args) => {
+      const network = optionalNetwork(args);
+      const executors = treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+      const after = optionalText(args, 'after') ?? null;
+      if (after !== null && executors.length !== 1) refused('after needs --network: it names where the look at the addresses of one network ended');
+      const treasuries: JsonValue[] = [];
+      for (const executor of executors)
+        treasuries.push(json({ ...(await treasury().reconcile(executor)), unbooked: await unbookedOf(executor, after) }));
+      return { treasuries };
+    },
+    'treasury.acknowledge': async (args) => {
+      const outflow = requiredText(args, 'outflow');
+      const facts = { actor: requiredText(args, 'operator'), reason: requiredText(args, 'reason'), nowSec: toSec(clock.nowMs()) };
+      for (const executor of treasury().moves.executors) {
+        // A transaction that took several coins is explained as one.
+        const reported = Object.values((await executor.context()).unknownOutflows);
+        const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
+        for (const { outflowKey } of meant) {
+          const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
+          if (fault !== null) refused(fault);
+        }
+        if (meant.length > 0) return { acknowledged: outflow };
+      }
+      return refused('no such outflow is reported');
+    },
+    'treasury.balances': async (args) => {
+      const network = optionalNetwork(args);
+      const executors = treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+      return { treasuries: await Promise.all(executors.map((executor) => balancesOf(executor))) };
+    },
+  };
+}
+
+async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {
+  const { moves } = await executor.context();
+  return Object.values(moves).map((move) => {
+    const { moveId, mode, network, coin, amount, fromAddress, toAddress, merchantId, requestedBy } = move.terms;
+    const waiting = executor.waiting.find((candidate) => candidate.moveId === moveId);
+    const status = move.signed.length > 0 ? 'sent' : isApproved(move) ? 'pending' : 'waiting_for_approval';
+    return {
+      ...{
+        id: moveId,
+        kind: move.kind,
+        status,
+        mode,
+        network,
+        coin,
+        amount,
+        from_address: fromAddress,
+        to_address: toAddress,
+        merchant_id: merchantId,
+      },
+      ...{
+        requested_by: requestedBy,
+        approved_by: [...move.approvers],
+        tx_hash: move.signed.at(-1)?.txHash ?? null,
+        waiting: waiting?.detail ?? null,
+      },
+    };
+  });
+}
+
+async function balancesOf({ chain, treasury }: MoveExecutor): Promise<JsonValue> {
+  const { coins, native } = await chain.balances(treasury);
+  const held = Object.fromEntries(Object.entries(coins).map(([coin, units]) => [coin, formatAmount(units)]));
+  return { mode: chain.mode, network: chain.network, address: treasury, coins: held, gas: formatAmount(native) };
+}
+
+function outwardCommands(parts: CommandParts): AdminCommands {
+  const { treasury, payouts, ofRefunds } = parts;
+  /** By merchant, one after the other: of two at once, each would find the money that both take. */
+  const settlements = new Mailboxes<null>(MERCHANTS_IN_TURN);
+  const executorOf = async (id: string): Promise<MoveExecutor> => {
+    for (const executor of treasury().moves.executors) if ((await executor.context()).moves[id]) return executor;
+    return refused('no such withdrawal or settlement, or it is done');
+  };
+  return {
+    'treasury.withdraw': async (args) => {
+      const executor = executorFor(parts, args);
+      const to = destinationOf(parts, executor.chain.network, args);
+      return propose(parts, args, executor, 'withdrawal', { toAddress: to, merchantId: null });
+    },
+    'treasury.settle': async (args) => {
+      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchant = (await parts.core.merchantHandler.read(merchantStream(merchantId)))?.context;
+      const mode = merchant?.registered?.mode ?? refused('no such merchant');
+      const executor = executorFor(parts, { ...args, mode });
+      const { network } = executor.chain;
+      const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
+      // A settlement that is just done must not be paid again for rows that do not know it yet.
+      return settlements.run(merchantId, async () => {
+        const { coin, amount } = moneyOf(executor, args);
+        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId, executor, coin));
+        if (amountOf(amount) > left) refused(`the books owe the merchant ${formatAmount(left)} ${coin} on ${network}`);
+        return propose(parts, args, executor, 'settlement', { toAddress, merchantId });
+      });
+    },
+    'treasury.approve': async (args) => {
+      const id = requiredText(args, 'id');
+      if (!isOutwardMoveId(id)) return ofRefunds['treasury.approve']!({ ...args, refund_id: id });
+      const approver = requiredText(args, 'approver');
+      const executor = await executorOf(id);
+      const move = (await executor.context()).moves[id]!;
+      if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) refused('who proposed it cannot approve it');
+      // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
+      if (move.kind === 'settlement') {
+        const { merchantId, coin } = move.terms;
+        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId!, executor, coin));
+        if (left < 0n) refused(`the books owe the merchant ${formatAmount(-left)} ${coin} less by now than is proposed or on its way`);
+      }
+      allowed(await payouts.signer.approveMove(orderOf(move), approver, requiredText(args, 'secret')));
+      const fault = await executor.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
+      if (fault !== null) refused(fault);
+      treasury().moves.wake(executor);
+      const proposer = mayApproveOwn(move.kind) ? [] : [move.terms.requestedBy];
+      return { id, approved_by: [...new Set([...proposer, ...move.approvers, approver])] };
+    },
+    'treasury.reject': async (args) => {
+      const id = requiredText(args, 'id');
+      if (!/^(swp|top|wdr|stl|rtn)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      const executor = await executorOf(id);
+      const nowSec = toSec(parts.clock.nowMs());
+      const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: executor.treasury, nowSec } as const;
+      if ((await executor.context()).moves[id]?.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
+      const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, 'operator');
+      if (fault !== null) refused(fault);
+      return { rejected: id };
+    },
+  };
+}
+
+/** The proposer's own secret is the first of two approvals; nothing is written when the signer would never sign it. */
+async function propose(
+  { payouts, clock, random }: CommandParts,
+  args: AdminArguments,
+  executor: MoveExecutor,
+  kind: 'withdrawal' | 'settlement',
+  { toAddress, merchantId }: Pick<MoveRequested, 'toAddress' | 'merchantId'>,
+): Promise<JsonValue> {
+  const requestedBy = requiredText(args, 'operator');
+  const { coin, amount } = moneyOf(executor, args);
+  const data: MoveRequested = {
+    ...{
+      moveId: newMoveId(kind, random),
+      mode: executor.chain.mode,
+      network: executor.chain.network,
+      coin,
+      amount,
+      fromAddress: executor.treasury,
+      toAddress,
+    },
+    ...{ derivationIndex: null, merchantId, forMoveId: null, requestedBy, reason: optionalText(args, 'reason') ?? null },
+    requestedAtSec: toSec(clock.nowMs()),
+  };
+  const { requestedBy: _by, reason: _reason, requestedAtSec: _at, ...terms } = data;
+  const order = { kind, ...terms };
+  const verdict = await payouts.signer.checkMove(order);
+  if (!verdict.ok && verdict.code !== 'approval') refused(verdict.message);
+  allowed(await payouts.signer.approveMove(order, requestedBy, requiredText(args, 'secret')));
+  const fault = await executor.tell({ type: 'RequestMove', kind, data }, requestedBy);
+  if (fault !== null) refused(fault);
+  return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
+}
+
+/**
+ * What the books owe the merchant on this network less what is proposed or on its way: that much can be settled. Negative when they owe less than was
+ * proposed.
+ */
+async function leftToSettle({ readModel }: CommandParts, merchantId: MerchantId, executor: MoveExecutor, coin: string): Promise<bigint> {
+  const { mode, network } = executor.chain;
+  const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(mode, payableTo(merchantId), network, coin));
+  const payable = row === null ? 0n : -signedAmountOf(row['balance'] as string);
+  return Object.values((await executor.context()).moves)
+    .filter(({ kind, terms }) => kind === 'settlement' && terms.merchantId === merchantId && terms.coin === coin)
+    .reduce((left, { terms }) => left - amountOf(terms.amount), payable);
+}
+
+function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
+  return {
+    'merchant.settlement-address': async (args) => {
+      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const mode = (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ?? refused('no such merchant');
+      const network = networkOf(requiredText(args, 'network'));
+      const address = givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+      const operator = requiredText(args, 'operator');
+      const verdict = await payouts.signer.approveDestination({ mode, network, merchantId, address }, operator, requiredText(args, 'secret'));
+      if (!verdict.ok) return refused(verdict.message);
+      const approvers = [...verdict.approvers];
+      if (approvers.length < 2) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
+      const command = { type: 'SetSettlementAddress', network, address, approvers } as const;
+      const set = await core.merchantHandler.execute(merchantStream(merchantId), command, { correlationId: address, actor: operator });
+      if (!set.ok) refused(set.refusal.message);
+      return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'set' };
+    },
+  };
+}
+
+function executorFor({ treasury }: CommandParts, args: AdminArguments): MoveExecutor {
+  const network = networkOf(requiredText(args, 'network'));
+  const mode = optionalMode(args);
+  const executors = treasury().moves.executors.filter(({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode));
+  if (executors.length > 1) refused('mode is missing: the network is used in test and live mode');
+  return executors[0] ?? refused(`there is no treasury on ${network}`);
+}
+
+function moneyOf({ chain }: MoveExecutor, args: AdminArguments): { coin: Coin; amount: string } {
+  const coin = optionalCoin(args) ?? refused('coin is missing');
+  const units = parseAmount(requiredText(args, 'amount')) ?? refused('amount must be a decimal amount above zero, such as 10.00');
+  const token = tokenOf(chain.settings, coin) ?? refused(`${coin} is not used on ${chain.network}`);
+  if (units <= 0n) refused('amount must be above zero');
+  try {
+    toTokenUnits(units, token.decimals);
+  } catch {
+    refused(`amount has more than the ${token.decimals} decimals of ${coin} on ${chain.network}`);
+  }
+  return { coin, amount: formatAmount(units) };
+}
+
+const destinationOf = ({ givenAddress }: CommandParts, network: Network, args: AdminArguments): string =>
+  givenAddress(network, requiredText(args, 'to')) ?? refused(`to is no address on ${network}`);
+
+function optionalMode(args: AdminArguments): Mode | undefined {
+  const mode = optionalText(args, 'mode');
+  return mode === undefined || mode === 'test' || mode === 'live' ? mode : refused('mode must be test or live');
+}
+
+function optionalNetwork(args: AdminArguments): Network | undefined {
+  const network = optionalText(args, 'network');
+  return network === undefined ? undefined : networkOf(network);
+}
+
+const networkOf = (text: string): Network => (isNetwork(text) ? text : refused('network must be ethereum, bsc, tron or solana'));
+
+function optionalCoin(args: AdminArguments): Coin | undefined {
+  const coin = optionalText(args, 'coin')?.toUpperCase();
+  return coin === undefined || isCoin(coin) ? coin : refused('coin must be USDT or USDC');
+}
+
+function allowed(verdict: PayoutVerdict): void {
+  if (!verdict.ok) refused(verdict.message);
+}
+
+function refused(message: string): never {
+  throw new CommandRefused(message);
+}
+
+/** Drops what JSON cannot say; the values are plain records. */
+const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

@@ -1,0 +1,250 @@
+import { hash } from 'node:crypto';
+import { canonicalText, type HashedParts } from '../../domain/events/canonical-text.ts';
+import type { DomainEvent, DomainEventType } from '../../domain/events/domain-event.ts';
+import type { EventMetadata, StoredEvent } from '../../domain/events/envelope.ts';
+import { UPCASTERS } from '../../domain/upcasters.ts';
+import type { EncodedEvent, RecordedEvent } from '../../ports/event-store.ts';
+
+/** The version in which each event type is written now. The compiler keeps it exhaustive in both directions. */
+export const CURRENT_VERSION = {
+  SessionCreated: 1,
+  DepositDetected: 1,
+  DepositConfirmed: 1,
+  DepositReverted: 1,
+  DepositSetAside: 1,
+  DepositPutBack: 1,
+  TransferGivenUp: 1,
+  TransferCredited: 1,
+  TransferCreditReversed: 1,
+  SessionPaid: 1,
+  SessionExpired: 1,
+  SessionFailed: 1,
+  SessionCancelled: 1,
+  RefundRequested: 1,
+  RefundPayoutSigned: 1,
+  RefundPayoutReplaced: 1,
+  RefundPayoutLanded: 1,
+  RefundPayoutReverted: 1,
+  RefundPayoutFailed: 1,
+  RefundCompleted: 1,
+  RefundFailed: 1,
+  MerchantRegistered: 1,
+  ApiKeyIssued: 1,
+  ApiKeyRevoked: 1,
+  WebhookEndpointSet: 1,
+  WebhookSecretRotated: 1,
+  WebhookEndpointSuspended: 1,
+  WebhookEndpointResumed: 1,
+  DomainAdded: 1,
+  DomainRemoved: 1,
+  PolicySet: 1,
+  DeliveryScheduled: 1,
+  DeliveryAttempted: 1,
+  DeliverySucceeded: 1,
+  DeliveryExhausted: 1,
+  DeliveryRejected: 1,
+  DeliveryBlocked: 1,
+  RedeliveryRequested: 1,
+  SecretGenerated: 1,
+  AddressRangeLeased: 1,
+  RangeScanned: 1,
+  ChainReplaced: 1,
+  RequestAccepted: 1,
+  CheckpointSigned: 1,
+  PeriodClosed: 1,
+  PayoutSequenceReserved: 1,
+  PayoutSequenceReleased: 1,
+  PayoutSequenceSigned: 1,
+  MoveSequenceReserved: 1,
+  MoveSequenceReleased: 1,
+  SweepRequested: 1,
+  SweepSigned: 1,
+  SweepCompleted: 1,
+  SweepFailed: 1,
+  GasTopUpRequested: 1,
+  GasTopUpSigned: 1,
+  GasTopUpCompleted: 1,
+  GasTopUpFailed: 1,
+  WithdrawalRequested: 1,
+  WithdrawalApproved: 1,
+  WithdrawalSigned: 1,
+  WithdrawalCompleted: 1,
+  WithdrawalFailed: 1,
+  SettlementRequested: 1,
+  SettlementApproved: 1,
+  SettlementSigned: 1,
+  SettlementCompleted: 1,
+  SettlementFailed: 1,
+  ReturnRequested: 1,
+  ReturnApproved: 1,
+  ReturnSigned: 1,
+  ReturnCompleted: 1,
+  ReturnFailed: 1,
+  TreasuryFunded: 1,
+  UnknownOutflowFound: 1,
+  UnknownOutflowAcknowledged: 1,
+  TreasuryReconciled: 1,
+  SettlementAddressSet: 1,
+  TransferRecorded: 1,
+  TransferAttachRequested: 1,
+  TransferAttached: 1,
+  TransferReturnRequested: 1,
+  TransferReturned: 1,
+  TransferUndoRequested: 1,
+  TransferUndoRefused: 1,
+  TransferReopened: 1,
+} as const satisfies Record<DomainEventType, number>;
+
+/** Every event type the ledger may hold. */
+export const EVENT_TYPES = Object.keys(CURRENT_VERSION) as readonly DomainEventType[];
+
+/** The log holds an event that this build cannot read: a newer build wrote it, or the text is not an event. */
+export class UnknownEvent extends Error {
+  override readonly name = 'UnknownEvent';
+}
+
+export interface EventToEncode {
+  /** UUID, kept over every retry of the same append. */
+  readonly id: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly atMs: number;
+  readonly event: DomainEvent;
+  readonly metadata: EventMetadata;
+}
+
+/** Writes an event as the text that is stored for ever, with the hash that its stream's next event will name as `prev`. */
+export function encodeEvent({ id, stream, revision, atMs, event, metadata }: EventToEncode): EncodedEvent {
+  const version = CURRENT_VERSION[event.type];
+  const data = JSON.stringify(event.data);
+  const metadataText = JSON.stringify(metadata);
+  const text = canonicalText({ stream, revision, id, type: event.type, version, atMs, data, metadata: metadataText });
+  const encoded = { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hash('sha256', text, 'hex') };
+  if (!isOfDelivery(event)) remember(encoded, event, metadata);
+  return encoded;
+}
+
+interface Written {
+  readonly encoded: EncodedEvent;
+  readonly event: DomainEvent;
+  readonly metadata: EventMetadata;
+}
+
+/**
+ * What this process wrote last, each in the place that its hash names, until it is taken or another one gets the place: its
+ * own followers meet it within moments and need not read the text again. Kept in a `Map`, what was removed would outlive many
+ * collections, held by tables that the map has outgrown.
+ */
+const written: (Written | null)[] = Array.from({ length: 256 }, () => null);
+
+/** A hash is as good as random, so two of its digits say where it belongs. */
+const placeOf = (hash: string): number => Number.parseInt(hash.slice(0, 2), 16);
+
+/** Deliveries go by what they did themselves: nobody reads their many events back in the process that wrote them. */
+const isOfDelivery = ({ type }: DomainEvent): boolean => type.startsWith('Delivery');
+
+function remember(encoded: EncodedEvent, event: DomainEvent, metadata: EventMetadata): void {
+  written[placeOf(encoded.hash)] = { encoded, event, metadata };
+}
+
+/** The hash finds it, and the texts must be the same, whatever the record claims: a forged record is read as it is. */
+function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent): Written | null {
+  const place = placeOf(key);
+  const known = written[place];
+  if (!known || known.encoded.hash !== key) return null;
+  const { encoded } = known;
+  if (encoded.type !== type || encoded.version !== version || encoded.data !== data || encoded.metadata !== metadata) return null;
+  written[place] = null;
+  return known;
+}
+
+/** Several subscribers meet the same record one after the other; it is read once for all of them. */
+const decoded = new WeakMap<RecordedEvent, StoredEvent<DomainEvent>>();
+
+/** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */
+export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
+  const known = decoded.get(recorded);
+  if (known) return known;
+  const stored = decode(recorded);
+  decoded.set(recorded, stored);
+  return stored;
+}
+
+function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
+  const { stream, revision, position, id, type, version, atMs } = recorded;
+  const own = takeWritten(recorded);
+  if (own !== null) return { stream, revision, position, id, version, atMs, metadata: own.metadata, hash: recorded.hash, event: own.event };
+  const data = upcast(recorded, JSON.parse(recorded.data));
+  const metadata = JSON.parse(recorded.metadata) as EventMetadata;
+  return { stream, revision, position, id, version, atMs, metadata, hash: recorded.hash, event: { type, data } as DomainEvent };
+}
+
+/** As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked at. */
+export const decodeData = (recorded: RecordedEvent): StoredEvent<DomainEvent> => new DecodedData(recorded);
+
+class DecodedData implements StoredEvent<DomainEvent> {
+  readonly event: DomainEvent;
+  readonly #recorded: RecordedEvent;
+
+  constructor(recorded: RecordedEvent) {
+    this.event = { type: recorded.type, data: upcast(recorded, JSON.parse(recorded.data)) } as DomainEvent;
+    this.#recorded = recorded;
+  }
+
+  get stream(): string {
+    return this.#recorded.stream;
+  }
+
+  get revision(): number {
+    return this.#recorded.revision;
+  }
+
+  get position(): string {
+    return this.#recorded.position;
+  }
+
+  get id(): string {
+    return this.#recorded.id;
+  }
+
+  get version(): number {
+    return this.#recorded.version;
+  }
+
+  get atMs(): number {
+    return this.#recorded.atMs;
+  }
+
+  get metadata(): EventMetadata {
+    return JSON.parse(this.#recorded.metadata) as EventMetadata;
+  }
+
+  get hash(): string {
+    return this.#recorded.hash;
+  }
+}
+
+/** The hash (hex) that the stored text has, whatever the record claims. */
+export function hashRecorded(recorded: HashedParts): string {
+  return hash('sha256', canonicalText(recorded), 'hex');
+}
+
+function upcast(recorded: RecordedEvent, data: unknown): unknown {
+  const { type, version } = recorded;
+  if (!isEventType(type)) throw new UnknownEvent(`${place(recorded)} is of the unknown type ${JSON.stringify(type)}`);
+  const current: number = CURRENT_VERSION[type];
+  if (version === current) return data;
+  let reached = version;
+  let upcasted = data;
+  for (const steps = UPCASTERS[type]; reached < current; reached += 1) {
+    const step = steps?.[reached];
+    if (!step) break;
+    upcasted = step(upcasted);
+  }
+  if (reached !== current) throw new UnknownEvent(`${place(recorded)} is ${type} in version ${version}; this build knows versions up to ${current}`);
+  return upcasted;
+}
+
+const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);
+
+const place = ({ stream, revision }: RecordedEvent): string => `event ${revision} of stream ${stream}`;

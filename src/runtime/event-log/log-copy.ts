@@ -1,0 +1,102 @@
+import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+
+export type LogReader = Pick<EventStore, 'readAll'>;
+
+/** The copy cannot go on: the target is not a beginning of the source, or somebody else writes to it. */
+export class CopyRefused extends Error {
+  override readonly name = 'CopyRefused';
+}
+
+const PAGE = 500;
+/** Servers refuse appends of more than a mebibyte by default; metadata and framing need room too. */
+const APPEND_BYTES = 256 * 1024;
+const APPEND_EVENTS = 200;
+
+export interface Standing {
+  /** Events that the target holds already. */
+  readonly copied: number;
+  /** Position in the source of the last of them. */
+  readonly after: Position | null;
+}
+
+/** The whole log, oldest first, a page at a time. */
+export async function* pagesOf(store: LogReader, after: Position | null = null): AsyncGenerator<readonly RecordedEvent[]> {
+  for (let from = after; ;) {
+    const page = await store.readAll({ after: from, limit: PAGE });
+    if (page.length === 0) return;
+    yield page;
+    from = page.at(-1)!.position;
+  }
+}
+
+/**
+ * How far an earlier copy came: the target must be the source's beginning, event for event. Rejects with `CopyRefused` when it
+ * holds anything else, before anything is written to it.
+ */
+export async function standingOf(source: LogReader, target: LogReader, onProgress: (done: number) => void = () => undefined): Promise<Standing> {
+  let copied = 0;
+  let after: Position | null = null;
+  for await (const page of pagesOf(target)) {
+    const originals = await source.readAll({ after, limit: page.length });
+    for (const [index, event] of page.entries()) {
+      const original = originals[index];
+      if (!original)
+        throw new CopyRefused(`the target holds more than the source: ${placeOf(event)} is event ${copied + index + 1}, the source ends before it`);
+      if (!isSame(original, event))
+        throw new CopyRefused(
+          `the target is not a copy of the source: its event ${copied + index + 1} is ${placeOf(event)}, the source has ${placeOf(original)} there`,
+        );
+    }
+    copied += page.length;
+    after = originals.at(-1)!.position;
+    onProgress(copied);
+  }
+  return { copied, after };
+}
+
+/**
+ * Appends what the target lacks, in the order of the source, one append after the other. What one commit wrote to one stream goes as one
+ * append. Safe to break off at any moment: the next run finds where it stood. Rejects with `CopyRefused` when another writer is there.
+ */
+export async function copyRest(
+  source: LogReader,
+  target: Pick<EventStore, 'append'>,
+  { copied, after }: Standing,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<void> {
+  let done = copied;
+  for await (const page of pagesOf(source, after)) {
+    for (const events of appendsOf(page)) {
+      const [first] = events;
+      const expected = first!.revision === 0 ? 'no-stream' : first!.revision - 1;
+      const result = await target.append({ stream: first!.stream, expected, events });
+      if (!result.ok)
+        throw new CopyRefused(
+          `stream ${first!.stream} of the target ends at revision ${result.actual} instead of ${String(expected)}: somebody else writes to it`,
+        );
+      done += events.length;
+      onProgress(done);
+    }
+  }
+}
+
+/** Neighbours of one stream together, as far as one append may go. */
+function appendsOf(page: readonly RecordedEvent[]): RecordedEvent[][] {
+  const appends: RecordedEvent[][] = [];
+  let bytes = 0;
+  for (const event of page) {
+    const current = appends.at(-1);
+    const size = event.data.length + event.metadata.length;
+    const fits = current?.[0]!.stream === event.stream && current.length < APPEND_EVENTS && bytes + size <= APPEND_BYTES;
+    bytes = fits ? bytes + size : size;
+    if (fits) current.push(event);
+    else appends.push([event]);
+  }
+  return appends;
+}
+
+/** The hash covers stream, revision, id, type, version, time, data and metadata; both stores recompute it from what they hold. */
+const isSame = (one: RecordedEvent, other: RecordedEvent): boolean =>
+  one.hash === other.hash && one.stream === other.stream && one.revision === other.revision;
+
+const placeOf = ({ stream, revision }: RecordedEvent): string => `event ${revision} of stream ${stream}`;

@@ -1,0 +1,42 @@
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import { RecentMap } from '../util/recent-map.ts';
+
+/** Streams whose newest event is remembered, at least. */
+const REMEMBERED = 50_000;
+
+/** Checks that each event names the event before it in its stream, while the whole log goes by in order. */
+export class StreamEnds {
+  readonly #store: Pick<EventStore, 'readStream'>;
+  readonly #ends = new RecentMap<string, { readonly revision: number; readonly hash: string }>(REMEMBERED);
+
+  constructor(store: Pick<EventStore, 'readStream'>) {
+    this.#store = store;
+  }
+
+  /**
+   * What is wrong with the event's place, or null. `mustKnow`: read the event before it where it is not remembered; without that, a stream
+   * that was silent for long goes unchecked, as where a signed root says the same.
+   */
+  async fault(event: RecordedEvent, mustKnow: boolean): Promise<string | null> {
+    const { stream, revision } = event;
+    const before =
+      this.#ends.get(stream) ?? (mustKnow && revision > 0 ? (await this.#store.readStream(stream, { from: revision - 1, limit: 1 }))[0] : undefined);
+    if (before && before.revision !== revision - 1)
+      return `its stream goes on at revision ${before.revision + 1}: events are missing or in another order`;
+    if (!before && revision > 0) return mustKnow ? 'the event before it in its stream is missing' : null;
+    return prevOf(event.metadata) === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+  }
+
+  /** Remembers the event as the newest of its stream. */
+  take({ stream, revision, hash }: RecordedEvent): void {
+    this.#ends.set(stream, { revision, hash });
+  }
+}
+
+function prevOf(metadata: string): unknown {
+  try {
+    return (JSON.parse(metadata) as { prev?: unknown } | null)?.prev;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,153 @@
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { StoredEvent } from '../../domain/events/envelope.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { Projection } from '../../ports/projection.ts';
+import type { Change, OwnedRows, ReadModel, RowChange } from '../../ports/read-model.ts';
+import { BatchRows } from './batch-rows.ts';
+import { decodeEvent } from '../commands/codec.ts';
+import type { RowCache } from './row-cache.ts';
+
+/** An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that can. */
+export type ParkedEvent = {
+  readonly projection: string;
+  readonly stream: string;
+  readonly revision: number;
+  readonly position: string;
+  readonly type: string;
+  readonly error: string;
+  readonly parkedAtMs: number;
+};
+
+/** The event as decoded, or why it cannot be. */
+export interface ReadEvent {
+  readonly recorded: RecordedEvent;
+  readonly stored: StoredEvent<DomainEvent> | null;
+  readonly error?: unknown;
+}
+
+/** An event that cannot be decoded is parked by every projection that it would concern. */
+export function readEvent(recorded: RecordedEvent): ReadEvent {
+  try {
+    return { recorded, stored: decodeEvent(recorded) };
+  } catch (error) {
+    return { recorded, stored: null, error };
+  }
+}
+
+export interface BatchResult {
+  readonly changes: readonly Change[];
+  readonly parked: readonly ParkedEvent[];
+  readonly rows: BatchRows;
+}
+
+/** `name@version`: the owner of a checkpoint. */
+export const projectionId = ({ name, version }: Pick<Projection, 'name' | 'version'>): string => `${name}@${version}`;
+
+/** Of one projection, so that a rebuild forgets its own only. */
+export const parkedTable = (projection: Projection): string => `parked_events:${projectionId(projection)}`;
+
+/** What `clear` and `next` of a read model are about. */
+export const ownedRows = (projection: Projection): OwnedRows => ({
+  projection: projectionId(projection),
+  tables: [...projection.tables, parkedTable(projection)],
+  lists: projection.lists,
+});
+
+const MAX_ERROR_TEXT = 300;
+
+interface BatchContext {
+  readonly readModel: Pick<ReadModel, 'getMany'>;
+  readonly cache: RowCache;
+  readonly nowMs: number;
+}
+
+/** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
+export async function projectBatch(projection: Projection, events: readonly ReadEvent[], context: BatchContext): Promise<BatchResult> {
+  const batch = new ProjectionBatch(projection, context);
+  await batch.take(events);
+  return batch.result();
+}
+
+/** A batch that is given in parts, so that others may have their turn between them. */
+export class ProjectionBatch {
+  readonly #projection: Projection;
+  readonly #context: BatchContext;
+  readonly #rows: BatchRows;
+  readonly #parked: ParkedEvent[] = [];
+
+  constructor(projection: Projection, context: BatchContext) {
+    this.#projection = projection;
+    this.#context = context;
+    this.#rows = new BatchRows(context.readModel, context.cache, projection.listed);
+  }
+
+  /** The parts come in the order of the ledger. Rejects for infrastructure errors; the batch is lost then. */
+  async take(events: readonly ReadEvent[]): Promise<void> {
+    const relevant = events.filter(({ recorded }) => this.#concerns(recorded.stream));
+    for (const { stored } of relevant) if (stored) this.#want(stored);
+    const loading = this.#rows.load();
+    if (loading) await loading;
+    for (const event of relevant) {
+      const more = this.#take(event);
+      if (more) await more;
+    }
+  }
+
+  result(): BatchResult {
+    return { changes: this.#rows.changes(), parked: this.#parked, rows: this.#rows };
+  }
+
+  #concerns(stream: string): boolean {
+    for (const prefix of this.#projection.streamPrefixes) if (stream.startsWith(prefix)) return true;
+    return false;
+  }
+
+  /** An event that it cannot take is found when it is applied. */
+  #want(stored: StoredEvent<DomainEvent>): void {
+    try {
+      this.#rows.want(this.#projection.needs(stored));
+    } catch {
+      return;
+    }
+  }
+
+  /** Null when it need not be waited for. */
+  #take({ recorded, stored, error }: ReadEvent): Promise<void> | null {
+    if (!stored) {
+      this.#park(recorded, error);
+      return null;
+    }
+    try {
+      if (this.#projection.needsThen) this.#rows.want(this.#projection.needsThen(stored, this.#rows.read));
+    } catch (cause) {
+      this.#park(recorded, cause);
+      return null;
+    }
+    const loading = this.#rows.load();
+    if (loading) return loading.then(() => this.#apply(recorded, stored));
+    this.#apply(recorded, stored);
+    return null;
+  }
+
+  #apply(recorded: RecordedEvent, stored: StoredEvent<DomainEvent>): void {
+    let changes: readonly RowChange[];
+    try {
+      changes = this.#projection.apply(stored, this.#rows.read);
+    } catch (error) {
+      this.#park(recorded, error);
+      return;
+    }
+    this.#rows.write(changes);
+  }
+
+  #park(event: RecordedEvent, error: unknown): void {
+    const entry = parkedEvent(this.#projection, event, error, this.#context.nowMs);
+    this.#parked.push(entry);
+    this.#rows.write([{ op: 'put', table: parkedTable(this.#projection), key: entry.position, row: entry }]);
+  }
+}
+
+function parkedEvent(projection: Projection, { stream, revision, position, type }: RecordedEvent, error: unknown, nowMs: number): ParkedEvent {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { projection: projectionId(projection), stream, revision, position, type, error: text.slice(0, MAX_ERROR_TEXT), parkedAtMs: nowMs };
+}

@@ -1,0 +1,55 @@
+import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
+import type { Projection } from '../../ports/projection.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { caughtUpWithLedger, isBeingFilled } from './caught-up.ts';
+import { projectionId } from './batch.ts';
+import type { RunningProjections } from './runner.ts';
+
+/** Runs a reading of many rows, again when they were lost meanwhile. */
+export type WholeRows = <Value>(read: () => Promise<Value>) => Promise<Value>;
+
+export interface WholeRowsDeps {
+  readonly store: Pick<EventStore, 'head'>;
+  readonly readModel: Pick<ReadModel, 'generation'>;
+  readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
+  readonly timeoutMs?: number;
+}
+
+const ATTEMPTS = 3;
+
+/**
+ * For what writes into the ledger by what rows say: the reading begins when they hold everything that the ledger held, and counts when they
+ * were not lost before it ended. Rejects with `StoreUnavailable` otherwise: rows that are being filled again are no facts.
+ */
+export function createWholeRows({ store, readModel, projections, timeoutMs }: WholeRowsDeps, projection: Projection): WholeRows {
+  const id = projectionId(projection);
+  const isReplayed = (): boolean => isBeingFilled(projections, id);
+  return async (read) => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const generation = await readModel.generation(id);
+      if (isReplayed() || !(await caughtUpWithLedger({ store, projections }, timeoutMs))) break;
+      const value = await read();
+      if ((await readModel.generation(id)) === generation && !isReplayed()) return value;
+    }
+    throw new StoreUnavailable(`the rows of ${id} are behind the ledger`);
+  };
+}
+
+/**
+ * Reads rows into memory and answers the position from which the ledger is to be followed so that nothing is missed: null when there were
+ * none, or when they were lost. Reads again when they were lost meanwhile, so meeting a row twice must do no harm; neither must rows that are
+ * newer than the position.
+ */
+export async function seedFrom(
+  readModel: Pick<ReadModel, 'checkpoint' | 'generation'>,
+  projection: Pick<Projection, 'name' | 'version'>,
+  read: () => Promise<void>,
+): Promise<Position | null> {
+  const id = projectionId(projection);
+  for (;;) {
+    const generation = await readModel.generation(id);
+    const checkpoint = await readModel.checkpoint(id);
+    await read();
+    if ((await readModel.generation(id)) === generation) return generation === null ? null : checkpoint;
+  }
+}

@@ -1,0 +1,39 @@
+import { loadSurfpoolAddon } from './addon.ts';
+import { foundSolanaChain, loadSolanaGenesis } from './genesis.ts';
+import { serveSurfpool } from './proxy.ts';
+
+/** Handed over as JSON in the first argument. */
+export interface SurfpoolChildConfig {
+  readonly addonPath: string;
+  readonly directory: string;
+  readonly port: number;
+  readonly slotTimeMs: number;
+}
+
+/** The one line on standard output. */
+export type SurfpoolChildReport = { readonly url: string } | { readonly failure: string };
+
+const DRAIN_MS = 50;
+
+/** Runs Surfpool in a process of its own: its event buffer must be emptied whatever else the service does. */
+async function main(config: SurfpoolChildConfig): Promise<SurfpoolChildReport> {
+  const net = loadSurfpoolAddon(config.addonPath).Surfnet.startWithConfig({
+    offline: true,
+    blockProductionMode: 'clock',
+    slotTimeMs: config.slotTimeMs,
+  });
+  setInterval(() => net.drainEvents(), DRAIN_MS);
+  foundSolanaChain(net, loadSolanaGenesis(config.directory));
+  return serveSurfpool(net.rpcUrl, net.wsUrl, config.port);
+}
+
+process.on('SIGTERM', () => process.exit(0));
+main(JSON.parse(process.argv[2]!) as SurfpoolChildConfig).then(
+  (report) => process.stdout.write(`${JSON.stringify(report)}\n`),
+  (error: unknown) => {
+    process.stdout.write(
+      `${JSON.stringify({ failure: error instanceof Error ? error.message : String(error) } satisfies SurfpoolChildReport)}\n`,
+      () => process.exit(1),
+    );
+  },
+);

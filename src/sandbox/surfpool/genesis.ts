@@ -1,0 +1,72 @@
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Coin } from '../../domain/money.ts';
+import { base58, fromBase58 } from '../../runtime/util/base58.ts';
+import type { Surfnet } from './addon.ts';
+
+/** What every chain of one sandbox directory has in common, although each start makes a new chain. */
+export interface SolanaGenesis {
+  /** Ed25519 seeds of the two test payers, hex. Worth nothing outside the sandbox. */
+  readonly payerSeeds: readonly [string, string];
+  /** Base58. */
+  readonly mints: Readonly<Record<Coin, string>>;
+}
+
+export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+export const TOKEN_DECIMALS = 6;
+const MINT_LAMPORTS = 1_461_600;
+const PAYER_LAMPORTS = 1_000_000_000_000;
+const PAYER_TOKEN_UNITS = 1_000_000_000_000_000;
+/** PKCS #8 wrapping of a raw Ed25519 seed (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+export function loadSolanaGenesis(directory: string): SolanaGenesis {
+  const file = join(directory, 'genesis.json');
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as SolanaGenesis;
+  mkdirSync(directory, { recursive: true });
+  const genesis: SolanaGenesis = {
+    payerSeeds: [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')],
+    mints: { USDT: base58(randomBytes(32)), USDC: base58(randomBytes(32)) },
+  };
+  writeFileSync(`${file}.new`, JSON.stringify(genesis), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return genesis;
+}
+
+/** Puts the two mints and the funded payers into a chain that was just started. */
+export function foundSolanaChain(net: Surfnet, genesis: SolanaGenesis): void {
+  const authority = publicKeyOfSeed(genesis.payerSeeds[0]);
+  for (const mint of Object.values(genesis.mints)) {
+    net.setAccount(mint, MINT_LAMPORTS, [...mintData(authority, BigInt(PAYER_TOKEN_UNITS) * 2n)], TOKEN_PROGRAM);
+  }
+  for (const seed of genesis.payerSeeds) {
+    const payer = base58(publicKeyOfSeed(seed));
+    net.fundSol(payer, PAYER_LAMPORTS);
+    for (const mint of Object.values(genesis.mints)) net.setTokenBalance(payer, mint, PAYER_TOKEN_UNITS);
+  }
+}
+
+export function publicKeyOfSeed(seedHex: string): Uint8Array {
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, Buffer.from(seedHex, 'hex')]), format: 'der', type: 'pkcs8' });
+  return createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32);
+}
+
+/** A mint account of the SPL Token program, 82 bytes; the authority may mint and freeze, as the issuers of the real coins can. */
+function mintData(authority: Uint8Array, supply: bigint): Uint8Array {
+  const data = Buffer.alloc(82);
+  data.writeUInt32LE(1, 0);
+  data.set(authority, 4);
+  data.writeBigUInt64LE(supply, 36);
+  data.writeUInt8(TOKEN_DECIMALS, 44);
+  data.writeUInt8(1, 45);
+  data.writeUInt32LE(1, 46);
+  data.set(authority, 50);
+  return data;
+}
+
+/** 64 bytes: the seed and its public key, as Solana libraries take a secret key. */
+export const secretKeyOfSeed = (seedHex: string): Uint8Array => Buffer.concat([Buffer.from(seedHex, 'hex'), publicKeyOfSeed(seedHex)]);
+
+/** True for the base58 form of 32 bytes. */
+export const isPublicKey = (text: string): boolean => text.length <= 44 && fromBase58(text)?.length === 32;

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { base58 } from '../../runtime/util/base58.ts';
+import { answerCorrected } from './rpc-corrections.ts';
+import type { JsonRpcAnswer, JsonRpcRequest, Upstream } from './rpc-corrections.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BATCH = 100;
+
+/** Serves Surfpool's RPC, corrected, and its notifications on one port of 127.0.0.1. */
+export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number): Promise<{ readonly url: string }> {
+  const upstream = upstreamOf(rpcUrl);
+  const server = createServer((request, response) => {
+    answer(request, upstream).then(
+      (body) => send(response, 200, body),
+      (error: unknown) =>
+        send(response, 500, { jsonrpc: '2.0', id: null, error: { code: -32603, message: error instanceof Error ? error.message : 'failed' } }),
+    );
+  });
+  server.on('upgrade', (request, socket, head) => forward(request, socket, head, new URL(wsUrl)));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function upstreamOf(rpcUrl: string): Upstream {
+  const forwarded = async (request: JsonRpcRequest): Promise<JsonRpcAnswer> => {
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...request }),
+    });
+    return (await response.json()) as JsonRpcAnswer;
+  };
+  return Object.assign(forwarded, { genesis: base58(randomBytes(32)) });
+}
+
+/** Surfpool refuses batches, so each is taken apart. */
+async function answer(request: IncomingMessage, upstream: Upstream): Promise<unknown> {
+  const body = JSON.parse(await readBody(request)) as JsonRpcRequest | readonly JsonRpcRequest[];
+  if (!Array.isArray(body)) return answerCorrected(body as JsonRpcRequest, upstream);
+  if (body.length > MAX_BATCH) throw new Error(`a batch of over ${MAX_BATCH} requests`);
+  return Promise.all((body as readonly JsonRpcRequest[]).map((single) => answerCorrected(single, upstream)));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new Error('body too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+/** Hands a WebSocket through byte by byte, its handshake included. */
+function forward(request: IncomingMessage, socket: Duplex, head: Buffer, target: URL): void {
+  const through = connect(Number(target.port), target.hostname, () => {
+    const headers = request.rawHeaders.reduce((text, part, index) => text + part + (index % 2 === 0 ? ': ' : '\r\n'), '');
+    through.write(`GET ${request.url ?? '/'} HTTP/1.1\r\n${headers}\r\n`);
+    through.write(head);
+    through.pipe(socket).pipe(through);
+  });
+  through.on('error', () => socket.destroy());
+  socket.on('error', () => through.destroy());
+}

@@ -1,0 +1,65 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ProtoError } from './protobuf.ts';
+import type { FacadeChain } from './chain.ts';
+import { BadRequest, answerCall } from './wallet-api.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
+
+/** Serves the facade on 127.0.0.1; port 0 takes a free one. */
+export async function serveFacade(chain: FacadeChain, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server: Server = createServer((request, response) => {
+    respond(chain, request, response).catch((error: unknown) => {
+      if (!response.headersSent) send(response, 500, { Error: error instanceof Error ? error.message : 'failed' });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function respond(chain: FacadeChain, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const path = PATH.exec(url.pathname);
+  if (path === null) return send(response, 404, { Error: 'no such path' });
+  const body = { ...Object.fromEntries(url.searchParams), ...(await readJson(request)) };
+  try {
+    const answer = await answerCall(chain, path[1] === 'walletsolidity', path[2]!, body);
+    if (answer === null) return send(response, 404, { Error: 'no such call in the sandbox' });
+    return send(response, 200, answer);
+  } catch (error) {
+    if (error instanceof BadRequest || error instanceof ProtoError || error instanceof RangeError)
+      return send(response, 200, { Error: `${error.name} : ${error.message}` });
+    throw error;
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new BadRequest('body too large');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (text === '') return {};
+  const body: unknown = JSON.parse(text);
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
+
+function send(response: ServerResponse, status: number, answer: unknown): void {
+  const text = JSON.stringify(answer);
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) }).end(text);
+}

@@ -1,0 +1,92 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
+import { checkpointText, noteOf, verifierKeyText } from '../runtime/merkle/checkpoint-note.ts';
+import { verifyConsistency } from '../runtime/merkle/tree.ts';
+import type { AuditKey } from './audit-key.ts';
+import { JournalBroken } from './payout-journal.ts';
+
+interface KeptAnchor extends AuditAnchor {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+}
+
+const keptSchema: z.ZodType<KeptAnchor[]> = z.array(
+  z.strictObject({ size: z.int().min(1), rootHash: z.string().length(44), checkpoint: z.string().min(1), atMs: z.int().min(0) }),
+);
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Signs checkpoints, and remembers them where the ledger's files and their backups are not: the newest one, and one of each
+ * day before it. It signs nothing that is not a continuation of the newest, so whoever rewrites the ledger gets no signature.
+ */
+export class AuditSigner {
+  readonly #file: string;
+  readonly #key: AuditKey;
+  readonly #nowMs: () => number;
+  #kept: readonly KeptAnchor[];
+
+  private constructor(file: string, key: AuditKey, kept: readonly KeptAnchor[], nowMs: () => number) {
+    this.#file = file;
+    this.#key = key;
+    this.#kept = kept;
+    this.#nowMs = nowMs;
+  }
+
+  /** Throws `JournalBroken` when the file cannot be read as what this signer wrote. */
+  static open(directory: string, key: AuditKey, nowMs: () => number = Date.now): AuditSigner {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const file = join(directory, `audit-${key.verifierKey.id}.json`);
+    return new AuditSigner(file, key, existsSync(file) ? readKept(file) : [], nowMs);
+  }
+
+  identity(): AuditIdentity {
+    const { verifierKey } = this.#key;
+    const anchors = this.#kept.map(({ size, rootHash, checkpoint }) => ({ size, rootHash, checkpoint }));
+    return { origin: verifierKey.name, verifierKey: verifierKeyText(verifierKey), anchors, anchorFile: this.#file };
+  }
+
+  sign({ size, rootHash, consistency }: CheckpointRequest): CheckpointVerdict {
+    const last = this.#kept.at(-1);
+    if (last?.size === size && last.rootHash === rootHash) return { ok: true, checkpoint: last.checkpoint };
+    const root = Buffer.from(rootHash, 'base64');
+    if (last && !continues(last, size, root, consistency))
+      return { ok: false, message: `the log of ${size} events does not continue the ${last.size} events that were signed last` };
+    const text = checkpointText({ origin: this.#key.verifierKey.name, size, root });
+    const checkpoint = noteOf(text, this.#key.verifierKey, this.#key.sign(text));
+    this.#remember({ size, rootHash, checkpoint, atMs: this.#nowMs() });
+    return { ok: true, checkpoint };
+  }
+
+  #remember(anchor: KeptAnchor): void {
+    const before = this.#kept.at(-1);
+    const earlier = this.#kept.slice(0, -1);
+    const isLastOfItsDay = before !== undefined && Math.floor(before.atMs / DAY_MS) !== Math.floor(anchor.atMs / DAY_MS);
+    const kept = [...earlier, ...(isLastOfItsDay ? [before] : []), anchor];
+    const file = openSync(`${this.#file}.new`, 'w', 0o600);
+    try {
+      // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
+      writeFileSync(file, JSON.stringify(kept));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(`${this.#file}.new`, this.#file);
+    this.#kept = kept;
+  }
+}
+
+function continues(last: AuditAnchor, size: number, root: Buffer, consistency: readonly string[]): boolean {
+  const proof = consistency.map((node) => Buffer.from(node, 'base64'));
+  return verifyConsistency(last.size, size, proof, Buffer.from(last.rootHash, 'base64'), root);
+}
+
+function readKept(file: string): KeptAnchor[] {
+  try {
+    return keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    throw new JournalBroken(`${file} is not what the signer wrote: it must know which checkpoints it has signed`);
+  }
+}

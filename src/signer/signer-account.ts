@@ -1,0 +1,7 @@
+import { PayoutJournal } from './payout-journal.ts';
+import type { SigningWallet } from './signing-wallet.ts';
+
+export interface SignerAccount {
+  readonly wallet: SigningWallet;
+  readonly journal: PayoutJournal;
+}

@@ -1,0 +1,59 @@
+import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
+import { formatAmount } from '../../src/domain/money.ts';
+import type { Notice } from '../../src/domain/notifications.ts';
+import type { SessionState } from './session.decider.ts';
+import { isPayable } from './transfers.ts';
+import { hasPending, held, isReversed, isSufficient, type DepositState, type SessionContext } from './session.state.ts';
+
+/** What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing new. */
+export function noticeOf(event: SessionEvent, before: SessionState, after: SessionState): Notice | null {
+  switch (event.type) {
+    case 'DepositDetected':
+      return isPayable(before.context) && !hasPending(before.context) && hasPending(after.context)
+        ? about('payment.processing', after.context, event.data)
+        : null;
+    case 'DepositConfirmed':
+    case 'TransferCredited':
+      return arrival(event.data.depositKey, before.context, after.context);
+    case 'DepositReverted':
+      return event.data.afterFinal ? loss(event.data.depositKey, after.context) : null;
+    case 'RefundRequested': {
+      const { refundId, coin, amount } = event.data;
+      return { type: 'refund.created', refundId, coin, amount };
+    }
+    default:
+      return null;
+  }
+}
+
+/** What an operator set aside is no money of the session, and dust is nobody's concern. */
+const concerns = (deposit: DepositState | undefined): deposit is DepositState =>
+  deposit !== undefined && deposit.aside === undefined && deposit.kind !== 'dust';
+
+function loss(depositKey: string, context: SessionContext): Notice | null {
+  const deposit = context.deposits[depositKey];
+  return concerns(deposit) ? about('payment.reversed', context, deposit.facts) : null;
+}
+
+/** Money that is final now. */
+function arrival(depositKey: string, before: SessionContext, after: SessionContext): Notice | null {
+  const deposit = after.deposits[depositKey];
+  if (!concerns(deposit)) return null;
+  const { kind, facts } = deposit;
+  if (kind === 'wrong_coin' || kind === 'wrong_network') return about('payment.wrong_coin', after, facts, kind);
+  if (after.cancelled !== null) return about('payment.late', after, facts, 'after_cancel');
+  if (kind === 'late') return about('payment.late', after, facts, 'after_deadline');
+  // With enough the outcome itself is told, by the event that follows.
+  if (after.paid === null) return isSufficient(after, held(after)) ? null : about('payment.partially_paid', after, facts);
+  if (!isReversed(before)) return about('payment.overpaid', after, facts);
+  return about(isReversed(after) ? 'payment.partially_paid' : 'payment.restored', after, facts);
+}
+
+function about(
+  type: Exclude<Notice['type'], 'refund.created'>,
+  context: SessionContext,
+  { amount, coin, network, txHash }: Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>,
+  reason: Extract<Notice, { reason: unknown }>['reason'] = null,
+): Notice {
+  return { type, held: formatAmount(held(context)), coin: context.created!.dueCoin, transfer: { amount, coin, network, txHash }, reason };
+}

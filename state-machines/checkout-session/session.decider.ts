@@ -1,0 +1,220 @@
+import type {
+  DepositFacts,
+  DepositConfirmed,
+  DepositReverted,
+  RefundLeg,
+  SessionCreated,
+  SessionEvent,
+  SessionExpired,
+  Valuation,
+} from '../../src/domain/events/session-events.ts';
+import type { RefundId } from '../../src/domain/ids.ts';
+import { COINS, formatAmount, type Coin } from '../../src/domain/money.ts';
+import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
+import { paymentOf } from './payment.ts';
+import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
+import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
+import { allocateRefund } from './refund-allocation.ts';
+import type { SessionValue } from './session.machine.ts';
+import {
+  arrived,
+  finalOf,
+  foldConfirmed,
+  hasPending,
+  held,
+  isSufficient,
+  kindOf,
+  refundable,
+  refundedOrReserved,
+  type SessionContext,
+} from './session.state.ts';
+
+export interface SessionState {
+  readonly value: SessionValue;
+  readonly context: SessionContext;
+}
+
+/* Commands: imperative, with every fact from outside (time, quotes, chain observations) as data. */
+
+export interface CreateSession {
+  readonly type: 'CreateSession';
+  readonly data: SessionCreated['data'];
+}
+export interface CancelSession {
+  readonly type: 'CancelSession';
+  readonly nowSec: number;
+}
+export interface RecordDeposit {
+  readonly type: 'RecordDeposit';
+  readonly facts: DepositFacts;
+}
+export interface ConfirmDeposit {
+  readonly type: 'ConfirmDeposit';
+  readonly data: Omit<DepositConfirmed['data'], 'kind'>;
+  readonly nowSec: number;
+  readonly valuation: Valuation | null;
+}
+export interface RevertDeposit {
+  readonly type: 'RevertDeposit';
+  readonly depositKey: string;
+  readonly reason: DepositReverted['data']['reason'];
+  readonly headNumber: number;
+}
+/** Sent only when every offered network was scanned past the deadline, or the longest wait is over. */
+export interface ExpireSession {
+  readonly type: 'ExpireSession';
+  readonly nowSec: number;
+  readonly scannedToSec: SessionExpired['data']['scannedToSec'];
+}
+export interface RequestRefund {
+  readonly type: 'RequestRefund';
+  readonly refundId: RefundId;
+  readonly coin: Coin;
+  /** 10^-18 units; null asks for all that is left. */
+  readonly units: bigint | null;
+  readonly asked: { readonly value: string; readonly currency: string } | null;
+  readonly reason: string | null;
+  readonly idempotencyStream: string | null;
+  readonly acknowledgedSender: boolean;
+  /** Who paid, by deposit key, where the session itself does not know. */
+  readonly senders: Readonly<Record<string, Sender>>;
+  readonly nowSec: number;
+}
+
+export type SessionCommand =
+  | CreateSession
+  | CancelSession
+  | RecordDeposit
+  | ConfirmDeposit
+  | RevertDeposit
+  | ExpireSession
+  | RequestRefund
+  | TransferCommandOfSession
+  | PayoutCommand;
+
+/** What may happen to a checkout session. Repeating a command adds no events. */
+export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
+  if (command.type === 'CreateSession') return create(command, state);
+  if (state.value === 'absent') return refuse('not_found', 'no such session');
+  switch (command.type) {
+    case 'CancelSession':
+      return cancel(command, state);
+    case 'RecordDeposit':
+      return recordDeposit(command, state);
+    case 'ConfirmDeposit':
+      return confirmDeposit(command, state);
+    case 'RevertDeposit':
+      return revertDeposit(command, state);
+    case 'ExpireSession':
+      return expire(command, state);
+    case 'RequestRefund':
+      return requestRefund(command, state);
+    case 'SetDepositAside':
+    case 'GiveUpTransfer':
+    case 'CreditTransfer':
+    case 'ReverseTransferCredit':
+      return decideTransferOfSession(command, state.context);
+    default:
+      return decidePayout(command, state.context);
+  }
+}
+
+/* Decisions */
+
+/** A used `order_id`: the same request is a safe retry, another one is a conflict. */
+function create({ data }: CreateSession, state: SessionState): Decision<SessionEvent> {
+  if (state.value === 'absent') return accept({ type: 'SessionCreated', data });
+  if (state.context.created?.requestHash === data.requestHash) return accept();
+  return refuse('order_id_conflict', 'order_id is already used by a session with another body', 'order_id');
+}
+
+function cancel({ nowSec }: CancelSession, { value, context }: SessionState): Decision<SessionEvent> {
+  if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
+  if ((value !== 'open' && value !== 'processing') || nowSec >= context.expiresAtSec)
+    return refuse('session_expired', 'the session is already expired');
+  return accept({
+    type: 'SessionCancelled',
+    data: { cancelledAtSec: nowSec, coin: context.created!.dueCoin, received: formatAmount(held(context)), inFlight: value === 'processing' },
+  });
+}
+
+function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
+  const known = context.deposits[facts.depositKey];
+  if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
+  return accept({ type: 'DepositDetected', data: { ...facts, kind: kindOf(context, facts) } });
+}
+
+function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
+  const deposit = state.context.deposits[data.depositKey];
+  if (deposit?.status !== 'detected') return accept();
+  const after = { ...state.context, ...foldConfirmed(state.context, data) };
+  const isLateNow = deposit.kind === 'on_time' && after.deposits[data.depositKey]!.kind === 'late';
+  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(isLateNow && { kind: 'late' }) } };
+  return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
+}
+
+function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
+  const { status, credit } = context.deposits[depositKey] ?? {};
+  if (credit || (status !== 'detected' && status !== 'final')) return accept();
+  return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber } });
+}
+
+/** While on-time money is on its way the session neither expires nor fails: its finality decides. */
+function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: SessionState): Decision<SessionEvent> {
+  if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
+  const coin = context.created.dueCoin;
+  const money = formatAmount(held(context));
+  // Enough that is still there was not lost: it went back to who paid it.
+  const isLost = context.sufficientSeen && !isSufficient(context, arrived(context));
+  if (isLost) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
+  return accept({ type: 'SessionExpired', data: { expiredAtSec: nowSec, coin, received: money, scannedToSec } });
+}
+
+function requestRefund(command: RequestRefund, { context }: SessionState): Decision<SessionEvent> {
+  const { coin, refundId } = command;
+  if (context.refunds[refundId]) return accept();
+  const final = finalOf(context, coin);
+  if (final === 0n) return nothingOf(coin, context);
+  const left = refundable(context, coin);
+  const units = command.units ?? left;
+  if (units <= 0n || units > left) return refuse('refund_exceeds_paid', `at most ${formatAmount(left)} ${coin} can be refunded`, 'amount.value');
+  const legs = allocateRefund(context, refundId, coin, units);
+  if (!legs) return refuse('refund_exceeds_paid', 'part of the money has no single payer and must be refunded by hand', 'amount.value');
+  const doubtful = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
+  if (doubtful !== null) return refuse('sender_not_acknowledged', doubtful, 'acknowledge_sender');
+  const full = units === final && refundedOrReserved(context, coin) === 0n;
+  return accept({
+    type: 'RefundRequested',
+    data: {
+      refundId,
+      coin,
+      amount: formatAmount(units),
+      asked: command.asked,
+      refundType: full ? 'full' : 'partial',
+      legs,
+      requestedAtSec: command.nowSec,
+      reason: command.reason,
+      idempotencyStream: command.idempotencyStream,
+      acknowledgedSender: command.acknowledgedSender,
+    },
+  });
+}
+
+/** Whoever asks for the wrong coin is told which one there is. */
+function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> {
+  const others = COINS.filter((other) => refundable(context, other) > 0n);
+  if (others.length === 0) return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
+  const there = others.map((other) => `${formatAmount(refundable(context, other))} ${other}`).join(' and ');
+  return refuse('session_not_paid', `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`, 'amount.currency');
+}
+
+/** Why the money may not arrive where it came from, in words; null when nothing speaks against any payee. */
+function doubtfulSender(context: SessionContext, legs: readonly RefundLeg[], senders: RequestRefund['senders']): string | null {
+  for (const { toAddress, depositKeys } of legs) {
+    const found = depositKeys.map((key) => context.deposits[key]?.sender ?? senders[key]).find(needsAcknowledgement);
+    if (found)
+      return `${toAddress} is ${found.kind === 'exchange' ? `a wallet of ${found.name ?? 'an exchange'}` : 'a contract'}: a refund may be lost there`;
+  }
+  return null;
+}

@@ -1,0 +1,216 @@
+import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
+import type {
+  DepositConfirmed,
+  DepositDetected,
+  DepositKind,
+  RefundLeg,
+  RefundPayoutSigned,
+  RefundRequested,
+  SessionCancelled,
+  SessionCreated,
+  SessionExpired,
+  SessionFailed,
+  SessionPaid,
+  TransferCredited,
+} from '../../src/domain/events/session-events.ts';
+import { amountOf, type Coin, least, most } from '../../src/domain/money.ts';
+import type { Sender } from '../../src/domain/senders.ts';
+
+/** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
+export interface SessionContext {
+  readonly created: SessionCreated['data'] | null;
+  /** Due and tolerance in 10^-18 units of the due coin. */
+  readonly due: bigint;
+  readonly tolerance: bigint;
+  /** Moves only earlier. */
+  readonly expiresAtSec: number;
+  readonly deposits: Readonly<Record<string, DepositState>>;
+  readonly refunds: Readonly<Record<string, RefundState>>;
+  /** By deposit key: the newest decision of an operator that was carried out here. */
+  readonly operations: Readonly<Record<string, number>>;
+  /** True once on-time money that would have sufficed was seen, final or not. */
+  readonly sufficientSeen: boolean;
+  readonly paid: SessionPaid['data'] | null;
+  /** Of the on-time money, what had gone back when the session was paid. */
+  readonly returnedUnpaid: bigint;
+  readonly expired: SessionExpired['data'] | null;
+  readonly failed: SessionFailed['data'] | null;
+  readonly cancelled: SessionCancelled['data'] | null;
+}
+
+export interface DepositState {
+  readonly facts: DepositDetected['data'];
+  readonly kind: DepositKind;
+  readonly units: bigint;
+  readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+  /** Who paid; absent until it could be told. */
+  readonly sender?: Sender;
+  /** The decision that set it aside, and how much was: then it is no money of this session. */
+  readonly aside?: { readonly operation: number; readonly coin: Coin; readonly units: bigint };
+  /** Present when it came to another address and an operator attached it. */
+  readonly credit?: TransferCredited['data'];
+}
+
+export interface RefundState {
+  readonly requested: RefundRequested['data'];
+  readonly units: bigint;
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  readonly legs: Readonly<Record<string, LegState>>;
+  readonly updatedAtSec: number;
+  readonly failureReason: RefundFailureReason | null;
+  readonly returned: bigint;
+}
+
+export interface LegState {
+  readonly leg: RefundLeg;
+  readonly units: bigint;
+  readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
+  /** Every transaction signed for this leg, oldest first; at most one of them can land. */
+  readonly txHashes: readonly string[];
+  /** The same with their bytes, which are broadcast again until one of them lands. */
+  readonly payouts: readonly RefundPayoutSigned['data'][];
+  readonly landedTxHash: string | null;
+  /** The block it landed in; null before. */
+  readonly landedIn: { readonly blockNumber: number; readonly blockHash: string } | null;
+  readonly networkFee: string | null;
+  readonly failureReason: RefundFailureReason | null;
+}
+
+export const initialContext: SessionContext = {
+  created: null,
+  due: 0n,
+  tolerance: 0n,
+  expiresAtSec: 0,
+  deposits: {},
+  refunds: {},
+  operations: {},
+  sufficientSeen: false,
+  paid: null,
+  returnedUnpaid: 0n,
+  expired: null,
+  failed: null,
+  cancelled: null,
+};
+
+const sum = (amounts: Iterable<bigint>): bigint => {
+  let total = 0n;
+  for (const amount of amounts) total += amount;
+  return total;
+};
+
+/** What was set aside is no money of the session. */
+export const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits).filter(({ aside }) => aside === undefined);
+
+/** Final on-time money of the due coin, wherever it went since. */
+export function arrived(context: SessionContext): bigint {
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final')
+      .map((deposit) => deposit.units),
+  );
+}
+
+/** On-time money of the due coin that was seen but is not final. */
+export function pending(context: SessionContext): bigint {
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected')
+      .map((deposit) => deposit.units),
+  );
+}
+
+export function hasPending(context: SessionContext): boolean {
+  return depositsOf(context).some((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected');
+}
+
+export function isSufficient(context: SessionContext, units: bigint): boolean {
+  return units >= context.due - context.tolerance;
+}
+
+/** Final money of a coin, whatever its kind: all of it can go back to who paid it. */
+export function finalOf(context: SessionContext, coin: Coin): bigint {
+  return sum(
+    depositsOf(context)
+      .filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final')
+      .map((deposit) => deposit.units),
+  );
+}
+
+/** Money of a coin that refunds have paid out or hold reserved. A failed leg is released. */
+export function refundedOrReserved(context: SessionContext, coin: Coin): bigint {
+  return sum(
+    Object.values(context.refunds)
+      .flatMap((refund) => Object.values(refund.legs))
+      .filter((leg) => leg.leg.coin === coin && leg.status !== 'FAILED')
+      .map((leg) => leg.units),
+  );
+}
+
+export function refunded(context: SessionContext, coin: Coin): bigint {
+  return sum(
+    Object.values(context.refunds)
+      .flatMap((refund) => Object.values(refund.legs))
+      .filter((leg) => leg.leg.coin === coin && leg.status === 'COMPLETED')
+      .map((leg) => leg.units),
+  );
+}
+
+/** What a refund of this coin may still take; never negative, also after a final deposit was reverted. */
+export function refundable(context: SessionContext, coin: Coin): bigint {
+  const left = finalOf(context, coin) - refundedOrReserved(context, coin);
+  return left > 0n ? left : 0n;
+}
+
+/** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
+export function held(context: SessionContext): bigint {
+  return context.created ? least(arrived(context), refundable(context, context.created.dueCoin)) : 0n;
+}
+
+/** What the merchant holds beyond what was due. */
+export const excess = (context: SessionContext): bigint => (context.paid === null ? 0n : most(held(context) - context.due, 0n));
+
+/** A paid session whose money was reverted after it had been final; what had gone back before it was paid never covered it. */
+export function isReversed(context: SessionContext): boolean {
+  return context.paid !== null && !isSufficient(context, arrived(context) - context.returnedUnpaid);
+}
+
+/**
+ * Below this a transfer is dust. What completes an open session never is, however little it takes: the payer was asked for it.
+ */
+function dustLimit(context: SessionContext, limit: bigint): bigint {
+  const missing = context.due - context.tolerance - held(context) - pending(context);
+  return context.paid === null && missing > 0n ? least(limit, missing) : limit;
+}
+
+const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
+
+/** How a transfer counts, judged by the block time the chain gives it. */
+export function kindOf(context: SessionContext, deposit: { coin: Coin; network: string; amount: string; blockTimeSec: number }): DepositKind {
+  const created = context.created;
+  if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
+  if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
+  if (amountOf(deposit.amount) < dustLimit(context, amountOf(created.policy.dustLimit))) return 'dust';
+  return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
+}
+
+/** Whether on-time money, final or still on its way, would pay the session. */
+export const suffices = (context: SessionContext): boolean =>
+  isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
+
+/** Changes one known deposit and remembers whether enough was ever seen. */
+export function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
+  const deposit = context.deposits[key];
+  if (!deposit) return {};
+  const deposits = { ...context.deposits, [key]: change(deposit) };
+  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
+}
+
+/** What a confirmed deposit does to the context; the decider asks it before the machine does. */
+export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
+  return withDeposit(context, data.depositKey, (deposit) => {
+    const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
+    // A reorg may have moved the transfer past the deadline since it was seen.
+    const kind = deposit.kind === 'on_time' && context.cancelled === null && isPastDeadline(context, facts) ? 'late' : deposit.kind;
+    return { ...deposit, facts, kind, status: 'final', ...(data.sender && { sender: data.sender }) };
+  });
+}

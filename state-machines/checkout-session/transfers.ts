@@ -1,0 +1,124 @@
+import type {
+  DepositPutBack,
+  DepositSetAside,
+  TransferCredited,
+  TransferCreditReversed,
+  TransferGivenUp,
+} from '../../src/domain/events/session-events.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import { finalOf, refundedOrReserved, suffices, type DepositState, type SessionContext } from './session.state.ts';
+
+/*
+ * What an operator's decision about a unmatched transfer does to a session: its own deposit is set aside, or another one's is
+ * credited. Every decision has a number; one that is older than what was carried out here already changes nothing.
+ */
+
+type Data<Event extends { readonly data: unknown }> = Event['data'];
+
+/** Whether the session can still be paid. */
+export const isPayable = ({ created, paid, expired, failed, cancelled }: SessionContext): boolean =>
+  created !== null && paid === null && expired === null && failed === null && cancelled === null;
+
+export const isNewOperation = ({ operations }: SessionContext, depositKey: string, operation: number): boolean =>
+  operation > (operations[depositKey] ?? 0);
+
+/** The refund that the deposit's money is reserved to or went to; null when there is none. */
+function refundOf(context: SessionContext, depositKey: string): string | null {
+  for (const [refundId, { legs }] of Object.entries(context.refunds))
+    if (Object.values(legs).some(({ leg, status }) => status !== 'FAILED' && leg.depositKeys.includes(depositKey))) return refundId;
+  return null;
+}
+
+/** What holds money of a final deposit here, in words; null when all of it is free. */
+function whyNotFree(context: SessionContext, { facts, units }: DepositState): string | null {
+  const refund = refundOf(context, facts.depositKey);
+  if (refund !== null) return `the refund ${refund} takes its money`;
+  const left = finalOf(context, facts.coin) - refundedOrReserved(context, facts.coin);
+  return left >= units ? null : `refunds of the session leave no more than its other money`;
+}
+
+/** Why a deposit cannot leave its session, in words; null when it can. */
+export function whyNotSetAside(context: SessionContext, depositKey: string): string | null {
+  const deposit = context.deposits[depositKey];
+  if (!deposit || deposit.credit) return 'the session has no such deposit';
+  if (deposit.aside !== undefined) return 'it is set aside already';
+  if (deposit.status !== 'final') return `it is ${deposit.status}, not final`;
+  if (deposit.kind === 'on_time' && isPayable(context)) return 'the session is open, and the money counts towards what is due';
+  if (deposit.kind === 'on_time' && context.paid !== null) return 'the session is paid with it';
+  return whyNotFree(context, deposit);
+}
+
+export const isSetAsideFor = ({ deposits }: SessionContext, { depositKey, operation }: Data<DepositPutBack>): boolean =>
+  deposits[depositKey]?.aside?.operation === operation;
+
+/** Of a decision that moved nothing here yet. */
+export const mayGiveUp = (context: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): boolean =>
+  context.created !== null && isNewOperation(context, depositKey, operation);
+
+/** It is not known here, or was attached before and detached. */
+export const mayBeCredited = (deposit: DepositState | undefined): boolean =>
+  deposit === undefined || (deposit.credit !== undefined && deposit.status === 'reverted');
+
+/** The session's own coin only; it pays while the session can be paid, and is refundable afterwards. */
+export function isCreditable(context: SessionContext, data: Data<TransferCredited>): boolean {
+  return (
+    context.created !== null &&
+    mayBeCredited(context.deposits[data.depositKey]) &&
+    isNewOperation(context, data.depositKey, data.operation) &&
+    data.coin === context.created.dueCoin &&
+    data.kind === (isPayable(context) ? 'on_time' : 'late')
+  );
+}
+
+/** Why a credit cannot be taken back, in words; null when it can. */
+export function whyNotReversible(context: SessionContext, depositKey: string): string | null {
+  const deposit = context.deposits[depositKey];
+  if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';
+  if (deposit.kind === 'on_time' && context.paid !== null) return `the session ${context.created!.sessionId} is paid with it`;
+  return whyNotFree(context, deposit);
+}
+
+export const mayReverseCredit = (context: SessionContext, { depositKey, operation }: Data<TransferCreditReversed>): boolean =>
+  context.deposits[depositKey]?.credit?.operation === operation && whyNotReversible(context, depositKey) === null;
+
+/* Fold: one function an event. */
+
+function withAside(context: SessionContext, depositKey: string, operation: number, isAside: boolean): Partial<SessionContext> {
+  const { aside: _, ...deposit } = context.deposits[depositKey]!;
+  return {
+    deposits: {
+      ...context.deposits,
+      [depositKey]: isAside ? { ...deposit, aside: { operation, coin: deposit.facts.coin, units: deposit.units } } : deposit,
+    },
+    operations: { ...context.operations, [depositKey]: operation },
+  };
+}
+
+export const foldSetAside = (context: SessionContext, { depositKey, operation }: Data<DepositSetAside>): Partial<SessionContext> =>
+  withAside(context, depositKey, operation, true);
+
+export const foldPutBack = (context: SessionContext, { depositKey, operation }: Data<DepositPutBack>): Partial<SessionContext> =>
+  withAside(context, depositKey, operation, false);
+
+export const foldGivenUp = ({ operations }: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): Partial<SessionContext> => ({
+  operations: { ...operations, [depositKey]: operation },
+});
+
+export function creditedDeposit(data: Data<TransferCredited>): DepositState {
+  const { sender } = data;
+  return { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'final', credit: data, ...(sender && { sender }) };
+}
+
+export function foldCredited(context: SessionContext, data: Data<TransferCredited>): Partial<SessionContext> {
+  const deposits = { ...context.deposits, [data.depositKey]: creditedDeposit(data) };
+  return {
+    deposits,
+    operations: { ...context.operations, [data.depositKey]: data.operation },
+    sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }),
+  };
+}
+
+export function foldCreditReversed(context: SessionContext, { depositKey, operation }: Data<TransferCreditReversed>): Partial<SessionContext> {
+  const deposit: DepositState = { ...context.deposits[depositKey]!, status: 'reverted' };
+  return { deposits: { ...context.deposits, [depositKey]: deposit }, operations: { ...context.operations, [depositKey]: operation } };
+}

@@ -1,0 +1,255 @@
+import type { ApiKeyIssued, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { ApiKeyId } from '../../src/domain/ids.ts';
+import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
+import { decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
+import { isNetwork, type Network } from '../../src/domain/networks.ts';
+import { isOptionalType, OPTIONAL_TYPES } from '../../src/domain/optional-notifications.ts';
+import { accept, refuse } from '../../src/domain/result.ts';
+import type { Decision, Refusal } from '../../src/domain/result.ts';
+import type { MerchantValue } from './merchant.machine.ts';
+import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, nextSecretVersion } from './merchant.state.ts';
+import type { MerchantContext } from './merchant.state.ts';
+
+export interface MerchantState {
+  readonly value: MerchantValue;
+  readonly context: MerchantContext;
+}
+
+/** Where notifications go first; `sealedSecret` is the endpoint's first secret. */
+export interface FirstEndpoint {
+  readonly endpointId: string;
+  readonly url: string | null;
+  readonly sealedSecret: string;
+}
+
+/* Commands: imperative, with ids, sealed secrets and times as data. */
+
+export type MerchantCommand =
+  | {
+      readonly type: 'RegisterMerchant';
+      readonly merchant: MerchantRegistered['data'];
+      readonly key: ApiKeyIssued['data'];
+      readonly endpoint: FirstEndpoint;
+    }
+  | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
+  | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
+  /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
+  | { readonly type: 'SetWebhook'; readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] }
+  | {
+      readonly type: 'IssueWebhookSecret';
+      readonly sealedSecret: string;
+      readonly version: number;
+      readonly activatesAtSec: number;
+      readonly nowSec: number;
+    }
+  | { readonly type: 'ActivateWebhookSecret' }
+  | { readonly type: 'SuspendEndpoint'; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' }
+  | { readonly type: 'ResumeEndpoint' }
+  /** `host` in the form in which URLs give it back. */
+  | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
+  | { readonly type: 'RemoveDomain'; readonly domainId: string }
+  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> }
+  /** The signer's journal holds the approvals of those who are named. */
+  | { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] };
+
+const MAX_ACTIVE_KEYS = 50;
+const MAX_DOMAINS = 100;
+const MAX_NAME_LENGTH = 100;
+const MAX_TTL_SEC = 30 * 86_400;
+/** Ethereum finalises after about 64 to 96 blocks, so waiting for more confirmations than that means nothing. */
+const MAX_CONFIRMATIONS = 96;
+
+/** What may happen to a merchant. Repeating a command adds no events. */
+export function decideMerchant(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
+  if (command.type === 'RegisterMerchant') return register(command, state);
+  if (state.context.registered === null) return refuse('not_found', 'no such merchant');
+  switch (command.type) {
+    case 'IssueKey':
+      return issueKey(command.key, state.context);
+    case 'RevokeKey':
+      return revokeKey(command.keyId, state.context);
+    case 'SetWebhook':
+      return setWebhook(command, state.context);
+    case 'IssueWebhookSecret':
+      return issueWebhookSecret(command, state.context);
+    case 'ActivateWebhookSecret':
+      return activateWebhookSecret(state.context);
+    case 'SuspendEndpoint':
+      return suspendEndpoint(command, state.context);
+    case 'ResumeEndpoint':
+      return resumeEndpoint(state.context);
+    case 'AddDomain':
+      return addDomain(command, state.context);
+    case 'RemoveDomain':
+      return removeDomain(command.domainId, state.context);
+    case 'SetPolicy':
+      return setPolicy(command.policy, state.context);
+    case 'SetSettlementAddress':
+      return setSettlementAddress(command, state.context);
+  }
+}
+
+type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type: Type }>;
+const merchantIdOf = (context: MerchantContext) => context.registered!.merchantId;
+
+function register({ merchant, key, endpoint }: Of<'RegisterMerchant'>, { context }: MerchantState): Decision<MerchantEvent> {
+  if (context.registered !== null) return context.registered.name === merchant.name ? accept() : refuse('conflict', 'the merchant id is taken');
+  const fault = nameFault(merchant.name, 'name');
+  if (fault) return { ok: false, refusal: fault };
+  const { merchantId } = merchant;
+  return accept<MerchantEvent>(
+    { type: 'MerchantRegistered', data: merchant },
+    { type: 'ApiKeyIssued', data: key },
+    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false, events: [] } },
+  );
+}
+
+function issueKey(key: ApiKeyIssued['data'], context: MerchantContext): Decision<MerchantEvent> {
+  if (Object.hasOwn(context.keys, key.keyId)) return accept();
+  if (activeKeys(context).length >= MAX_ACTIVE_KEYS)
+    return refuse('invalid_request', `a merchant has at most ${MAX_ACTIVE_KEYS} active keys; revoke one first`);
+  return accept({ type: 'ApiKeyIssued', data: key });
+}
+
+function revokeKey(keyId: ApiKeyId, context: MerchantContext): Decision<MerchantEvent> {
+  const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
+  if (!key) return refuse('not_found', 'no such key', 'key_id');
+  return key.revoked ? accept() : accept({ type: 'ApiKeyRevoked', data: { merchantId: merchantIdOf(context), keyId } });
+}
+
+function setWebhook({ url: newUrl, durableRedelivery, events: asked }: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
+  const { endpoint } = context;
+  if (!endpoint) return refuse('conflict', 'the merchant has no endpoint to set');
+  if (asked && (!asked.every(isOptionalType) || new Set(asked).size !== asked.length))
+    return refuse('invalid_request', `events must name some of ${OPTIONAL_TYPES.join(', ')}, each once`, 'events');
+  const url = newUrl === undefined ? endpoint.url : newUrl;
+  const durable = durableRedelivery ?? endpoint.durableRedelivery;
+  // In one order, so that the same choice is the same.
+  const events = asked ? OPTIONAL_TYPES.filter((type) => asked.includes(type)) : endpoint.events;
+  if (endpoint.url === url && endpoint.durableRedelivery === durable && String(endpoint.events) === String(events)) return accept();
+  const { endpointId } = endpoint;
+  return accept({
+    type: 'WebhookEndpointSet',
+    data: { merchantId: merchantIdOf(context), endpointId, url, sealedSecret: null, durableRedelivery: durable, events },
+  });
+}
+
+/** Issuing again replaces a secret that is not active yet: it may have been lost before it was ever used. */
+function issueWebhookSecret(
+  { sealedSecret, version, activatesAtSec, nowSec }: Of<'IssueWebhookSecret'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
+  const { endpoint } = context;
+  if (!endpoint) return refuse('conflict', 'the merchant has no endpoint');
+  if (endpoint.next?.sealed === sealedSecret) return accept();
+  // The text opens only under the version it was sealed for.
+  if (version !== nextSecretVersion(endpoint)) return refuse('conflict', 'another secret was issued at the same time');
+  const subject = { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId };
+  const issued: MerchantEvent = { type: 'WebhookSecretRotated', data: { ...subject, step: 'issued', sealedSecret, activatesAtSec } };
+  const tookOver = endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec;
+  return tookOver ? accept<MerchantEvent>(activated(subject), issued) : accept(issued);
+}
+
+function activateWebhookSecret(context: MerchantContext): Decision<MerchantEvent> {
+  const { endpoint } = context;
+  if (!endpoint?.next) return refuse('invalid_request', 'no webhook secret was issued; issue one first');
+  return accept(activated({ merchantId: merchantIdOf(context), endpointId: endpoint.endpointId }));
+}
+
+const activated = (subject: { merchantId: ReturnType<typeof merchantIdOf>; endpointId: string }): MerchantEvent => ({
+  type: 'WebhookSecretRotated',
+  data: { ...subject, step: 'activated', sealedSecret: null, activatesAtSec: null },
+});
+
+function suspendEndpoint({ endpointId, reason }: Of<'SuspendEndpoint'>, context: MerchantContext): Decision<MerchantEvent> {
+  const { endpoint } = context;
+  if (endpoint?.endpointId !== endpointId) return refuse('not_found', 'no such endpoint');
+  return endpoint.suspended !== null
+    ? accept()
+    : accept({ type: 'WebhookEndpointSuspended', data: { merchantId: merchantIdOf(context), endpointId, reason } });
+}
+
+function resumeEndpoint(context: MerchantContext): Decision<MerchantEvent> {
+  const { endpoint } = context;
+  if (!endpoint) return refuse('not_found', 'the merchant has no endpoint');
+  return endpoint.suspended === null
+    ? accept()
+    : accept({ type: 'WebhookEndpointResumed', data: { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId } });
+}
+
+const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+function addDomain({ domainId, host, shopName }: Of<'AddDomain'>, context: MerchantContext): Decision<MerchantEvent> {
+  const domains = Object.values(context.domains);
+  const fault = nameFault(shopName, 'name');
+  if (fault) return { ok: false, refusal: fault };
+  if (!HOST.test(host)) return refuse('invalid_request', 'host must be a host name such as shop.example, without scheme, port or path', 'host');
+  if (!host.includes('.') && !(host === 'localhost' && context.registered?.mode === 'test'))
+    return refuse('invalid_request', 'host must be a full host name (localhost in test mode)', 'host');
+  const known = domains.find((domain) => domain.host === host);
+  if (known)
+    return known.shopName === shopName
+      ? accept()
+      : refuse('invalid_request', `${host} is registered already; remove it first to rename the shop`, 'host');
+  if (domains.length >= MAX_DOMAINS) return refuse('invalid_request', `a merchant has at most ${MAX_DOMAINS} domains`);
+  return accept({ type: 'DomainAdded', data: { merchantId: merchantIdOf(context), domainId, host, shopName } });
+}
+
+function removeDomain(domainId: string, context: MerchantContext): Decision<MerchantEvent> {
+  if (!Object.hasOwn(context.domains, domainId)) return refuse('not_found', 'no such domain', 'domain_id');
+  return accept({ type: 'DomainRemoved', data: { merchantId: merchantIdOf(context), domainId } });
+}
+
+function setSettlementAddress({ network, address, approvers }: Of<'SetSettlementAddress'>, context: MerchantContext): Decision<MerchantEvent> {
+  if (context.settlementAddresses[network] === address) return accept();
+  if (new Set(approvers).size < 2) return refuse('conflict', 'two operators must agree to where money goes');
+  return accept({ type: 'SettlementAddressSet', data: { merchantId: merchantIdOf(context), network, address, approvers } });
+}
+
+/** Only what differs is recorded. */
+function setPolicy(asked: Partial<MerchantPolicy>, context: MerchantContext): Decision<MerchantEvent> {
+  const fault = policyFault(asked);
+  if (fault) return { ok: false, refusal: fault };
+  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, ...context.policy };
+  const changes = Object.entries(asked).filter(
+    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
+  );
+  if (changes.length === 0) return accept();
+  return accept({ type: 'PolicySet', data: { merchantId: merchantIdOf(context), policy: Object.fromEntries(changes) } });
+}
+
+const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });
+
+function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
+  const { settlementCoin, networks, offerTronUsdc, tolerance, sessionTtlSec, ethereumFinalizedFrom, ethereumConfirmations } = policy;
+  const { serviceFeeBasisPoints } = policy;
+  if (settlementCoin !== undefined && !isCoin(settlementCoin)) return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
+  if (networks !== undefined && (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)) {
+    return invalid('networks', 'networks must name at least one of ethereum, bsc, tron and solana, each once');
+  }
+  if (offerTronUsdc !== undefined && typeof offerTronUsdc !== 'boolean') return invalid('offer_tron_usdc', 'offer_tron_usdc must be true or false');
+  if (tolerance !== undefined && !isCoinAmount(tolerance)) return invalid('tolerance', 'tolerance must be a decimal amount of at most 6 decimals');
+  if (sessionTtlSec !== undefined && sessionTtlSec !== null && !isWhole(sessionTtlSec, 1, MAX_TTL_SEC)) {
+    return invalid('session_ttl', `session_ttl must be a whole number of seconds from 1 to ${MAX_TTL_SEC}`);
+  }
+  if (ethereumFinalizedFrom !== undefined && !isCoinAmount(ethereumFinalizedFrom)) {
+    return invalid('ethereum_finalized_from', 'ethereum_finalized_from must be a decimal amount of at most 6 decimals');
+  }
+  if (ethereumConfirmations !== undefined && !isWhole(ethereumConfirmations, 1, MAX_CONFIRMATIONS)) {
+    return invalid('ethereum_confirmations', `ethereum_confirmations must be a whole number from 1 to ${MAX_CONFIRMATIONS}`);
+  }
+  if (serviceFeeBasisPoints !== undefined && !isWhole(serviceFeeBasisPoints, 0, MAX_SERVICE_FEE_BASIS_POINTS)) {
+    return invalid('service_fee', `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`);
+  }
+  return null;
+}
+
+const isCoinAmount = (text: string): boolean => typeof text === 'string' && parseAmount(text) !== null && decimalsOf(text) <= COIN_MAX_DECIMALS;
+const isWhole = (value: number, min: number, max: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
+
+/** Names are shown to payers: no controls, no text-direction marks, no invisible edges. */
+function nameFault(name: string, param: string): Refusal | null {
+  const readable =
+    name.length > 0 && name.length <= MAX_NAME_LENGTH && name === name.trim() && name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
+  return readable ? null : invalid(param, `${param} must be 1 to ${MAX_NAME_LENGTH} readable characters`);
+}

@@ -1,0 +1,73 @@
+import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { OptionalType } from '../../src/domain/optional-notifications.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+
+/** What holds for a merchant who set nothing. */
+export const DEFAULT_POLICY: MerchantPolicy = {
+  settlementCoin: 'USDT',
+  networks: NETWORKS,
+  offerTronUsdc: false,
+  tolerance: '0',
+  sessionTtlSec: null,
+  ethereumFinalizedFrom: '10000',
+  ethereumConfirmations: 12,
+};
+
+/** A tenth: whoever means more has mistyped it. */
+export const MAX_SERVICE_FEE_BASIS_POINTS = 1_000;
+
+export interface KeyState {
+  readonly issued: ApiKeyIssued['data'];
+  readonly revoked: boolean;
+}
+
+/** A webhook secret; `version` counts the secrets of the endpoint and is part of what the text is sealed for. */
+export interface SecretState {
+  readonly sealed: string;
+  readonly version: number;
+}
+
+export interface EndpointState {
+  readonly endpointId: string;
+  /** Null while there is nowhere to send to; events then wait in the pull feed. */
+  readonly url: string | null;
+  readonly current: SecretState;
+  /** Issued and not active yet. */
+  readonly next: (SecretState & { readonly activatesAtSec: number }) | null;
+  readonly durableRedelivery: boolean;
+  /** What is told beside outcomes. */
+  readonly events: readonly OptionalType[];
+  readonly suspended: 'only_failures' | 'gone' | null;
+}
+
+export interface MerchantContext {
+  readonly registered: MerchantRegistered['data'] | null;
+  /** By key id, in the order of issue. */
+  readonly keys: Readonly<Record<string, KeyState>>;
+  readonly endpoint: EndpointState | null;
+  /** By domain id. */
+  readonly domains: Readonly<Record<string, DomainAdded['data']>>;
+  readonly policy: MerchantPolicy;
+  /** Where settlements go, by network. */
+  readonly settlementAddresses: Readonly<Partial<Record<Network, string>>>;
+}
+
+export const initialMerchantContext: MerchantContext = {
+  registered: null,
+  keys: {},
+  endpoint: null,
+  domains: {},
+  policy: DEFAULT_POLICY,
+  settlementAddresses: {},
+};
+
+export const activeKeys = (context: MerchantContext): KeyState[] => Object.values(context.keys).filter((key) => !key.revoked);
+
+/** The secret that signs the main header at a moment: an issued one takes over at its time even if nobody activated it. */
+export function mainSecret(endpoint: EndpointState, nowSec: number): SecretState {
+  return endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec ? endpoint.next : endpoint.current;
+}
+
+/** The version that the next secret of the endpoint gets. */
+export const nextSecretVersion = (endpoint: EndpointState | null): number =>
+  endpoint === null ? 1 : (endpoint.next ?? endpoint.current).version + 1;

@@ -1,0 +1,196 @@
+import {
+  MOVE_NAMES,
+  type MoveCompleted,
+  type MoveFailed,
+  type MoveFailureReason,
+  type MoveKind,
+  type MoveRequested,
+  type MoveSequenceReleased,
+  type MoveSigned,
+  type MoveTerms,
+  type OutflowFacts,
+  type TreasuryFunded,
+  type TreasuryMoveEvent,
+  type TreasuryReconciled,
+  type UnknownOutflowFound,
+} from '../../src/domain/events/treasury-move-events.ts';
+import { parseAmount } from '../../src/domain/money.ts';
+import { NATIVE_COIN } from '../../src/domain/networks.ts';
+import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import {
+  foldMoveRequested,
+  isApproved,
+  isBeingSigned,
+  isLegalMoveReservation,
+  isLegalRequest,
+  isOpenMove,
+  mayApproveOwn,
+  needsApproval,
+} from './moves.ts';
+import type { Move, MoveReservation } from './moves.state.ts';
+import type { TreasuryContext } from './treasury.state.ts';
+
+/* Commands: imperative, with every fact from outside as data. */
+
+export type MoveCommand =
+  | { readonly type: 'RequestMove'; readonly kind: MoveKind; readonly data: MoveRequested }
+  | { readonly type: 'ApproveMove'; readonly moveId: string; readonly approver: string; readonly nowSec: number }
+  | { readonly type: 'ReserveMove'; readonly data: MoveReservation }
+  | { readonly type: 'ReleaseMove'; readonly data: MoveSequenceReleased['data'] }
+  | { readonly type: 'RecordMoveSigned'; readonly data: MoveSigned }
+  | { readonly type: 'CompleteMove'; readonly moveId: string; readonly landed: Omit<MoveCompleted, keyof MoveTerms | 'feeCoin'> }
+  | {
+      readonly type: 'FailMove';
+      readonly moveId: string;
+      readonly reason: MoveFailureReason;
+      readonly txHash: string | null;
+      readonly networkFee: string | null;
+      readonly feeAddress: string;
+      readonly nowSec: number;
+    }
+  /** Also one that was never asked for: then nothing can begin it any more. */
+  | { readonly type: 'GiveUpReturn'; readonly data: MoveRequested; readonly nowSec: number }
+  | {
+      readonly type: 'RecordReconciliation';
+      readonly fundings: readonly TreasuryFunded['data'][];
+      readonly outflows: readonly UnknownOutflowFound['data'][];
+      readonly result: TreasuryReconciled['data'];
+    }
+  | {
+      readonly type: 'AcknowledgeOutflow';
+      readonly outflowKey: string;
+      readonly actor: string;
+      readonly reason: string;
+      readonly nowSec: number;
+    };
+
+/** Far more than a round of sweeps; a bound all the same. */
+const MAX_OPEN_MOVES = 1_000;
+
+/** What may happen to money that is not a refund. Repeating a command adds no events. */
+export function decideMove(command: MoveCommand, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  switch (command.type) {
+    case 'RequestMove':
+      return request(command.kind, command.data, context);
+    case 'ApproveMove':
+      return approve(command, context);
+    case 'ReserveMove':
+      return reserve(command.data, context);
+    case 'ReleaseMove':
+      return isOpenMove(context, command.data) ? accept({ type: 'MoveSequenceReleased', data: command.data }) : accept();
+    case 'RecordMoveSigned':
+      return recordSigned(command.data, context);
+    case 'CompleteMove':
+      return complete(command, context);
+    case 'FailMove':
+      return fail(command, context);
+    case 'GiveUpReturn':
+      return giveUp(command, context);
+    case 'RecordReconciliation':
+      return reconcile(command, context);
+    case 'AcknowledgeOutflow':
+      return acknowledge(command, context);
+  }
+}
+
+type Of<Type extends MoveCommand['type']> = Extract<MoveCommand, { type: Type }>;
+
+/** Event names follow the kind, and so does their data. */
+const named = (kind: MoveKind, suffix: 'Requested' | 'Approved' | 'Signed' | 'Completed' | 'Failed', data: unknown): TreasuryMoveEvent =>
+  ({ type: `${MOVE_NAMES[kind]}${suffix}`, data }) as TreasuryMoveEvent;
+
+function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const known = context.moves[data.moveId];
+  // One that was done is not begun again: it pays once.
+  if (kind === 'return' && Object.hasOwn(context.returns, data.moveId)) return accept();
+  if (known) return known.kind === kind && known.terms.amount === data.amount ? accept() : refuse('conflict', 'the id names another move');
+  if ((parseAmount(data.amount) ?? 0n) <= 0n) return refuse('invalid_request', 'amount must be above zero', 'amount');
+  if (Object.keys(context.moves).length >= MAX_OPEN_MOVES) return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
+  if (!isLegalRequest(context, kind, data)) return refuse('conflict', `${data.fromAddress} has a move of this kind under way`);
+  return accept(named(kind, 'Requested', data));
+}
+
+function approve({ moveId, approver, nowSec }: Of<'ApproveMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const move = context.moves[moveId];
+  if (!move) return refuse('not_found', 'no such move, or it is done');
+  if (!needsApproval(move.kind) && !mayApproveOwn(move.kind)) return refuse('conflict', 'this move needs no approval');
+  if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) return refuse('conflict', 'who proposed it cannot approve it');
+  if (move.approvers.includes(approver)) return accept();
+  return accept(named(move.kind, 'Approved', { moveId, approver, approvedAtSec: nowSec }));
+}
+
+function reserve(data: MoveReservation, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  if (isOpenMove(context, data)) return accept();
+  if (context.open !== null) return refuse('conflict', 'another sequence is not signed yet');
+  const move = context.moves[data.moveId];
+  if (!move) return refuse('not_found', 'no such move, or it is done');
+  if (!isApproved(move)) return refuse('conflict', 'a second operator has not agreed yet');
+  if (!isLegalMoveReservation(context, data)) return refuse('conflict', `the sequence does not belong to ${data.moveId}`);
+  return accept({ type: 'MoveSequenceReserved', data });
+}
+
+function recordSigned(data: MoveSigned, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const move = context.moves[data.moveId];
+  if (move?.signed.some(({ attempt }) => attempt >= data.attempt)) return accept();
+  if (!move || !isOpenMove(context, data)) return refuse('conflict', `nothing is reserved for ${data.moveId}`);
+  return accept(named(move.kind, 'Signed', data));
+}
+
+function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const move = context.moves[moveId];
+  if (!move) return accept();
+  // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never end.
+  if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
+  if (!move.signed.some(({ txHash }) => txHash === landed.txHash)) return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
+  const data: MoveCompleted = { ...termsOf(move), ...landed, feeCoin: NATIVE_COIN[move.terms.network] };
+  return accept(named(move.kind, 'Completed', data));
+}
+
+function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'FailMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const move = context.moves[moveId];
+  if (!move) return accept();
+  if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
+  if (reason !== 'execution_reverted' && move.signed.length > 0) return refuse('conflict', `${moveId} was signed and may land`);
+  const feeCoin = NATIVE_COIN[move.terms.network];
+  const data: MoveFailed = { ...termsOf(move), reason, txHash, networkFee, feeCoin, feeAddress, failedAtSec: nowSec };
+  return accept(named(move.kind, 'Failed', data));
+}
+
+/** Asked for and failed in one append: between two of them somebody would pay it. */
+function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const { moveId, fromAddress: feeAddress } = data;
+  const rejected = { type: 'FailMove', moveId, reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress, nowSec } as const;
+  if (Object.hasOwn(context.returns, moveId)) return fail(rejected, context);
+  const requested = request('return', data, context);
+  if (!requested.ok) return requested;
+  const failed = fail(rejected, { ...context, ...foldMoveRequested(context, 'return', data) });
+  return failed.ok ? accept(...requested.events, ...failed.events) : failed;
+}
+
+/** Everything one comparison found, in one append: what it read is not read again. */
+function reconcile({ fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
+    return refuse('conflict', 'another reconciliation got further');
+  const isNew = ({ outflowKey }: OutflowFacts): boolean =>
+    !Object.hasOwn(context.unknownOutflows, outflowKey) && !context.knownOutflows.includes(outflowKey);
+  return accept<TreasuryMoveEvent>(
+    ...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const),
+    ...outflows.filter(isNew).map((data) => ({ type: 'UnknownOutflowFound', data }) as const),
+    { type: 'TreasuryReconciled', data: result },
+  );
+}
+
+function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutflow'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  const found = context.unknownOutflows[outflowKey];
+  if (context.knownOutflows.includes(outflowKey)) return accept();
+  if (!found) return refuse('not_found', 'no such outflow is reported', 'outflow');
+  const { mode, network, address, coin, amount, toAddress, txHash, blockNumber } = found;
+  const facts = { mode, network, outflowKey, address, coin, amount, toAddress, txHash, blockNumber };
+  return accept({ type: 'UnknownOutflowAcknowledged', data: { ...facts, actor, reason, acknowledgedAtSec: nowSec } });
+}
+
+function termsOf({ terms }: Move): MoveTerms {
+  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit } = terms;
+  const shared = { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  return deposit === undefined ? shared : { ...shared, deposit };
+}

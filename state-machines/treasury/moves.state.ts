@@ -1,0 +1,41 @@
+import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type {
+  MoveFailureReason,
+  MoveKind,
+  MoveRequested,
+  MoveSequenceReserved,
+  MoveSigned,
+  OutflowFacts,
+} from '../../src/domain/events/treasury-move-events.ts';
+
+export type MoveReservation = MoveSequenceReserved['data'];
+
+/** A transaction of a move, with what a replacement must repeat. */
+export type SignedMove = MoveSigned & { readonly draft: MoveDraft };
+
+export interface Move {
+  readonly kind: MoveKind;
+  readonly terms: MoveRequested;
+  /** Who agreed beside who proposed it, each once. */
+  readonly approvers: readonly string[];
+  /** Oldest first. */
+  readonly signed: readonly SignedMove[];
+}
+
+/** How a return ended. */
+export type ReturnOutcome = { readonly paid: true; readonly txHash: string } | { readonly paid: false; readonly reason: MoveFailureReason };
+
+export interface MovesContext {
+  /** Moves that are not done, by id, oldest first. */
+  readonly moves: Readonly<Record<string, Move>>;
+  /** Outflows nobody ordered, by key: payouts stand still while there is one. */
+  readonly unknownOutflows: Readonly<Record<string, OutflowFacts>>;
+  /** Outflows that an operator explained, so that they are not reported again. */
+  readonly knownOutflows: readonly string[];
+  /** Every return ever requested, by id: one that was done is never begun again. Null while it is not done. */
+  readonly returns: Readonly<Record<string, ReturnOutcome | null>>;
+  /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
+  readonly reconciledThrough: number | null;
+}
+
+export const initialMovesContext: MovesContext = { moves: {}, unknownOutflows: {}, knownOutflows: [], returns: {}, reconciledThrough: null };

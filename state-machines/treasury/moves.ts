@@ -1,0 +1,109 @@
+import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type {
+  MoveCompleted,
+  MoveFailed,
+  MoveKind,
+  MoveRequested,
+  MoveSigned,
+  OutflowFacts,
+  TreasuryMoveEvent,
+} from '../../src/domain/events/treasury-move-events.ts';
+import type { TreasuryContext } from './treasury.state.ts';
+import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves.state.ts';
+
+/*
+ * Money that moves between our own accounts or leaves to cold addresses and merchants: what is known of each move while
+ * it is not done. A done one is forgotten here; its events remain.
+ */
+
+/** Leaves our own accounts, so two people must want it. */
+export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
+
+/** Whether the treasury's own account sends it, in its own sequence. */
+export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
+
+/** Asked for without a secret, so who asked may be one of the two that the signer wants above its threshold. */
+export const mayApproveOwn = (kind: MoveKind): boolean => kind === 'return';
+
+export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length > 0;
+
+export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind === 'evm' || draft.kind === 'evm-native' ? draft.nonce : null);
+
+/** A collection address has one sweep at a time, because its transactions are numbered. */
+export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
+  const known = Object.values(moves);
+  if (Object.hasOwn(moves, terms.moveId)) return false;
+  if (kind === 'return') return terms.deposit !== undefined && !Object.hasOwn(returns, terms.moveId);
+  if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
+  if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
+  return true;
+}
+
+/** The treasury's next nonce for a new transaction of its own, the same nonce for a replacement. */
+export function isLegalMoveReservation(context: TreasuryContext, data: MoveReservation): boolean {
+  const move = context.moves[data.moveId];
+  if (!move || !isApproved(move) || move.terms.fromAddress !== data.fromAddress) return false;
+  const nonce = nonceOfDraft(data.draft);
+  const last = move.signed.at(-1);
+  if (!last) {
+    const isNext = !isFromTreasury(move.kind) || context.nextNonce === null || nonce === context.nextNonce;
+    return data.replaces === null && data.attempt === 1 && isNext;
+  }
+  return data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 && nonce === nonceOfDraft(last.draft);
+}
+
+export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
+  context.open !== null && 'moveId' in context.open && context.open.moveId === moveId && context.open.attempt === attempt;
+
+export const isBeingSigned = ({ open }: TreasuryContext, moveId: string): boolean => open !== null && 'moveId' in open && open.moveId === moveId;
+
+type Of<Suffix extends string> = Extract<TreasuryMoveEvent, { type: `${string}${Suffix}` }>['data'];
+type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
+
+/* Fold: one function an event. */
+
+export const foldMoveRequested = ({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
+  moves: { ...moves, [terms.moveId]: { kind, terms, approvers: [], signed: [] } },
+  ...(kind === 'return' && { returns: { ...returns, [terms.moveId]: null } }),
+});
+
+export function foldMoveApproved({ moves }: MovesContext, { moveId, approver }: Of<'Approved'>): Partial<MovesContext> {
+  const move = moves[moveId]!;
+  return { moves: { ...moves, [moveId]: { ...move, approvers: [...move.approvers, approver] } } };
+}
+
+export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Partial<TreasuryContext> {
+  const { draft } = context.open!;
+  const move = context.moves[data.moveId]!;
+  const nonce = isFromTreasury(move.kind) ? nonceOfDraft(draft) : null;
+  const signed = [...move.signed, { ...data, draft }];
+  return {
+    open: null,
+    nextNonce: nonce === null ? context.nextNonce : Math.max(nonce + 1, context.nextNonce ?? 0),
+    journal: data.journal,
+    moves: { ...context.moves, [data.moveId]: { ...move, signed } },
+  };
+}
+
+export function foldMoveDone({ moves, returns }: MovesContext, data: MoveCompleted | MoveFailed): Partial<MovesContext> {
+  const { moveId } = data;
+  const rest = Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId));
+  if (!Object.hasOwn(returns, moveId)) return { moves: rest };
+  const outcome: ReturnOutcome = 'reason' in data ? { paid: false, reason: data.reason } : { paid: true, txHash: data.txHash };
+  return { moves: rest, returns: { ...returns, [moveId]: outcome } };
+}
+
+export function foldOutflowFound({ unknownOutflows }: MovesContext, data: Data<'UnknownOutflowFound'>): Partial<MovesContext> {
+  return { unknownOutflows: { ...unknownOutflows, [data.outflowKey]: data } };
+}
+
+export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: OutflowFacts): Partial<MovesContext> {
+  const unknownOutflows = Object.fromEntries(Object.entries(context.unknownOutflows).filter(([key]) => key !== outflowKey));
+  return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey] };
+}
+
+/** 10^-18 units by coin that moves out of the treasury may still take, and how many may still take a fee from it. */
+export function movesInFlight({ moves }: MovesContext): readonly Move[] {
+  return Object.values(moves).filter(({ kind, signed }) => isFromTreasury(kind) && signed.length > 0);
+}

@@ -1,0 +1,58 @@
+import type { PayoutSequenceReleased, PayoutSequenceSigned, TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { decideMove, type MoveCommand } from './moves.decider.ts';
+import { isLegalReservation, lastOfLeg, openPayout, type TreasuryValue } from './treasury.machine.ts';
+import type { TreasuryContext, Reservation } from './treasury.state.ts';
+
+export interface TreasuryState {
+  readonly value: TreasuryValue;
+  readonly context: TreasuryContext;
+}
+
+/* Commands: imperative, with every fact from outside as data. */
+
+export interface ReservePayoutSequence {
+  readonly type: 'ReservePayoutSequence';
+  readonly data: Reservation;
+}
+export interface ReleasePayoutSequence {
+  readonly type: 'ReleasePayoutSequence';
+  readonly data: PayoutSequenceReleased['data'];
+}
+export interface RecordPayoutSequenceSigned {
+  readonly type: 'RecordPayoutSequenceSigned';
+  readonly data: PayoutSequenceSigned['data'];
+}
+
+export type TreasuryCommand = ReservePayoutSequence | ReleasePayoutSequence | RecordPayoutSequenceSigned | MoveCommand;
+
+/** Who gets which sequence. Repeating a command adds no events; a reservation that does not fit is refused. */
+export function decideTreasury(command: TreasuryCommand, { context }: TreasuryState): Decision<TreasuryEvent> {
+  switch (command.type) {
+    case 'ReservePayoutSequence':
+      return reserve(command.data, context);
+    case 'ReleasePayoutSequence':
+      return isOpen(context, command.data) ? accept({ type: 'PayoutSequenceReleased', data: command.data }) : accept();
+    case 'RecordPayoutSequenceSigned':
+      return recordSigned(command.data, context);
+    default:
+      return decideMove(command, context);
+  }
+}
+
+function reserve(data: Reservation, context: TreasuryContext): Decision<TreasuryEvent> {
+  if (isOpen(context, data)) return accept();
+  if (context.open !== null) return refuse('conflict', 'another sequence is not signed yet');
+  if (!isLegalReservation(context, data)) return refuse('conflict', `the sequence does not belong to ${data.legId}`);
+  return accept({ type: 'PayoutSequenceReserved', data });
+}
+
+function recordSigned(data: PayoutSequenceSigned['data'], context: TreasuryContext): Decision<TreasuryEvent> {
+  const last = lastOfLeg(context, data.legId);
+  if (last && last.attempt >= data.attempt) return accept();
+  if (!isOpen(context, data)) return refuse('conflict', `nothing is reserved for ${data.legId}`);
+  return accept({ type: 'PayoutSequenceSigned', data });
+}
+
+const isOpen = (context: TreasuryContext, { legId, attempt }: { legId: string; attempt: number }): boolean =>
+  openPayout(context)?.legId === legId && openPayout(context)?.attempt === attempt;

@@ -1,0 +1,32 @@
+import { initialMovesContext } from './moves.state.ts';
+import type { MovesContext, MoveReservation } from './moves.state.ts';
+import type { PayoutSequenceReserved } from '../../src/domain/events/treasury-events.ts';
+import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+
+export type Reservation = PayoutSequenceReserved['data'];
+
+/** A payout whose bytes exist. */
+export interface SequenceTaken {
+  readonly sessionId: string;
+  readonly refundId: string;
+  readonly legId: string;
+  readonly attempt: number;
+  /** Null where the chain has no numbered sequence. */
+  readonly nonce: number | null;
+  readonly txHash: string;
+  /** What a replacement must repeat. */
+  readonly draft: PayoutDraft;
+}
+
+export interface TreasuryContext extends MovesContext {
+  /** The reservation whose bytes are not known yet. */
+  readonly open: Reservation | MoveReservation | null;
+  /** The next free nonce; null before the first payout and on chains without nonces. */
+  readonly nextNonce: number | null;
+  /** Where the signer's journal stood when it signed last. */
+  readonly journal: JournalPlace | null;
+  /** The newest payouts, oldest first: as many as a chain may lose or hold in flight. */
+  readonly recent: readonly SequenceTaken[];
+}
+
+export const initialTreasuryContext: TreasuryContext = { open: null, nextNonce: null, journal: null, recent: [], ...initialMovesContext };

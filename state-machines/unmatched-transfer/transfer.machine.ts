@@ -1,0 +1,113 @@
+import { assign, setup } from 'xstate';
+import type { SessionId } from '../../src/domain/ids.ts';
+import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
+
+/*
+ * What became of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on its
+ * way back; a decision is written here first and carried out in the sessions and the treasury afterwards.
+ */
+
+export type TransferValue = 'absent' | 'open' | 'attaching' | 'attached' | 'detaching' | 'returning' | 'cancelling' | 'returned';
+
+/** The decision that holds, or was the last to. */
+export interface TransferDecision {
+  readonly operation: number;
+  readonly actor: string;
+  readonly reason: string;
+  readonly target: { readonly kind: 'session'; readonly sessionId: SessionId } | { readonly kind: 'return'; readonly moveId: string };
+}
+
+export interface TransferContext {
+  readonly transfer: UnmatchedTransfer | null;
+  /** Number of the newest decision; 0 before the first. */
+  readonly operation: number;
+  /** Null while the money waits. */
+  readonly decision: TransferDecision | null;
+}
+
+export const initialTransferContext: TransferContext = { transfer: null, operation: 0, decision: null };
+
+type Of<Type extends TransferEvent['type']> = Extract<TransferEvent, { type: Type }>['data'];
+type Seen = { context: TransferContext; event: TransferEvent };
+const as = <Type extends TransferEvent['type']>(event: TransferEvent): Of<Type> => event.data as Of<Type>;
+
+const isOfThis = ({ context, event }: Seen): boolean => event.data.depositKey === context.transfer?.depositKey;
+const isCurrent = (seen: Seen): boolean =>
+  isOfThis(seen) && (seen.event.data as Of<'TransferAttached'>).operation === seen.context.operation && seen.context.decision !== null;
+
+export const transferMachine = setup({
+  types: { context: {} as TransferContext, events: {} as TransferEvent },
+  guards: {
+    isNext: (seen: Seen) => isOfThis(seen) && as<'TransferAttachRequested'>(seen.event).operation === seen.context.operation + 1,
+    isReturnToPayer: (seen: Seen) =>
+      isOfThis(seen) &&
+      as<'TransferReturnRequested'>(seen.event).operation === seen.context.operation + 1 &&
+      as<'TransferReturnRequested'>(seen.event).toAddress === seen.context.transfer?.fromAddress,
+    isCurrent,
+    isOfItsMove: (seen: Seen) => {
+      const target = seen.context.decision?.target;
+      return isCurrent(seen) && target?.kind === 'return' && target.moveId === as<'TransferReturned'>(seen.event).moveId;
+    },
+    isOfItsSession: (seen: Seen) => {
+      const target = seen.context.decision?.target;
+      return isCurrent(seen) && target?.kind === 'session' && target.sessionId === as<'TransferAttached'>(seen.event).sessionId;
+    },
+  },
+  actions: {
+    foldRecorded: assign(({ event }) => {
+      const { actor: _by, reason: _why, recordedAtSec: _at, ...transfer } = as<'TransferRecorded'>(event);
+      return { transfer };
+    }),
+    foldAttachRequested: assign(({ event }) => {
+      const { operation, actor, reason, sessionId } = as<'TransferAttachRequested'>(event);
+      return { operation, decision: { operation, actor, reason, target: { kind: 'session' as const, sessionId } } };
+    }),
+    foldReturnRequested: assign(({ event }) => {
+      const { operation, actor, reason, moveId } = as<'TransferReturnRequested'>(event);
+      return { operation, decision: { operation, actor, reason, target: { kind: 'return' as const, moveId } } };
+    }),
+    foldNothing: assign(() => ({})),
+    foldReopened: assign(() => ({ decision: null })),
+  },
+}).createMachine({
+  id: 'transfer',
+  initial: 'absent',
+  context: initialTransferContext,
+  states: {
+    absent: { on: { TransferRecorded: { target: 'open', actions: 'foldRecorded' } } },
+    open: {
+      on: {
+        TransferAttachRequested: { guard: 'isNext', target: 'attaching', actions: 'foldAttachRequested' },
+        TransferReturnRequested: { guard: 'isReturnToPayer', target: 'returning', actions: 'foldReturnRequested' },
+      },
+    },
+    attaching: {
+      on: {
+        TransferAttached: { guard: 'isOfItsSession', target: 'attached', actions: 'foldNothing' },
+        TransferReopened: { guard: 'isCurrent', target: 'open', actions: 'foldReopened' },
+      },
+    },
+    attached: { on: { TransferUndoRequested: { guard: 'isCurrent', target: 'detaching', actions: 'foldNothing' } } },
+    detaching: {
+      on: {
+        TransferUndoRefused: { guard: 'isCurrent', target: 'attached', actions: 'foldNothing' },
+        TransferReopened: { guard: 'isCurrent', target: 'open', actions: 'foldReopened' },
+      },
+    },
+    returning: {
+      on: {
+        TransferReturned: { guard: 'isOfItsMove', target: 'returned', actions: 'foldNothing' },
+        TransferReopened: { guard: 'isCurrent', target: 'open', actions: 'foldReopened' },
+        TransferUndoRequested: { guard: 'isCurrent', target: 'cancelling', actions: 'foldNothing' },
+      },
+    },
+    cancelling: {
+      on: {
+        TransferReturned: { guard: 'isOfItsMove', target: 'returned', actions: 'foldNothing' },
+        TransferUndoRefused: { guard: 'isCurrent', target: 'returning', actions: 'foldNothing' },
+        TransferReopened: { guard: 'isCurrent', target: 'open', actions: 'foldReopened' },
+      },
+    },
+    returned: {},
+  },
+});

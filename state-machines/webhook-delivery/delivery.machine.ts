@@ -1,0 +1,119 @@
+import { assign, setup } from 'xstate';
+import type { DeliveryAttempted, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
+
+/*
+ * The life of one webhook delivery: from the notification that was scheduled to the answer that settled it, and back to
+ * `pending` whenever somebody asks for it again. The alphabet is the delivery's domain events.
+ */
+
+export type DeliveryValue = 'absent' | 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
+
+/** What the machine remembers of a delivery. Times are Unix milliseconds. */
+export interface DeliveryContext {
+  readonly scheduled: DeliveryScheduled['data'] | null;
+  /** Attempts recorded so far. */
+  readonly attempts: number;
+  readonly last: DeliveryAttempted['data'] | null;
+  /** Quick retries used since the run began: a run is the first attempt or a redelivery, and what follows it. */
+  readonly quickRetriesUsed: number;
+  readonly runStartedAtMs: number | null;
+  /** Attempts of durable redelivery since the run began. */
+  readonly durableAttempts: number;
+  /** When the next automatic or durable attempt is due; null when none is. */
+  readonly nextAttemptAtMs: number | null;
+  /** Somebody asked for the delivery again, and no attempt has answered that yet. */
+  readonly redeliveryOwed: boolean;
+}
+
+export const initialDeliveryContext: DeliveryContext = {
+  scheduled: null,
+  attempts: 0,
+  last: null,
+  quickRetriesUsed: 0,
+  runStartedAtMs: null,
+  durableAttempts: 0,
+  nextAttemptAtMs: null,
+  redeliveryOwed: false,
+};
+
+type Of<Type extends DeliveryEvent['type']> = Extract<DeliveryEvent, { type: Type }>['data'];
+type Seen = { context: DeliveryContext; event: DeliveryEvent };
+
+const attemptOf = (event: DeliveryEvent): number => ('attempt' in event.data ? event.data.attempt : 0);
+
+/** The end of the attempt that was recorded last. */
+const endsLast = ({ context, event }: Seen, failed: boolean): boolean =>
+  context.last !== null && attemptOf(event) === context.attempts && (context.last.failure !== null) === failed;
+
+function foldAttempted(context: DeliveryContext, data: Of<'DeliveryAttempted'>): Partial<DeliveryContext> {
+  const startsRun = context.attempts === 0 || data.trigger === 'manual';
+  // An attempt that was already on its way when somebody asked does not answer the request by failing.
+  const redeliveryOwed = context.redeliveryOwed && data.trigger !== 'manual';
+  const counted = { attempts: data.attempt, last: data, nextAttemptAtMs: data.nextAttemptAtMs, redeliveryOwed };
+  if (startsRun) return { ...counted, quickRetriesUsed: 0, runStartedAtMs: data.startedAtMs, durableAttempts: 0 };
+  if (data.trigger === 'durable') return { ...counted, durableAttempts: context.durableAttempts + 1 };
+  return { ...counted, quickRetriesUsed: context.quickRetriesUsed + 1 };
+}
+
+const ANY_ATTEMPT = { guard: 'isNextAttempt', actions: 'foldAttempted' } as const;
+const AGAIN = { target: 'pending', actions: 'foldRequested' } as const;
+
+export const webhookDeliveryMachine = setup({
+  types: { context: {} as DeliveryContext, events: {} as DeliveryEvent },
+  guards: {
+    isNextAttempt: ({ context, event }: Seen) => attemptOf(event) === context.attempts + 1,
+    lastSucceeded: (seen: Seen) => endsLast(seen, false),
+    lastFailed: (seen: Seen) => endsLast(seen, true),
+    lastBlocked: (seen: Seen) => endsLast(seen, true) && seen.context.last?.failure === 'blocked',
+    isNotOwed: ({ context }: Seen) => !context.redeliveryOwed,
+  },
+  actions: {
+    foldScheduled: assign(({ event }) => ({ scheduled: event.data as Of<'DeliveryScheduled'> })),
+    foldAttempted: assign(({ context, event }) => foldAttempted(context, event.data as Of<'DeliveryAttempted'>)),
+    foldSucceeded: assign(() => ({ nextAttemptAtMs: null, redeliveryOwed: false })),
+    foldBlocked: assign(() => ({ nextAttemptAtMs: null })),
+    foldRequested: assign(() => ({ redeliveryOwed: true })),
+  },
+}).createMachine({
+  id: 'webhook-delivery',
+  initial: 'absent',
+  context: initialDeliveryContext,
+  states: {
+    absent: { on: { DeliveryScheduled: { target: 'pending', actions: 'foldScheduled' } } },
+    pending: {
+      on: {
+        DeliveryAttempted: ANY_ATTEMPT,
+        DeliverySucceeded: { guard: 'lastSucceeded', target: 'delivered', actions: 'foldSucceeded' },
+        DeliveryExhausted: { guard: 'lastFailed', target: 'exhausted' },
+        DeliveryRejected: { guard: 'lastFailed', target: 'rejected' },
+        DeliveryBlocked: { guard: 'lastBlocked', target: 'blocked', actions: 'foldBlocked' },
+        RedeliveryRequested: { guard: 'isNotOwed', actions: 'foldRequested' },
+      },
+    },
+    // An attempt that was already on its way when another node settled the delivery is still recorded.
+    delivered: { on: { DeliveryAttempted: ANY_ATTEMPT, RedeliveryRequested: AGAIN } },
+    exhausted: {
+      on: {
+        DeliveryAttempted: ANY_ATTEMPT,
+        DeliverySucceeded: { guard: 'lastSucceeded', target: 'delivered', actions: 'foldSucceeded' },
+        DeliveryBlocked: { guard: 'lastBlocked', target: 'blocked', actions: 'foldBlocked' },
+        RedeliveryRequested: AGAIN,
+      },
+    },
+    rejected: {
+      on: {
+        DeliveryAttempted: ANY_ATTEMPT,
+        DeliverySucceeded: { guard: 'lastSucceeded', target: 'delivered', actions: 'foldSucceeded' },
+        DeliveryBlocked: { guard: 'lastBlocked', target: 'blocked', actions: 'foldBlocked' },
+        RedeliveryRequested: AGAIN,
+      },
+    },
+    blocked: {
+      on: {
+        DeliveryAttempted: ANY_ATTEMPT,
+        DeliverySucceeded: { guard: 'lastSucceeded', target: 'delivered', actions: 'foldSucceeded' },
+        RedeliveryRequested: AGAIN,
+      },
+    },
+  },
+});

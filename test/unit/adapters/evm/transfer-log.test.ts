@@ -1,0 +1,87 @@
+import { AbiCoder, getAddress, Interface, zeroPadValue } from 'ethers';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RawLog } from '../../../../src/adapters/evm/rpc.ts';
+import { createTransferBloom } from '../../../../src/adapters/evm/logs-bloom.ts';
+import { isOurTransfer, tokensByAddress, toTransfer, TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
+
+const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+const PAYER = getAddress('0x28c6c06298d514db089934071355e5743bf21d60');
+const OURS = getAddress('0x0d836c629a35654fcf10c8959bca31368c6dcdf6');
+const tokens = tokensByAddress([{ coin: 'USDT', address: USDT, decimals: 6 }]);
+const block = { number: 16, hash: `0x${'11'.repeat(32)}`, parentHash: `0x${'10'.repeat(32)}`, timeSec: 1_800_000_000 };
+const word = (units: bigint): string => AbiCoder.defaultAbiCoder().encode(['uint256'], [units]);
+const isOurs = (address: string): boolean => address.toLowerCase() === OURS.toLowerCase();
+
+const log = (change: Partial<RawLog> = {}): RawLog => ({
+  address: USDT.toLowerCase(),
+  topics: [TRANSFER_TOPIC, zeroPadValue(PAYER.toLowerCase(), 32), zeroPadValue(OURS.toLowerCase(), 32)],
+  data: word(107_522_261n),
+  blockNumber: '0x10',
+  blockHash: block.hash,
+  transactionHash: `0x${'Ab'.repeat(32)}`,
+  logIndex: '0x5f',
+  removed: false,
+  ...change,
+});
+
+describe('a log', () => {
+  test('of a transfer to us is read exactly', () => {
+    expect(isOurTransfer(log(), tokens, isOurs)).toBe(true);
+    expect(toTransfer(log(), tokens, block)).toEqual({
+      tokenAddress: USDT,
+      tokenUnits: 107_522_261n,
+      fromAddress: PAYER,
+      toAddress: OURS,
+      txHash: `0x${'ab'.repeat(32)}`,
+      logIndex: 95,
+      block,
+    });
+  });
+
+  test('is read whatever its amount, as the ABI defines it', () => {
+    const abi = new Interface(['event Transfer(address indexed from, address indexed to, uint256 value)']);
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), (units) => {
+        const { data, topics } = abi.encodeEventLog('Transfer', [PAYER, OURS, units]);
+        const coded = log({ data, topics });
+        return isOurTransfer(coded, tokens, isOurs) && toTransfer(coded, tokens, block).tokenUnits === units;
+      }),
+    );
+  });
+
+  test('of money minted to us names no payer: nobody can be refunded at the zero address', () => {
+    const minted = log({ topics: [TRANSFER_TOPIC, `0x${'0'.repeat(64)}`, log().topics[2]!] });
+    expect(isOurTransfer(minted, tokens, isOurs)).toBe(true);
+    expect(toTransfer(minted, tokens, block).fromAddress).toBeNull();
+  });
+
+  const [topic, from, to] = log().topics as [string, string, string];
+  test.each<[string, Partial<RawLog>]>([
+    ['to somebody else', { topics: [topic, from, from] }],
+    ['of another token', { address: '0xFfD7181371Ab03D56EFFdAa01055E168E53EA392'.toLowerCase() }],
+    ['without effect', { data: word(0n) }],
+    ['that was removed', { removed: true }],
+    ['of an NFT, whose value is a topic', { topics: [topic, from, to, word(1n)], data: '0x' }],
+    ['of old tokens, whose addresses are data', { topics: [topic] }],
+    ['of another event', { topics: [word(1n), from, to] }],
+    ['whose topic is no address', { topics: [topic, from, to.replace('0x00', '0x01')] }],
+    ['whose sender is no address', { topics: [topic, word(2n ** 255n), to] }],
+    ['with too little data', { data: '0x' }],
+    ['with too much data', { data: word(5n) + word(5n).slice(2) }],
+  ])('%s counts for nothing', (_what, change) => {
+    expect(isOurTransfer(log(change), tokens, isOurs)).toBe(false);
+  });
+
+  test('of a provider that writes checksummed addresses is read too', () => {
+    expect(isOurTransfer(log({ address: USDT }), tokens, isOurs)).toBe(true);
+  });
+});
+
+describe('the bloom filter', () => {
+  test('with all bits set may hold anything, with none nothing', () => {
+    const mayHold = createTransferBloom(USDT);
+    expect(mayHold(`0x${'ff'.repeat(256)}`)).toBe(true);
+    expect(mayHold(`0x${'00'.repeat(256)}`)).toBe(false);
+  });
+});

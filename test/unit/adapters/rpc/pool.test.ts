@@ -1,0 +1,219 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createConcurrencyLimit } from '../../../../src/adapters/rpc/concurrency-limit.ts';
+import { retryAfterMs } from '../../../../src/adapters/rpc/http-provider.ts';
+import { createProviderHealth, referenceHead } from '../../../../src/adapters/rpc/provider-health.ts';
+import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
+import type { RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain.ts';
+import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
+import type { RpcPool } from '../../../../src/ports/rpc-pool.ts';
+import { down, FaultProxy, hanging } from '../../../support/fault-proxy.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** A provider that answers every method with its own name. */
+async function provider(name: string): Promise<FaultProxy> {
+  const proxy = await FaultProxy.before('http://127.0.0.1:1');
+  ends.push(() => proxy.close());
+  return proxy.play(() => ({ result: name }));
+}
+
+function poolOver(urls: string[], options: Partial<RpcPoolOptions> = {}): RpcPool {
+  const pool = createRpcPool({ network: 'ethereum', urls, timeoutMs: 500, maxWaitMs: 0, ...options });
+  ends.push(() => pool.close());
+  return pool;
+}
+
+const nameOf = (pool: RpcPool, preferOtherThan: string[] = []) =>
+  pool.run((each) => each.call('who', []), { preferOtherThan }).then(({ value }) => value);
+
+describe('the pool', () => {
+  test('asks the first provider as long as it answers', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const pool = poolOver([one.url, two.url]);
+    expect([await nameOf(pool), await nameOf(pool)]).toEqual(['one', 'one']);
+    expect(two.calls).toEqual([]);
+  });
+
+  test('does the whole task anew at the next provider, so that one source answers all of it', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    one.play(({ method }) => (method === 'second' ? { status: 500 } : undefined));
+    const { value, provider: name } = await poolOver([one.url, two.url]).run(async (each) => [
+      await each.call('first', []),
+      await each.call('second', []),
+    ]);
+    expect(value).toEqual(['two', 'two']);
+    expect(name).toBe(new URL(two.url).host);
+  });
+
+  test('comes back to the first one once its pause is over', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const pool = poolOver([one.url, two.url]);
+    one.play(down());
+    expect(await nameOf(pool)).toBe('two');
+    one.heal();
+    one.play(() => ({ result: 'one' }));
+    expect(await nameOf(pool)).toBe('two');
+    await expect.poll(() => nameOf(pool), { timeout: 3_000 }).toBe('one');
+  });
+
+  test('takes an error of the provider for its own trouble and asks the next', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    one.play(() => ({ error: { code: -32000, message: 'header not found' } }));
+    expect(await nameOf(poolOver([one.url, two.url]))).toBe('two');
+  });
+
+  test('asks for a second opinion where there is one, and the same again where there is none', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const pool = poolOver([one.url, two.url]);
+    expect(await nameOf(pool, [new URL(one.url).host])).toBe('two');
+    two.play(down());
+    expect(await nameOf(pool, [new URL(one.url).host])).toBe('one');
+  });
+
+  test('prefers providers that keep up', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const pool = poolOver([one.url, two.url]);
+    await pool.survey(async (each) => each.reportHead(each.name === new URL(one.url).host ? 90 : 100));
+    expect(await nameOf(pool)).toBe('two');
+    expect(pool.status()).toMatchObject([
+      { healthy: false, lagBlocks: 10 },
+      { healthy: true, lagBlocks: 0 },
+    ]);
+    await pool.run(async (each) => each.reportHead(99), { preferOtherThan: [new URL(two.url).host] });
+    expect(await nameOf(pool)).toBe('one');
+  });
+
+  test('lets errors that are no trouble of a provider through', async () => {
+    const one = await provider('one');
+    await expect(poolOver([one.url]).run(async () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(TypeError);
+  });
+
+  test('gives up with a reason for each provider, and without their keys', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    one.play(down(500));
+    two.play(hanging());
+    const error = await poolOver([`${one.url}/secret-path`, `${two.url}/?key=secret`])
+      .run((each) => each.call('who', []))
+      .then(
+        () => new Error('none'),
+        (reason: Error) => reason,
+      );
+    expect(error).toBeInstanceOf(ChainUnavailable);
+    expect(String(error)).toMatch(/status 500.*no answer within 500 ms/);
+    expect(String(error)).not.toContain('secret');
+  });
+
+  test('waits for a provider that asked for patience, if that is not too long', async () => {
+    const one = await provider('one');
+    let left = 1;
+    one.play(() => (left-- > 0 ? { status: 429, headers: { 'retry-after': '1' } } : undefined));
+    expect(await nameOf(poolOver([one.url], { maxWaitMs: 2_000 }))).toBe('one');
+  });
+
+  test('reads no more of an answer than it has room for', async () => {
+    const one = await provider('x'.repeat(10_000));
+    await expect(poolOver([one.url], { maxAnswerBytes: 5_000 }).run((each) => each.call('who', []))).rejects.toThrow(/over 5000 bytes/);
+  });
+
+  test('reports every request and every lag', async () => {
+    const one = await provider('one');
+    const seen: unknown[] = [];
+    const pool = poolOver([one.url], { observer: { onRequest: (request) => seen.push(request), onLag: (lag) => seen.push(lag) } });
+    await pool.run(async (each) => {
+      await each.call('eth_blockNumber', []);
+      each.reportHead(5);
+    });
+    const name = new URL(one.url).host;
+    expect(seen).toEqual([
+      { network: 'ethereum', provider: name, method: 'eth_blockNumber', ok: true, durationMs: expect.any(Number) as number },
+      { network: 'ethereum', provider: name, lagBlocks: 0 },
+    ]);
+  });
+
+  test('tells two providers of one host apart', async () => {
+    const one = await provider('one');
+    const pool = poolOver([`${one.url}/a`, `${one.url}/b`]);
+    const host = new URL(one.url).host;
+    expect(pool.status().map(({ provider: name }) => name)).toEqual([host, `${host}#2`]);
+  });
+});
+
+describe('Retry-After', () => {
+  test.each<[string | undefined, number | undefined]>([
+    ['5', 5_000],
+    ['0', 0],
+    [undefined, undefined],
+    ['-1', undefined],
+    ['soon', undefined],
+    ['Wed, 21 Oct 2026 07:28:00 GMT', 10_000],
+    ['Wed, 21 Oct 2020 07:28:00 GMT', 0],
+  ])('%j is %j ms', (header, expected) => {
+    expect(retryAfterMs(header, Date.parse('Wed, 21 Oct 2026 07:27:50 GMT'))).toBe(expected);
+  });
+});
+
+describe("a provider's health", () => {
+  test('asks for longer and longer pauses while it fails, and forgets them after a success', () => {
+    const health = createProviderHealth();
+    const pauses = Array.from({ length: 9 }, () => (health.failed('unreachable', 0), health.waitMs(0)));
+    expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+    health.succeeded();
+    health.failed('unreachable', 20_000);
+    expect(health.waitMs(20_000)).toBe(250);
+  });
+
+  test('honours the wait a provider wishes, within reason', () => {
+    const health = createProviderHealth();
+    health.failed('rate-limited', 0, 7_000);
+    expect(health.waitMs(1_000)).toBe(6_000);
+    health.failed('rate-limited', 0, 86_400_000);
+    expect(health.waitMs(0)).toBe(120_000);
+  });
+
+  test('is not harmed by answers that are wrong for one question only', () => {
+    const health = createProviderHealth();
+    for (const kind of ['behind', 'too-large', 'inconsistent', 'incapable'] as const) health.failed(kind, 0);
+    expect(health.waitMs(0)).toBe(0);
+  });
+
+  test('is measured against the second highest head, so that one liar cannot discredit all others', () => {
+    expect(referenceHead([100, 1_000_000, 99])).toBe(100);
+    expect(referenceHead([100, 97])).toBe(100);
+    expect(referenceHead([null, null])).toBeNull();
+  });
+});
+
+describe('the concurrency limit', () => {
+  test('admits no more than it should, in order', async () => {
+    const limit = createConcurrencyLimit({ initial: 2, max: 2 });
+    const order: number[] = [];
+    const tasks = [1, 2, 3].map((number) => limit.enter().then(() => order.push(number)));
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(order).toEqual([1, 2]);
+    limit.leave(false);
+    await Promise.all(tasks);
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  test('halves when the provider pushes back and grows again with successes', async () => {
+    const limit = createConcurrencyLimit({ initial: 8, max: 16 });
+    await limit.enter();
+    limit.leave(true);
+    expect(limit.limit).toBe(4);
+    for (let times = 0; times < 10; times += 1) {
+      await limit.enter();
+      limit.leave(false);
+    }
+    expect(limit.limit).toBeGreaterThan(4);
+  });
+});
+
+test('faults and errors carry what is needed to judge them', () => {
+  expect(new RpcError(-32005, 'm', { to: '0x1' })).toMatchObject({ code: -32005, data: { to: '0x1' } });
+  expect(new ProviderFault('rate-limited', 'm', 5)).toMatchObject({ kind: 'rate-limited', retryAfterMs: 5 });
+});

@@ -1,0 +1,37 @@
+import { EventEmitter } from 'node:events';
+import { expect, it } from 'vitest';
+import { runUntilSignal } from '../../../src/cli/run-until-signal.ts';
+
+/** A process that can be told to end; `ended` resolves with its exit code. */
+class FakeProcess extends EventEmitter {
+  readonly #ended = Promise.withResolvers<number>();
+  readonly ended = this.#ended.promise;
+
+  exit(code: number): void {
+    this.#ended.resolve(code);
+  }
+}
+
+it('a signal ends a running service in order', async () => {
+  const host = new FakeProcess();
+  let closed = 0;
+  const start = async () => ({ close: async () => void (closed += 1) });
+  void runUntilSignal(start, host, 60_000);
+  host.emit('SIGTERM');
+  expect(await host.ended).toBe(0);
+  expect(closed).toBe(1);
+});
+
+it('an end that takes too long is cut off', async () => {
+  const host = new FakeProcess();
+  void runUntilSignal(async () => ({ close: () => new Promise<void>(() => undefined) }), host, 20);
+  host.emit('SIGINT');
+  expect(await host.ended).toBe(1);
+});
+
+it('a signal ends a process whose start never comes to an end', async () => {
+  const host = new FakeProcess();
+  void runUntilSignal(() => new Promise(() => undefined), host, 20);
+  host.emit('SIGTERM');
+  expect(await host.ended).toBe(1);
+});

@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
+import { AuditThread } from '../../../src/composition/workers/audit-thread.ts';
+
+it('a thread that has ended vouches for nothing: payouts wait for one that looks', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-audit-thread-'));
+  const store = await openSqliteEventStore({ dataDir });
+  const sound = Promise.withResolvers<void>();
+  const thread = new AuditThread(
+    { dataDir, verifierKey: null, anchors: [] },
+    { state: ({ integrity }) => integrity === 'sound' && sound.resolve(), error: (error) => sound.reject(error) },
+  );
+  try {
+    await sound.promise;
+    expect(thread.state.integrity).toBe('sound');
+    await thread.stop();
+    expect(thread.state.integrity).toBe('checking');
+  } finally {
+    await thread.stop();
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { createSingleProcessLeases } from '../../../src/adapters/memory/leases.ts';
+import { LeasedWebhooks } from '../../../src/composition/leased-webhooks.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
+import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import type { DeliverWebhooks } from '../../../src/features/webhooks/deliver.process.ts';
+
+test('deliveries that could not start are ended before others are tried, so that nothing of them goes on beside those', async () => {
+  const done: string[] = [];
+  const deliveries = (name: string, isAway: boolean): DeliverWebhooks => {
+    const start = async (): Promise<void> => {
+      done.push(`${name} begins`);
+      if (isAway) throw new StoreUnavailable('the test took it away');
+    };
+    return { start, stop: async () => void done.push(`${name} ends`) } as Partial<DeliverWebhooks> as DeliverWebhooks;
+  };
+  const all = [deliveries('one', true), deliveries('two', false)];
+  const leased = new LeasedWebhooks({
+    leases: createSingleProcessLeases(),
+    ttlMs: 300,
+    log: createLogger('silent'),
+    readModel: null,
+    create: () => all.shift()!,
+  });
+  await expect(leased.first).rejects.toThrow(StoreUnavailable);
+  while (all.length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await leased.close();
+  expect(done).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+});

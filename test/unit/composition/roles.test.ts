@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { checkProductionConfig, startProduction } from '../../../src/composition/production.ts';
+import { profileFaults } from '../../../src/composition/roles.ts';
+import { readConfig } from '../../../src/config.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
+
+const SHARED = { EVENTSTORE_URL: 'esdb://127.0.0.1:2113', REDIS_URL: 'redis://127.0.0.1:6379' };
+const PRODUCTION = { MASTER_KEY: '11'.repeat(32), PUBLIC_URL: 'https://pay.example', RATE_PROVIDERS: 'coinbase' };
+
+test('the servers of the distributed profile are named together or not at all', () => {
+  expect(profileFaults(readConfig({}))).toEqual([]);
+  expect(profileFaults(readConfig(SHARED))).toEqual([]);
+  for (const name of ['EVENTSTORE_URL', 'REDIS_URL'] as const)
+    expect(profileFaults(readConfig({ [name]: SHARED[name] })).join()).toContain('EVENTSTORE_URL and REDIS_URL belong together');
+});
+
+test('roles can be spread over processes only where the stores are shared', () => {
+  for (const roles of ['api', 'worker', 'signer', 'worker,signer']) {
+    expect(profileFaults(readConfig({ ...SHARED, ROLES: roles }))).toEqual([]);
+    expect(profileFaults(readConfig({ ROLES: roles })).join()).toContain('the embedded store belongs to one process');
+  }
+  expect(profileFaults(readConfig({ ROLES: 'api,worker' }))).toEqual([]);
+});
+
+test('production takes the servers of the distributed profile', () => {
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api' }), {})).not.toThrow();
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow('belong together');
+  expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow('CRASH_AT must not be set');
+});
+
+test('a process without the role of the signer refuses keys, and takes them out of its environment', async () => {
+  const env: Record<string, string | undefined> = { WALLET_MNEMONIC: 'a secret' };
+  const config = readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api,worker' });
+  await expect(startProduction(config, createLogger('silent'), env)).rejects.toThrow('keys have no place here');
+  expect(env).toEqual({});
+});

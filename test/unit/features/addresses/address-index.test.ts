@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { getAddress } from 'ethers';
+import { describe, expect, test } from 'vitest';
+import { base32 } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/ids.ts';
+import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
+import { base58 } from '../../../../src/runtime/util/base58.ts';
+
+const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });
+const hexOf = (value: Uint8Array): string => Buffer.from(value).toString('hex');
+const sessionOf = (value: Uint8Array): SessionId => `cs_${base32(value)}` as SessionId;
+/** Deterministic bytes that differ for every number. */
+const numbered = (number: number, length: number): Uint8Array => {
+  const result = new Uint8Array(length);
+  let state = number * 2_654_435_761 + 1;
+  for (let at = 0; at < length; at += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    result[at] = state >>> 24;
+  }
+  new DataView(result.buffer).setUint32(0, number);
+  return result;
+};
+const evm = (value: Uint8Array): string => `0x${hexOf(value)}`;
+const SESSION = sessionOf(new Uint8Array(20));
+
+describe('the address index', () => {
+  test('gives every address back with its session, whatever was added between', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.tuple(bytes(20), bytes(20)), { minLength: 1, maxLength: 200, selector: ([address]) => hexOf(address) }),
+        (pairs) => {
+          const index = new AddressIndex('evm');
+          for (const [address, session] of pairs) index.add(evm(address), sessionOf(session));
+          return index.size === pairs.length && pairs.every(([address, session]) => index.sessionOf(evm(address)) === sessionOf(session));
+        },
+      ),
+    );
+  });
+
+  test('knows no stranger, also when it holds many', () => {
+    const index = new AddressIndex('evm');
+    for (let number = 0; number < 20_000; number += 1) index.add(evm(numbered(number, 20)), sessionOf(numbered(number, 20)));
+    for (let number = 0; number < 20_000; number += 1) {
+      expect(index.sessionOf(evm(numbered(number, 20)))).toBe(sessionOf(numbered(number, 20)));
+      expect(index.has(evm(numbered(number + 20_000, 20)))).toBe(false);
+    }
+  });
+
+  test('tells addresses apart that share all but one byte', () => {
+    const index = new AddressIndex('evm');
+    const base = numbered(7, 20);
+    index.add(evm(base), SESSION);
+    for (let at = 0; at < 20; at += 1) {
+      const near = Uint8Array.from(base);
+      near[at]! ^= 1;
+      expect(index.has(evm(near))).toBe(false);
+    }
+  });
+
+  test('reads EVM addresses in any case', () => {
+    const index = new AddressIndex('evm');
+    const checksummed = getAddress(evm(numbered(3, 20)));
+    index.add(checksummed, SESSION);
+    for (const text of [checksummed, checksummed.toLowerCase(), `0x${checksummed.slice(2).toUpperCase()}`])
+      expect(index.sessionOf(text)).toBe(SESSION);
+  });
+
+  test.each([
+    '',
+    '0x',
+    '0x12',
+    'zz'.repeat(21),
+    `0x${'g'.repeat(40)}`,
+    `0x${'é'.repeat(40)}`,
+    `${'0'.repeat(42)}`,
+    `0x${'0'.repeat(41)}`,
+    'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+  ])('does not take %j for an EVM address', (text) => {
+    const index = new AddressIndex('evm');
+    index.add(evm(new Uint8Array(20)), SESSION);
+    expect(index.has(text)).toBe(false);
+    expect(() => index.add(text, SESSION)).toThrow(/not a evm address/);
+  });
+
+  test('reads TRON addresses in base58, in hex with 41 and in the hex of logs, and keeps the case of base58', () => {
+    const index = new AddressIndex('tron');
+    index.add('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', SESSION);
+    const hex = 'a614f803b6fd780986a42c78ec9c7f77e6ded13c';
+    for (const text of [`41${hex}`, hex, `0x${hex}`, hex.toUpperCase()]) expect(index.sessionOf(text)).toBe(SESSION);
+    expect(index.has('tr7nhqjekqxgtci8q8zy4pl8otszgjlj6t')).toBe(false);
+    expect(index.has(`42${hex}`)).toBe(false);
+  });
+
+  test('reads Solana addresses of every number of leading zeros', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 32 }), bytes(32), (zeros, value) => {
+        value.fill(0, 0, zeros);
+        const index = new AddressIndex('solana');
+        index.add(base58(value), SESSION);
+        const near = Uint8Array.from(value);
+        near[31]! ^= 1;
+        return index.sessionOf(base58(value)) === SESSION && !index.has(base58(near)) && !index.has(`1${base58(value)}`);
+      }),
+    );
+  });
+
+  test('takes the same address for the same session again, and for another one never', () => {
+    const index = new AddressIndex('evm');
+    const address = evm(numbered(1, 20));
+    index.add(address, SESSION);
+    index.add(address.toUpperCase().replace('0X', '0x'), SESSION);
+    expect(index.size).toBe(1);
+    expect(() => index.add(address, sessionOf(numbered(2, 20)))).toThrow(/given out twice/);
+  });
+
+  test('sifts hex texts without losing one of ours', () => {
+    const index = new AddressIndex('evm');
+    for (let number = 0; number < 3_000; number += 3) index.add(evm(numbered(number, 20)), SESSION);
+    const topics = Array.from({ length: 3_000 }, (_, number) => `0x${'0'.repeat(24)}${hexOf(numbered(number, 20))}`);
+    const found = index.isOurs.sift!(topics);
+    expect(topics.flatMap((_, number) => (number % 3 === 0 ? [number] : []))).toEqual(found.filter((number) => number % 3 === 0));
+    expect(found.filter((number) => number % 3 !== 0).length).toBeLessThan(600);
+    expect(index.isOurs.sift!(['', '0x'])).toEqual(expect.any(Array));
+  });
+
+  test('takes under 100 bytes an address', () => {
+    const index = new AddressIndex('evm');
+    for (let number = 0; number < 50_000; number += 1) index.add(evm(numbered(number, 20)), SESSION);
+    expect(index.memoryBytes / index.size).toBeLessThan(100);
+  });
+});

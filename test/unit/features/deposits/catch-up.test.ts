@@ -1,0 +1,315 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RangeScanned } from '../../../../src/domain/events/operations-events.ts';
+import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
+import type { Block, Chain, ScanOptions, Transfer } from '../../../../src/ports/chain.ts';
+import { WrongChain } from '../../../../src/ports/chain.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.process.ts';
+import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../../../src/features/deposits/chain/types.ts';
+import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
+import { localSettings } from '../../../support/anvil.ts';
+
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
+const SESSION = `cs_${'a'.repeat(32)}` as never;
+const START_SEC = 1_800_000_000;
+const FINALITY = 64;
+
+const blockOf = (number: number): Block => ({
+  number,
+  hash: `0x${number.toString(16)}`,
+  parentHash: `0x${(number - 1).toString(16)}`,
+  timeSec: START_SEC + number * 12,
+});
+
+/** A chain without forks whose every `payEvery`th block pays us; it counts what is asked of it. */
+class StraightChain implements Chain {
+  readonly network = 'ethereum';
+  readonly mode = 'test';
+  readonly settings = localSettings(TOKEN);
+  readonly scans: [from: number, to: number][] = [];
+  /** By scan: the providers it was to be another than. */
+  readonly readBefore: (readonly string[])[] = [];
+  headNumber: number;
+  verdict: Error | null = null;
+  readonly #payEvery: number;
+  readonly #maxRange: number;
+
+  constructor(headNumber: number, payEvery: number, maxRange: number) {
+    this.headNumber = headNumber;
+    this.#payEvery = payEvery;
+    this.#maxRange = maxRange;
+  }
+
+  async verify(): Promise<void> {
+    if (this.verdict) throw this.verdict;
+  }
+
+  async head(): Promise<Block> {
+    return blockOf(this.headNumber);
+  }
+
+  async finalized(): Promise<Block> {
+    return blockOf(Math.max(0, this.headNumber - FINALITY));
+  }
+
+  async blockAt(number: number): Promise<Block | null> {
+    return number <= this.headNumber ? blockOf(number) : null;
+  }
+
+  async scan(from: number, to: number, _isOurs?: unknown, { readBefore = [] }: ScanOptions = {}) {
+    const end = Math.min(to, from + this.#maxRange - 1);
+    this.scans.push([from, end]);
+    this.readBefore.push(readBefore);
+    const transfers: Transfer[] = [];
+    for (let number = from; number <= end; number += 1) if (number % this.#payEvery === 0) transfers.push(this.#transferIn(number));
+    return { transfers, lastBlock: blockOf(end), providers: ['p'] };
+  }
+
+  async disprove(): Promise<null> {
+    return null;
+  }
+
+  async transferAt(txHash: string): Promise<Transfer> {
+    return this.#transferIn(Number(txHash));
+  }
+
+  async close(): Promise<void> {}
+
+  #transferIn(number: number): Transfer {
+    return {
+      tokenAddress: TOKEN,
+      tokenUnits: 1_000_000n,
+      fromAddress: null,
+      toAddress: OURS,
+      txHash: `0x${number.toString(16)}`,
+      logIndex: 0,
+      block: blockOf(number),
+    };
+  }
+}
+
+let watcher: ChainWatcher;
+afterEach(() => watcher.stop());
+
+function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<WatchChainDeps> = {}, options: Partial<WatchChainOptions> = {}) {
+  const recorded: DepositFacts[] = [];
+  const confirmed: number[] = [];
+  const ranges: RangeScanned['data'][] = [];
+  const addresses = new AddressIndex('evm');
+  addresses.add(OURS, SESSION);
+  watcher = new ChainWatcher(
+    {
+      chain,
+      addresses,
+      clock: { nowMs: () => START_SEC * 1000 },
+      deposits: {
+        record: async (_id, facts) => void recorded.push(facts),
+        confirm: async (_id, data) => void confirmed.push(data.blockNumber),
+        revert: async () => expect.unreachable(),
+      },
+      coverage: { lastCovered: async () => covered, coveredBelow: async () => null, record: async (range) => void ranges.push(range) },
+      finalityRuleOf: () => ({ kind: 'finalized' }),
+      pendingDeposits: async () => [],
+      ...change,
+    },
+    { pollIntervalMs: 5, maxScanBlocks: 500, ...options },
+  );
+  return { recorded, confirmed, ranges };
+}
+
+const coveredAt = (number: number): CoveredBlock => ({ block: number, hash: blockOf(number).hash, timeSec: blockOf(number).timeSec });
+
+describe('ten thousand blocks behind', () => {
+  test('every block is read, and a second time up to finality, oldest first, in bounded ranges', async () => {
+    const chain = new StraightChain(11_000, 100, 300);
+    const { recorded, ranges } = watch(chain, coveredAt(1_000));
+    await watcher.start();
+    await watcher.stop();
+    for (const [readings, end] of [
+      [chain.scans.filter((_, index) => chain.readBefore[index]!.length === 0), 11_000],
+      [chain.scans.filter((_, index) => chain.readBefore[index]!.length > 0), 11_000 - FINALITY],
+    ] as const) {
+      expect([readings[0]![0], readings.at(-1)![1]]).toEqual([1_001, end]);
+      for (const [index, [from]] of readings.entries()) if (index > 0) expect(from).toBe(readings[index - 1]![1] + 1);
+    }
+    expect(Math.max(...chain.scans.map(([from, to]) => to - from + 1))).toBeLessThanOrEqual(500);
+    expect(recorded.map(({ blockNumber }) => blockNumber)).toEqual(Array.from({ length: 100 }, (_, index) => 1_100 + index * 100));
+    expect(ranges.at(-1)).toMatchObject({ toBlock: 11_000 - FINALITY, toBlockTimeSec: blockOf(11_000 - FINALITY).timeSec });
+    expect(watcher.scannedToSec()).toBe(blockOf(11_000).timeSec);
+  });
+
+  test('the payments found on the way are confirmed, those above finality wait', async () => {
+    const { confirmed } = watch(new StraightChain(3_050, 100, 300), coveredAt(1_000));
+    await watcher.start();
+    expect(confirmed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 19 }, (_, index) => 1_100 + index * 100));
+  });
+
+  test('no block is written down as read before its payments are confirmed, so a restart without any memory finds them', async () => {
+    const chain = new StraightChain(2_000, 100, 300);
+    let isDown = true;
+    const deposits = {
+      record: async () => undefined,
+      revert: async () => expect.unreachable(),
+      confirm: async (_id: unknown, data: { blockNumber: number }) => {
+        if (isDown && data.blockNumber >= 1_500) throw new StoreUnavailable('no answer');
+      },
+    };
+    const { ranges } = watch(chain, coveredAt(1_000), { deposits }, { coverageIntervalMs: 0 });
+    await watcher.start();
+    await watcher.stop();
+    expect(ranges.at(-1)!.toBlock).toBeLessThan(1_500);
+    isDown = false;
+    const again = watch(chain, coveredAt(ranges.at(-1)!.toBlock));
+    await watcher.start();
+    expect(again.confirmed).toContain(1_500);
+  });
+
+  test('the coverage is written in few events that join without a gap', async () => {
+    const { ranges } = watch(new StraightChain(11_000, 1_000, 300), coveredAt(1_000), {}, { coverageIntervalMs: 3_600_000 });
+    await watcher.start();
+    await watcher.stop();
+    expect(ranges.length).toBe(2);
+    expect(ranges[0]!.fromBlock).toBe(1_001);
+    expect(ranges[1]!.fromBlock).toBe(ranges[0]!.toBlock + 1);
+  });
+});
+
+describe('a first start', () => {
+  test('begins before the oldest session and writes the durable cursor at once', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    const oldest = blockOf(40_000).timeSec;
+    const { ranges } = watch(
+      chain,
+      null,
+      { clock: { nowMs: () => blockOf(50_000).timeSec * 1000 }, oldestSessionSec: () => oldest },
+      { maxScanBlocks: 100_000 },
+    );
+    await watcher.start();
+    const [first] = ranges;
+    expect(first).toMatchObject({ fromBlock: first!.toBlock });
+    expect(first!.toBlockTimeSec).toBeLessThan(oldest);
+    expect(first!.toBlock).toBeGreaterThan(39_900);
+  });
+
+  test('counts from the start of the process, however long the chain could not be reached', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    let nowSec = blockOf(45_000).timeSec;
+    let isUp = false;
+    const head = chain.head.bind(chain);
+    chain.head = async () => {
+      if (!isUp) throw new Error('down');
+      return head();
+    };
+    const { ranges } = watch(chain, null, { clock: { nowMs: () => nowSec * 1000 } }, { maxScanBlocks: 100_000 });
+    await watcher.start();
+    nowSec = blockOf(50_000).timeSec;
+    isUp = true;
+    await expect.poll(() => ranges.length).toBeGreaterThan(0);
+    expect(ranges[0]!.toBlockTimeSec).toBeLessThan(blockOf(45_000).timeSec);
+  });
+
+  test('without any session begins at the newest final block that is old enough', async () => {
+    const chain = new StraightChain(50_000, 1_000_000, 300);
+    const { ranges } = watch(chain, null, { clock: { nowMs: () => blockOf(50_000).timeSec * 1000 } });
+    await watcher.start();
+    expect(ranges[0]!.toBlock).toBe(50_000 - FINALITY);
+  });
+});
+
+describe('a watcher', () => {
+  test('reads nothing from another chain', async () => {
+    const chain = new StraightChain(100, 10, 300);
+    chain.verdict = new WrongChain('serves chain 1 instead of 31337');
+    const { ranges } = watch(chain, null);
+    await expect(watcher.start()).rejects.toThrow(WrongChain);
+    expect([chain.scans, ranges]).toEqual([[], []]);
+  });
+
+  test('matches no block before all addresses given out by then are known', async () => {
+    const chain = new StraightChain(1_000, 100_000, 300);
+    let headAsked = 0;
+    const order: string[] = [];
+    chain.head = async () => ((headAsked += 1), order.push('head'), blockOf(chain.headNumber));
+    const scan = chain.scan.bind(chain);
+    chain.scan = async (from, to, isOurs, options) => (order.push('scan'), scan(from, to, isOurs, options));
+    watch(chain, coveredAt(900), { addressesComplete: async () => void order.push('complete') });
+    await watcher.start();
+    expect(headAsked).toBe(1);
+    expect(order.slice(0, 3)).toEqual(['head', 'complete', 'scan']);
+  });
+
+  test('reads no final block that is newer than the addresses it knows', async () => {
+    const chain = new StraightChain(1_000, 1, 300);
+    // Final in the moment it is mined; the next block comes while the addresses are waited for.
+    chain.finalized = async () => blockOf(chain.headNumber);
+    const readTo: number[] = [];
+    let knownTo = 0;
+    const scan = chain.scan.bind(chain);
+    chain.scan = async (from, to, isOurs, options) => (readTo.push(to - knownTo), scan(from, to, isOurs, options));
+    const addressesComplete = async (): Promise<void> => {
+      knownTo = chain.headNumber;
+      chain.headNumber += 1;
+    };
+    watch(chain, coveredAt(900), { addressesComplete }, { secondReadingMs: 0 });
+    await watcher.start();
+    expect(Math.max(...readTo)).toBeLessThanOrEqual(0);
+    expect(readTo.length).toBeGreaterThan(0);
+  });
+
+  test('confirms the other payments, and goes on undelayed, while the sessions of many do not take theirs', async () => {
+    const chain = new StraightChain(1_000, 1, 300);
+    const confirmed: number[] = [];
+    const anomalies = new Set<string>();
+    const troubles: unknown[] = [];
+    const deposits = {
+      record: async () => undefined,
+      revert: async () => expect.unreachable(),
+      confirm: async (_id: unknown, { blockNumber }: { blockNumber: number }) => {
+        if (blockNumber <= 840) throw new Error('the session does not take it now');
+        confirmed.push(blockNumber);
+      },
+    };
+    const observer: WatchChainDeps['observer'] = {
+      onAnomaly: ({ kind }) => anomalies.add(kind),
+      onTrouble: ({ error }) => troubles.push(error),
+    };
+    const { ranges } = watch(chain, coveredAt(800), { deposits, observer });
+    await watcher.start();
+    expect(confirmed).toContain(1_000 - FINALITY);
+    expect(troubles).toEqual([]);
+    expect([...anomalies]).toEqual(['parked']);
+    expect(ranges).toEqual([]);
+  });
+
+  test('that is stopped while it catches up ends where it is, and its evidence has no gap', async () => {
+    const chain = new StraightChain(1_000_000, 1_000_000, 300);
+    const ranges: RangeScanned['data'][] = [];
+    const record = async (range: RangeScanned['data']): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      ranges.push(range);
+    };
+    const coverage = { lastCovered: async () => coveredAt(1_000), coveredBelow: async () => null, record };
+    watch(chain, null, { coverage }, { coverageIntervalMs: 1 });
+    const started = watcher.start();
+    await expect.poll(() => ranges.length).toBeGreaterThan(1);
+    await watcher.stop();
+    const scans = chain.scans.length;
+    await started;
+    expect(chain.scans.length).toBe(scans);
+    expect(scans).toBeLessThan(3_000);
+    for (const [index, { fromBlock }] of ranges.entries()) if (index > 0) expect(fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
+    expect(ranges.at(-1)!.toBlock).toBe(chain.scans.at(-1)![1]);
+  });
+
+  test('does not take a node that still synchronises for a reorganisation', async () => {
+    const reorgs: unknown[] = [];
+    const troubles: unknown[] = [];
+    const chain = new StraightChain(500, 100, 300);
+    watch(chain, coveredAt(900), { observer: { onReorg: (reorg) => reorgs.push(reorg), onTrouble: ({ error }) => troubles.push(error) } });
+    await watcher.start();
+    expect(reorgs).toEqual([]);
+    expect(String(troubles[0])).toMatch(/does not have block 900 yet/);
+    expect(chain.scans).toEqual([]);
+  });
+});

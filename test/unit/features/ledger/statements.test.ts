@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest';
+import { ledger } from '../../../../projections/ledger/ledger.projection.ts';
+import { lastDayOf, nextMonth } from '../../../../src/domain/calendar.ts';
+import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import { DEPOSIT_WALLETS, type LedgerClock } from '../../../../src/domain/ledger.ts';
+import { formatAmount } from '../../../../src/domain/money.ts';
+import type { ReadModel } from '../../../../src/ports/read-model.ts';
+import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
+import { LedgerBalances } from '../../../../src/features/ledger/balances.ts';
+import { EXPORT_COLUMNS, csvCell, exportJournal } from '../../../../src/features/ledger/export.ts';
+import { LedgerJournal } from '../../../../src/features/ledger/journal.ts';
+import { createWholeRows } from '../../../../src/runtime/projections/whole-rows.ts';
+import { LedgerPeriods } from '../../../../src/features/ledger/periods.ts';
+import { MerchantLedger } from '../../../../src/features/ledger/merchant-ledger.ts';
+import { CheckLedger } from '../../../../src/features/ledger/check.process.ts';
+import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { MemoryReadModel } from '../../../support/memory-read-model.ts';
+import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
+import { createdFacts, depositFacts, MERCHANT_ID } from '../../../support/session-facts.ts';
+
+const at = (day: string, time = '12:00:00'): number => Date.parse(`${day}T${time}Z`);
+const OWNER = { merchantId: MERCHANT_ID, mode: 'test' } as const;
+
+/** Books that are kept from a store, by the real runner, with payments of 10 USDT. */
+class Office {
+  readonly store = new MemoryEventStore();
+  readonly model = new MemoryReadModel();
+  readonly balances = new LedgerBalances(this.model);
+  readonly journal = new LedgerJournal(this.model);
+  readonly runner = new ProjectionRunner({ store: this.store, readModel: this.model, projections: [ledger], clock: { nowMs: () => 0 } });
+  #sessions = 0;
+  /** Runs just before a closing is written, as another node would. */
+  beforeClosing: (() => Promise<void>) | null = null;
+
+  static async open(): Promise<Office> {
+    const office = new Office();
+    await office.runner.start();
+    return office;
+  }
+
+  async close(): Promise<void> {
+    await this.runner.stop();
+    await this.store.close();
+  }
+
+  /** A payment that the chain took at `takenMs` and that was recorded at `recordedMs`. */
+  async pay(takenMs: number, recordedMs = takenMs, orderId = `order-${this.#sessions}`): Promise<void> {
+    const session = this.#sessions++;
+    const facts = depositFacts({ txHash: `0x${session}`, blockTimeSec: takenMs / 1000 });
+    const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+    const events: SessionEvent[] = [
+      {
+        type: 'SessionCreated',
+        data: createdFacts({ sessionId: sessionIdOf(session), orderId, createdAtSec: takenMs / 1000 - 60, expiresAtSec: takenMs / 1000 + 60 }),
+      },
+      { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
+      { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } },
+      {
+        type: 'SessionPaid',
+        data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: recordedMs / 1000, afterExpiry: false, valuation: null },
+      },
+    ];
+    await appendLedger(
+      this.store,
+      events.map((event) => ({ session, event, atMs: recordedMs })),
+    );
+    await this.caughtUp();
+  }
+
+  async caughtUp(): Promise<void> {
+    expect(await this.runner.caughtUpTo((await this.store.head())!)).toBe(true);
+  }
+
+  async wallets(day: string | null, clock: LedgerClock): Promise<string> {
+    const [balance] = await this.balances.balances('test', { day, clock }, DEPOSIT_WALLETS);
+    return formatAmount(balance?.units ?? 0n);
+  }
+
+  periods(nowMs: number): LedgerPeriods {
+    let uuids = 0;
+    return new LedgerPeriods({
+      store: {
+        head: () => this.store.head(),
+        lastOfStream: (stream) => this.store.lastOfStream(stream),
+        append: async (request) => {
+          const before = this.beforeClosing;
+          this.beforeClosing = null;
+          await before?.();
+          return this.store.append(request);
+        },
+      },
+      balances: this.balances,
+      clock: { nowMs: () => nowMs },
+      random: { uuid: () => `close-${(uuids += 1)}`, bytes: (length) => new Uint8Array(length) },
+      caughtUpTo: (position) => this.runner.caughtUpTo(position),
+      wholeBooks: createWholeRows({ store: this.store, readModel: this.model, projections: this.runner }, ledger),
+    });
+  }
+}
+
+async function inOffice(work: (office: Office) => Promise<void>): Promise<void> {
+  const office = await Office.open();
+  try {
+    await work(office);
+  } finally {
+    await office.close();
+  }
+}
+
+describe('the calendar of the books', () => {
+  it('knows the ends of months and years', () => {
+    expect([lastDayOf('2026-02'), lastDayOf('2028-02'), lastDayOf('2026-12'), nextMonth('2026-12')]).toEqual([
+      '2026-02-28',
+      '2028-02-29',
+      '2026-12-31',
+      '2027-01',
+    ]);
+  });
+});
+
+describe('a balance as of a day', () => {
+  it('is told by the time of the chain or by the time of recording', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-30'));
+      await office.pay(at('2026-10-31', '23:59:59'), at('2026-11-01', '00:03:00'));
+      await office.pay(at('2026-11-15'));
+      expect(await office.wallets('2026-10-29', 'recorded')).toBe('0.00');
+      expect([await office.wallets('2026-10-31', 'recorded'), await office.wallets('2026-10-31', 'chain')]).toEqual(['10.00', '20.00']);
+      expect([await office.wallets('2026-11-14', 'recorded'), await office.wallets('2026-11-14', 'chain')]).toEqual(['20.00', '20.00']);
+      expect([await office.wallets('2026-11-15', 'chain'), await office.wallets(null, 'chain')]).toEqual(['30.00', '30.00']);
+      const trial = await office.balances.trialBalance('test', { day: '2026-11-01', clock: 'chain' });
+      expect(trial.sums.map(({ units }) => units)).toEqual([0n]);
+    }));
+});
+
+describe('a closed month', () => {
+  it('never changes: what comes to light later falls into the open month', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-30'));
+      const closed = await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
+      await office.pay(at('2026-10-31'), at('2026-11-03'));
+      expect([await office.wallets('2026-10-31', 'chain'), await office.wallets('2026-11-01', 'chain')]).toEqual(['10.00', '20.00']);
+      expect(await office.wallets('2026-11-02', 'recorded')).toBe('10.00');
+      const { sealed } = await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'chain' });
+      expect(sealed).toEqual({ period: '2026-10', entry: closed.ok && closed.value.entry, agrees: true });
+      const late = (await office.journal.page({ mode: 'test', book: null, clock: 'chain', from: '2026-11-01', to: null }, null, 10)).entries.map(
+        ({ entry }) => entry,
+      );
+      expect(late.map(({ kind, days }) => [kind, days.chain])).toEqual([
+        ['period_closed', '2026-11-02'],
+        ['deposit_seen', '2026-11-01'],
+        ['deposit', '2026-11-01'],
+        ['payment', '2026-11-01'],
+      ]);
+    }));
+
+  it('seals what was written down last, also when a late fact overtakes the closing', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-30'));
+      office.beforeClosing = () => office.pay(at('2026-10-31'), at('2026-11-02'));
+      const closed = await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
+      expect(closed).toMatchObject({
+        ok: true,
+        value: { balances: { [`chain/${DEPOSIT_WALLETS}/ethereum/USDT`]: '20', [`recorded/${DEPOSIT_WALLETS}/ethereum/USDT`]: '10' } },
+      });
+      expect(await office.store.readStream('ledger-periods-test')).toHaveLength(2);
+      const { sealed } = await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'chain' });
+      expect(sealed?.agrees).toBe(true);
+    }));
+
+  it('is closed once, after its end, with every month before it', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-09-30'));
+      const periods = office.periods(at('2026-10-31', '23:59:59'));
+      expect(await periods.close('test', '2026-10', 'operator')).toMatchObject({ ok: false, refusal: { param: 'period' } });
+      expect(await periods.close('test', '2026-09', 'operator')).toMatchObject({ ok: true });
+      for (const month of ['2026-09', '2026-08']) expect(await periods.close('test', month, 'operator')).toMatchObject({ ok: false });
+      expect((await office.balances.periods('test')).map(({ period }) => period)).toEqual(['2026-09']);
+      await office.runner.rebuild(['ledger']);
+      await office.runner.ready();
+      expect((await office.balances.periods('test')).map(({ period }) => period)).toEqual(['2026-09']);
+    }));
+
+  it('is seen to differ when a figure of the books was changed behind its back', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-30'));
+      await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
+      const rows = office.model.tables.get('ledger-balances@3')!;
+      for (const [key, row] of rows) rows.set(key, { ...row, months: { '2026-10': ['11', '11'] } });
+      expect((await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'recorded' })).sealed?.agrees).toBe(false);
+    }));
+});
+
+describe('the settlement report', () => {
+  it('sums, page by page and day by day, to the difference of its balances', () =>
+    inOffice(async (office) => {
+      for (let day = 1; day <= 9; day += 1) await office.pay(at(`2026-10-0${day}`), at(`2026-10-0${day}`) + 86_400_000);
+      const books = new MerchantLedger({
+        balances: office.balances,
+        journal: office.journal,
+        cursorKey: new Uint8Array(32),
+        servedRows: () => office.caughtUp(),
+      });
+      for (const clock of ['recorded', 'chain'] as const) {
+        const range = { clock, from: '2026-10-03', to: '2026-10-07' };
+        const totals = { payable: 0n, unapplied: 0n, 'refunds-reserved': 0n };
+        const days = new Set<string>();
+        let pages = 0;
+        for (let cursor: string | null = ''; cursor !== null;) {
+          const page = await books.settlement(OWNER, range, { cursor, pageSize: 3 });
+          if (!page.ok) throw new Error(page.refusal.message);
+          for (const { changed, entry } of page.value.lines) {
+            days.add(entry.days[clock]);
+            for (const part of ['payable', 'unapplied', 'refunds-reserved'] as const) totals[part] += changed[part];
+          }
+          const { opening, closing } = page.value;
+          expect([formatAmount(opening[0]!.owed.payable), formatAmount(closing[0]!.owed.payable)]).toEqual(
+            clock === 'chain' ? ['20.00', '70.00'] : ['10.00', '60.00'],
+          );
+          cursor = page.value.pagination.next_cursor;
+          pages += 1;
+        }
+        expect([formatAmount(totals.payable), formatAmount(totals.unapplied)]).toEqual(['50.00', '0.00']);
+        expect([...days].sort()).toEqual(['2026-10-03', '2026-10-04', '2026-10-05', '2026-10-06', '2026-10-07']);
+        expect(pages).toBe(4);
+      }
+    }));
+
+  it('takes its own cursors only, and shows a merchant nothing of another', () =>
+    inOffice(async (office) => {
+      for (let day = 1; day <= 3; day += 1) await office.pay(at(`2026-10-0${day}`));
+      const books = new MerchantLedger({
+        balances: office.balances,
+        journal: office.journal,
+        cursorKey: new Uint8Array(32),
+        servedRows: () => office.caughtUp(),
+      });
+      const range = { clock: 'recorded', from: null, to: null } as const;
+      const first = await books.entries(OWNER, range, { cursor: '', pageSize: 2 });
+      const cursor = first.ok ? first.value.pagination.next_cursor! : '';
+      expect((await books.entries(OWNER, range, { cursor, pageSize: 50 })).ok).toBe(true);
+      for (const [owner, other] of [
+        [OWNER, { ...range, clock: 'chain' }],
+        [{ ...OWNER, mode: 'live' }, range],
+        [{ ...OWNER, merchantId: 'mer_b' as typeof MERCHANT_ID }, range],
+      ] as const)
+        expect(await books.entries(owner, other, { cursor, pageSize: 2 })).toMatchObject({ ok: false, refusal: { param: 'cursor' } });
+      expect(await books.settlement(OWNER, range, { cursor, pageSize: 2 })).toMatchObject({ ok: false, refusal: { param: 'cursor' } });
+      expect(await books.entries({ ...OWNER, mode: 'live' }, range, { cursor: '', pageSize: 2 })).toMatchObject({ ok: true, value: { entries: [] } });
+      expect(await books.balances({ ...OWNER, merchantId: 'mer_b' as typeof MERCHANT_ID }, { day: null, clock: 'chain' })).toEqual([]);
+    }));
+});
+
+describe('the export', () => {
+  const scope = { mode: 'test', book: null, clock: 'recorded', from: null, to: null } as const;
+  const text = async (office: Office, format: 'csv' | 'jsonl'): Promise<string> => {
+    let written = '';
+    for await (const chunk of exportJournal(office.journal, scope, format)) written += chunk;
+    return written;
+  };
+
+  it('has one row a line, whose amounts add up to nothing, with the evidence of the chain', () =>
+    inOffice(async (office) => {
+      for (let session = 0; session < 20; session += 1) await office.pay(at('2026-10-01') + session * 1000);
+      const rows = (await text(office, 'csv'))
+        .split('\r\n')
+        .filter(Boolean)
+        .map((row) => row.split(','));
+      expect(rows[0]).toEqual(EXPORT_COLUMNS);
+      const cell = (row: readonly string[], name: string): string => row[EXPORT_COLUMNS.indexOf(name)]!;
+      expect(rows.slice(1)).toHaveLength(20 * 5);
+      const amounts = rows.slice(1).map((row) => cell(row, 'amount'));
+      expect(amounts.reduce((sum, amount) => sum + Number(amount), 0)).toBe(0);
+      expect(amounts.filter((amount) => amount !== '').every((amount) => /^-?\d+\.\d{6}$/.test(amount))).toBe(true);
+      const deposit = rows.find((row) => cell(row, 'kind') === 'deposit')!;
+      expect(['stream', 'network', 'tx_hash', 'log_index', 'block_number', 'block_hash', 'debit'].map((name) => cell(deposit, name))).toEqual([
+        `session-${sessionIdOf(0)}`,
+        ...['ethereum', '0x0', '0', '100', '0xblock', '10.000000'],
+      ]);
+      const lines = (await text(office, 'jsonl'))
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(lines).toHaveLength(20 * 5);
+      expect(Object.keys(lines[0]!)).toEqual(EXPORT_COLUMNS);
+    }));
+
+  it('reads no further ahead than it is written out, however long the journal is', async () => {
+    let read = 0;
+    const model = {
+      get: async () => ({ entries: 10_000_000 }),
+      getMany: async (_table: string, keys: readonly string[]) => {
+        read += keys.length;
+        const days = { recorded: '2026-10-01', chain: '2026-10-01' };
+        return keys.map((key) => ({ number: Number(key.split('/')[1]), kind: 'deposit', mode: 'test', recordedAtMs: 0, days, lines: [] }));
+      },
+    };
+    const chunks = exportJournal(new LedgerJournal(model as unknown as ReadModel), scope, 'jsonl');
+    let lines = 0;
+    for await (const chunk of chunks) {
+      lines += chunk.split('\n').length - 1;
+      expect(read - lines).toBeLessThanOrEqual(200);
+      if (lines >= 2_000) break;
+    }
+    expect(lines).toBeLessThan(2_500);
+  });
+
+  it('gives a spreadsheet no formula, and loses nothing of a text', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-01'), at('2026-10-01'), '=HYPERLINK("http://evil.example";"pay")');
+      expect(await text(office, 'csv')).toContain(`,"'=HYPERLINK(""http://evil.example"";""pay"")",`);
+      expect(await text(office, 'jsonl')).toContain(JSON.stringify('=HYPERLINK("http://evil.example";"pay")'));
+      for (const start of ['=', '+', '-', '@', '\t', '\r', ' =', '＝', '|', '%']) expect(csvCell(`${start}cmd`)).toMatch(/^"?'/);
+      expect([csvCell('-10.5'), csvCell(-1), csvCell('order, "7"'), csvCell(null)]).toEqual(['-10.5', '-1', '"order, ""7"""', '']);
+    }));
+});
+
+describe('the running check', () => {
+  it('finds balances and sums that do not add up, tells once, and shows when they do again', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-01'));
+      const told: object[] = [];
+      const check = new CheckLedger({
+        readModel: office.model,
+        onImbalance: (imbalance) => told.push(imbalance),
+        onError: (error) => told.push({ error }),
+      });
+      await check.check();
+      expect([check.imbalances(), told]).toEqual([[{ mode: 'test', coin: 'USDT', amount: 0 }], []]);
+      const rows = office.model.tables.get('ledger-balances@3')!;
+      const [key, row] = [...rows][0]!;
+      rows.set(key, { ...row, balance: '9.999999999999999999' });
+      await check.check();
+      await check.check();
+      expect(told).toEqual([{ mode: 'test', network: 'ethereum', coin: 'USDT', difference: '-0.000000000000000001' }]);
+      expect(check.imbalances()[0]!.amount).toBeGreaterThan(0);
+      rows.set(key, row);
+      await check.check();
+      expect(check.imbalances()).toEqual([{ mode: 'test', coin: 'USDT', amount: 0 }]);
+    }));
+});

@@ -1,0 +1,91 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RefundId } from '../../../../src/domain/ids.ts';
+import type { PayoutSignature } from '../../../../src/ports/payouts.ts';
+import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
+import { landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';
+import { SESSION_ID } from '../../../support/session-facts.ts';
+
+const refundId = 're_a' as RefundId;
+const signed = signedAs(({ attempt, order: { legId } }) => (legId === 're_a-1' ? `0xt${attempt}` : `0x${legId}`));
+const stopped: PayoutSignature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+
+let stage: PayoutStage;
+beforeEach(async () => {
+  stage = new PayoutStage();
+  stage.sign = signed;
+  await stage.paidSession();
+  await stage.requestRefund(refundId, 4);
+  await stage.executor.round();
+  expect(await stage.leg('re_a-1')).toMatchObject({ status: 'PROCESSING', txHashes: ['0xt1'] });
+});
+
+describe('a payout whose replacement is reserved and not signed', () => {
+  const landing: SessionCommand = {
+    type: 'RecordPayoutLanded',
+    valuation: null,
+    data: { refundId, legId: 're_a-1', txHash: '0xt1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001', landedAtSec: 10 },
+  };
+
+  beforeEach(async () => {
+    stage.fateOf = () => ({ kind: 'pending', inBlock: false });
+    stage.sign = () => stopped;
+    await stage.executor.round();
+    expect((await stage.treasury()).open).toMatchObject({ legId: 're_a-1', attempt: 2 });
+  });
+
+  it('is not called landed before the signer has answered, so that the reservation can be ended', async () => {
+    stage.fateOf = () => landedAs('0xt1');
+    await stage.executor.round();
+    stage.sign = signed;
+    await stage.executor.round();
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ status: 'COMPLETED', landedTxHash: '0xt1' });
+    expect(await stage.treasury()).toMatchObject({ open: null, journal: { seq: 2 } });
+  });
+
+  it('holds up nothing when another process saw its first transaction land', async () => {
+    await stage.tell(SESSION_ID, landing);
+    stage.sign = signed;
+    stage.broadcast.length = 0;
+    await stage.executor.round();
+    expect(await stage.treasury()).toMatchObject({ open: null, journal: { seq: 2 } });
+    expect(await stage.leg('re_a-1')).toMatchObject({ status: 'COMPLETED', txHashes: ['0xt1'] });
+    expect(stage.broadcast).toEqual([]);
+  });
+});
+
+describe('a payout that nobody shows any more', () => {
+  it('goes out again in everything that was signed at its nonce, since the newest may cost more than there is', async () => {
+    stage.fateOf = () => ({ kind: 'pending', inBlock: false });
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
+    stage.fateOf = () => ({ kind: 'absent' });
+    stage.broadcast.length = 0;
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual(['0xt1', '0xt2']);
+  });
+});
+
+describe('a payout that waits for a block', () => {
+  it('gets its higher fee in time also when the clock was set back by a day since it was signed', async () => {
+    stage.fateOf = () => ({ kind: 'pending', inBlock: false });
+    stage.bumpAfterMs = 60_000;
+    stage.clockOffMs = -86_400_000;
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1'] });
+    const later = performance.now() + 60_001;
+    const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    await stage.executor.round().finally(() => monotonic.mockRestore());
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
+  });
+});
+
+describe('a payout that cannot go on', () => {
+  it('holds up no other', async () => {
+    await stage.requestRefund('re_b', 1);
+    stage.fateOf = () => new Error('nobody foresaw this');
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual(['0xt1', '0xre_b-1']);
+    expect(stage.executor.waiting).toMatchObject([{ legId: 're_a-1', reason: 'unexpected_error', detail: 'nobody foresaw this' }]);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { Coin } from '../../../../src/domain/money.ts';
+import type { Network } from '../../../../src/domain/networks.ts';
+import type { Row } from '../../../../src/ports/read-model.ts';
+import { lookForUnbooked } from '../../../../src/features/treasury/reconcile-unbooked.ts';
+import type { UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
+import { DEPOSIT_WALLETS } from '../../../../src/domain/ledger.ts';
+import { ADDRESSES_TABLE, addressKey } from '../../../../projections/addresses/address-index.projection.ts';
+import { OPEN_DEPOSITS_TABLE, openKey } from '../../../../projections/deposits/deposits-by-block.projection.ts';
+import { LEDGER_ADDRESSES_TABLE, addressKey as bookKey, balanceKey } from '../../../../projections/ledger/rows.ts';
+
+const UNIT = 10n ** 18n;
+
+/** Addresses, books and chain of one network. */
+class World {
+  readonly tables = new Map<string, Map<string, Row>>();
+  readonly held = new Map<string, bigint>();
+  readonly asked: number[] = [];
+  onPause: () => void = () => undefined;
+  readonly #network: Network;
+
+  constructor(network: Network = 'bsc') {
+    this.#network = network;
+  }
+
+  put(table: string, key: string, row: Row): void {
+    if (!this.tables.has(table)) this.tables.set(table, new Map());
+    this.tables.get(table)!.set(key, row);
+  }
+
+  give(address: string, sessionId: string, mode: 'test' | 'live' = 'test'): void {
+    this.put(ADDRESSES_TABLE, addressKey(mode, this.#network === 'solana' ? 'solana' : 'evm', address), { sessionId, derivationIndex: 1 });
+  }
+
+  book(address: string, balance: string): void {
+    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'USDT'), address), { address, balance });
+  }
+
+  seen(address: string, amount: string): void {
+    const facts = { toAddress: address, coin: 'USDT', amount };
+    this.put(OPEN_DEPOSITS_TABLE, openKey(this.#network, `${this.#network}:tx-${address}:1`), { sessionId: 'cs', status: 'detected', facts });
+  }
+
+  look(after: string | null = null, most?: number): Promise<UnbookedLook> {
+    const readModel = {
+      scan: async (table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }) =>
+        [...(this.tables.get(table) ?? [])]
+          .filter(([key]) => key > afterKey)
+          .sort(([one], [other]) => (one < other ? -1 : 1))
+          .slice(0, limit)
+          .map(([key, row]) => ({ key, row })),
+    };
+    const tokenBalances = async (addresses: readonly string[]): Promise<Partial<Record<Coin, bigint>>[]> => {
+      this.asked.push(addresses.length);
+      return addresses.map((address) => ({ USDT: this.held.get(address) ?? 0n }));
+    };
+    const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
+    const chain = { network: this.#network, mode: 'test' as const, settings, tokenBalances };
+    const wholeBooks = ((task: () => unknown) => task()) as never;
+    return lookForUnbooked({ chain, readModel, wholeBooks, pause: async () => this.onPause() }, after, most);
+  }
+}
+
+describe('money that the books do not have', () => {
+  it('is found at an address of a session without any booked money, and named', async () => {
+    const world = new World();
+    world.give('0xabc1', 'cs_cancelled');
+    world.give('0xabc2', 'cs_empty');
+    world.held.set('0xabc1', 7n * UNIT);
+    expect(await world.look()).toEqual({
+      addressesRead: 2,
+      next: null,
+      found: [
+        {
+          ...{ sessionId: 'cs_cancelled', network: 'bsc', address: '0xabc1', coin: 'USDT', booked: '0.00', onChain: '7.00' },
+          todo: expect.stringContaining('quittance chain rescan --network bsc') as string,
+        },
+      ],
+    });
+  });
+
+  it('is what exceeds the books and what waits for its finality, however addresses are written', async () => {
+    const world = new World();
+    for (const name of ['0xabc1', '0xabc2', '0xabc3']) world.give(name, `cs_${name}`);
+    world.held
+      .set('0xabc1', 7n * UNIT)
+      .set('0xabc2', 7n * UNIT)
+      .set('0xabc3', 7n * UNIT);
+    world.book('0xABC1', '7.00');
+    world.book('0xABC2', '3.00');
+    world.seen('0xABC2', '4.00');
+    world.book('0xABC3', '5.00');
+    const { found } = await world.look();
+    expect(found.map(({ address, booked, onChain }) => [address, booked, onChain])).toEqual([['0xabc3', '5.00', '7.00']]);
+  });
+
+  it('is not what is written down by the second look', async () => {
+    const world = new World();
+    world.give('0xabc1', 'cs_1');
+    world.held.set('0xabc1', 2n * UNIT);
+    world.onPause = () => world.book('0xabc1', '2.00');
+    expect((await world.look()).found).toEqual([]);
+  });
+
+  it('is looked for in parts, each of which says where to go on', async () => {
+    const world = new World();
+    const names = Array.from({ length: 25 }, (_, index) => `0x${String(index).padStart(4, '0')}`);
+    for (const name of names) world.give(name, `cs_${name}`);
+    world.give('0x9999', 'cs_live', 'live');
+    for (const name of names) world.held.set(name, UNIT);
+    world.held.set('0x9999', UNIT);
+    const found: string[] = [];
+    const parts: number[] = [];
+    let after: string | null = null;
+    do {
+      const part: UnbookedLook = await world.look(after, 10);
+      found.push(...part.found.map(({ address }) => address));
+      parts.push(part.addressesRead);
+      after = part.next;
+    } while (after !== null);
+    expect([found, parts]).toEqual([names, [10, 10, 5]]);
+  });
+
+  it('says on Solana which address to read again', async () => {
+    const world = new World('solana');
+    world.give('oeYf', 'cs_1');
+    world.held.set('oeYf', UNIT);
+    expect((await world.look()).found[0]!.todo).toBe('quittance chain rescan --network solana --address oeYf');
+  });
+});

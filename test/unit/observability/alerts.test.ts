@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { drillRules } from '../../drills/drill-rules.ts';
+import { PLAN } from '../../drills/plan.ts';
+import { REPOSITORY } from '../../support/repository.ts';
+
+const folder = join(REPOSITORY, 'ops/prometheus');
+const rules = readFileSync(join(folder, 'alerts.yml'), 'utf8');
+const alerts = [...rules.matchAll(/^ {6}- alert: (\w+)$/gm)].map((match) => match[1]!);
+const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find((path) => existsSync(path));
+
+describe('alert rules', () => {
+  it('have a section of the runbook each, and the runbook has no section for an alert that is gone', () => {
+    const runbook = readFileSync(join(REPOSITORY, 'docs/runbook.md'), 'utf8');
+    const [, sections = ''] = runbook.split('\n## Alerts\n');
+    const headings = [...sections.split('\n## ')[0]!.matchAll(/^### (\w+)$/gm)].map((match) => match[1]!);
+    expect(headings.toSorted()).toEqual(alerts.toSorted());
+    for (const alert of alerts) {
+      expect(rules).toContain(`runbook_url: docs/runbook.md#${alert.toLowerCase()}\n`);
+      const section = sections.split(`### ${alert}\n`)[1]!.split('\n##')[0]!;
+      for (const part of ['**Meaning.**', '**Confirm.**', '**Do.**', '**Never.**']) expect(section, alert).toContain(part);
+    }
+  });
+
+  it('have a case each that shows them firing and clearing', () => {
+    const cases = readFileSync(join(folder, 'alerts.test.yml'), 'utf8').split('\n  - name: ').slice(1);
+    expect(cases.map((text) => text.split('\n')[0]).toSorted()).toEqual(alerts.toSorted());
+    for (const text of cases) expect(text).toMatch(/exp_labels[\s\S]*exp_alerts: \[\]/);
+  });
+
+  it('have a drill each, and a row of what it measured', () => {
+    // It needs a chain whose finality lags further behind than a payout's completion: `test/e2e/refund-production.test.ts` has one.
+    const drilled = new Set(['RefundReverted', ...PLAN.flat(2).flatMap((drill) => drill.alerts)]);
+    expect([...drilled].toSorted()).toEqual(alerts.toSorted());
+    const table = readFileSync(join(REPOSITORY, 'docs/observability.md'), 'utf8').split('<!-- drills -->')[1]!;
+    for (const alert of alerts) expect(table).toMatch(new RegExp(`\\| \`${alert}\` +\\|.*\\| \\d+ s +\\| \\d+ s +\\|`));
+  });
+
+  it('are drilled as they are shipped, with other times and another mode only', () => {
+    const shape = (text: string): string => text.replaceAll(/\b\d+(?:\.\d+)?(?:e9|[smh])?/g, '#').replaceAll(/mode="(?:live|test)"/g, 'mode');
+    expect(shape(drillRules(1))).toBe(shape(rules));
+    expect(drillRules(1)).not.toBe(rules);
+  });
+
+  it.skipIf(PROMTOOL === undefined)(
+    'are accepted by Prometheus and pass their cases',
+    () => {
+      expect(execFileSync(PROMTOOL!, ['check', 'rules', 'alerts.yml'], { cwd: folder, encoding: 'utf8' })).toContain(
+        `SUCCESS: ${alerts.length} rules found`,
+      );
+      expect(execFileSync(PROMTOOL!, ['test', 'rules', 'alerts.test.yml'], { cwd: folder, encoding: 'utf8' })).toContain('SUCCESS');
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger, onLogLine, plainError, withoutSecrets } from '../../../src/observability/logger.ts';
+
+const KEY = `sk_test_${'a'.repeat(40)}`;
+const SECRET = `sks_live_${'b'.repeat(40)}`;
+const WEBHOOK_SECRET = `whs_test_${'c'.repeat(40)}`;
+
+function logged(write: (log: ReturnType<typeof createLogger>) => void, level = 'debug'): { text: string; lines: Record<string, unknown>[] } {
+  const printed: string[] = [];
+  const log = createLogger(level, { write: (line) => void printed.push(line) });
+  write(log);
+  return { text: printed.join(''), lines: printed.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe('log lines', () => {
+  it('are JSON with level as a word, time and message', () => {
+    const { lines } = logged((log) => log.info({ requestId: 'req_1', session: 'cs_1', merchant: 'mer_1' }, 'hello'));
+    expect(lines).toMatchObject([{ level: 'info', msg: 'hello', requestId: 'req_1', session: 'cs_1', merchant: 'mer_1' }]);
+    expect(Number.isNaN(Date.parse(lines[0]!.time as string))).toBe(false);
+  });
+
+  it('censor fields whose names say that they hold a secret or something of a person', () => {
+    const names = ['authorization', 'apiSecret', 'api_key', 'mnemonic', 'token', 'headers', 'body', 'metadata', 'description', 'email'];
+    for (const name of names) {
+      const { text } = logged((log) => log.info({ [name]: 'hidden-1', inner: { [name]: 'hidden-2', deeper: { [name]: 'hidden-3' } } }, 'x'));
+      expect(text, name).not.toContain('hidden');
+    }
+  });
+
+  it('free errors of secrets in their message, stack, causes and whatever a library hung on them', () => {
+    const cause = Object.assign(new Error(`Bearer ${KEY} refused`), { request: { headers: { authorization: KEY } } });
+    const error = Object.assign(new Error(`failed with ${SECRET} at https://user:pass@rpc.example/v3/provider-key?k=${WEBHOOK_SECRET}`, { cause }), {
+      code: 'ECONNRESET',
+      config: { secret: SECRET },
+    });
+    const { text, lines } = logged((log) => log.error({ err: error }, 'it failed'));
+    for (const hidden of [KEY, SECRET, WEBHOOK_SECRET, 'provider-key', 'user:pass', 'config', 'request']) expect(text).not.toContain(hidden);
+    expect(lines[0]!.err).toMatchObject({ type: 'Error', code: 'ECONNRESET', cause: { type: 'Error' } });
+    expect(text).toContain('https://');
+    expect(text).toContain('rpc.example');
+  });
+
+  it('end a chain of causes that leads in a circle', () => {
+    const first = new Error('first');
+    const second = new Error('second', { cause: first });
+    first.cause = second;
+    expect(JSON.stringify(plainError(first)).length).toBeLessThan(20_000);
+  });
+
+  it('keep what is no secret', () => {
+    expect(withoutSecrets('connect ECONNREFUSED 127.0.0.1:8545')).toBe('connect ECONNREFUSED 127.0.0.1:8545');
+  });
+
+  it('tell listeners of warnings and worse with the constant message alone', () => {
+    const heard: string[] = [];
+    logged((log) => {
+      onLogLine(log, ({ level, message }) => heard.push(`${level}: ${message}`));
+      log.info({}, 'not this');
+      log.warn({ provider: 'x' }, 'slow');
+      log.child({ part: 'y' }).error({ err: new Error(KEY) }, 'broken');
+      log.error(`plain ${KEY}`);
+    });
+    expect(heard).toEqual(['warn: slow', 'error: broken', 'error: plain sk_test_[redacted]']);
+  });
+});

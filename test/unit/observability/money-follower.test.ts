@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { MoneyFollower, type MoneyFollowerDeps } from '../../../src/observability/money-follower.ts';
+import { StoreUnavailable, type EventStore } from '../../../src/ports/event-store.ts';
+import type { Change } from '../../../src/ports/read-model.ts';
+import { DUE_SESSIONS_TABLE } from '../../../projections/sessions/due-sessions.ts';
+import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
+import { MemoryReadModel } from '../../support/memory-read-model.ts';
+
+async function rowsOf(...sessionIds: readonly string[]): Promise<MemoryReadModel> {
+  const rows = new MemoryReadModel();
+  await rows.apply(
+    'test@1',
+    sessionIds.flatMap((sessionId): Change[] => [
+      { op: 'put', table: DUE_SESSIONS_TABLE, key: sessionId, row: { sessionId } },
+      { op: 'put', table: SESSIONS_TABLE, key: sessionId, row: { sessionId, mode: 'live', status: 'open' } },
+    ]),
+    '1',
+  );
+  return rows;
+}
+
+function follower(readModel: MemoryReadModel, errors: unknown[], retryMs: number, merchants: MoneyFollowerDeps['merchants'] = () => []) {
+  const subscribed: string[] = [];
+  const store = {
+    subscribe: ({ name }: { name: string }) => {
+      subscribed.push(name);
+      return { close: async () => undefined };
+    },
+  } as unknown as EventStore;
+  const metrics = {} as Pick<MoneyFollowerDeps, 'money' | 'webhooks'>;
+  const noted = { onError: () => undefined, onStartError: (error: unknown) => void errors.push(error) };
+  return { subscribed, follower: new MoneyFollower({ ...metrics, ...noted, store, readModel, merchants, sinceMs: 0, retryMs }) };
+}
+
+it('one failed read at the start does not leave the figures empty for as long as the process runs', async () => {
+  const rows = await rowsOf('cs_1', 'cs_2');
+  const errors: unknown[] = [];
+  let reads = 0;
+  const { follower: figures, subscribed } = follower(rows, errors, 1, () => {
+    reads += 1;
+    if (reads === 1) throw new StoreUnavailable('Redis did not answer');
+    return [];
+  });
+  await figures.start();
+  expect(errors).toHaveLength(1);
+  expect([...figures.openSessions()]).toHaveLength(2);
+  expect(subscribed).toEqual(['money-figures']);
+  await figures.close();
+});
+
+it('what ended between two tries to start is not under way', async () => {
+  const rows = await rowsOf('cs_1', 'cs_2');
+  let reads = 0;
+  const { follower: figures } = follower(rows, [], 1, () => {
+    reads += 1;
+    if (reads > 1) return [];
+    void rows.apply('test@1', [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: 'cs_1' }], '2');
+    throw new StoreUnavailable('Redis did not answer');
+  });
+  await figures.start();
+  expect([...figures.openSessions()]).toHaveLength(1);
+  await figures.close();
+});
+
+it('a stop ends the tries to start', async () => {
+  const errors: unknown[] = [];
+  const { follower: figures, subscribed } = follower(await rowsOf(), errors, 60_000, () => {
+    throw new StoreUnavailable('Redis did not answer');
+  });
+  const started = figures.start();
+  for (let turns = 0; errors.length === 0 && turns < 1_000; turns += 1) await new Promise((turn) => setImmediate(turn));
+  await figures.close();
+  await started;
+  expect(subscribed).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { callAdmin } from '../../../src/cli/admin-client.ts';
+import { serveAdmin } from '../../../src/operator/socket-server.ts';
+
+/** Serves one command in a new directory for as long as the test needs it. */
+async function served(test: (dataDir: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-admin-'));
+  const dataDir = join(folder, 'node', 'data');
+  const server = await serveAdmin(dataDir, { 'say.hello': () => Promise.resolve('hello') });
+  try {
+    await test(dataDir);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+    rmSync(folder, { recursive: true });
+  }
+}
+
+it("the operator's socket makes its directory for its owner alone, where no store has made it", () =>
+  served(async (dataDir) => {
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');
+  }));
+
+it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('a name that every object has is no command: %s', (name) =>
+  served(async (dataDir) => {
+    await expect(callAdmin(dataDir, name, {})).rejects.toThrow('unknown command');
+    expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');
+  }),
+);

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PLANTS } from '../../crash/plants.ts';
+import { WEBHOOK_MUTANTS } from '../../mutants/webhook-mutants.ts';
+import { planted, type PlantedChange } from '../../support/planted-change.ts';
+import { REPOSITORY } from '../../support/repository.ts';
+
+/** The changed sources, by their files. */
+function changed(changes: readonly PlantedChange[]): string[] {
+  const files = [...new Set(changes.map((change) => change.file))];
+  return files.map((file) =>
+    planted(
+      readFileSync(join(REPOSITORY, file), 'utf8'),
+      changes.filter((change) => change.file === file),
+    ),
+  );
+}
+
+/* A planted bug that does not fit its source finds nothing, and is noticed late: these tests are slow. */
+describe('each planted bug', () => {
+  it.each(Object.entries(PLANTS))('%s fits the sources, which run with it', (_, changes) => {
+    const directory = mkdtempSync(join(tmpdir(), 'planted-changes-'));
+    try {
+      for (const source of changed(changes)) {
+        const file = join(directory, 'planted.mjs');
+        writeFileSync(file, stripTypeScriptTypes(source));
+        execFileSync(process.execPath, ['--check', file], { stdio: 'pipe' });
+      }
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('each protection of webhooks that tests are shown to need', () => {
+  it.each(WEBHOOK_MUTANTS.map((mutant) => [mutant.without, mutant] as const))('%s can still be taken out', (_, { changes }) => {
+    for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
+  });
+});

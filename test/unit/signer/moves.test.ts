@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { MoveDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { MerchantId } from '../../../src/domain/ids.ts';
+import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
+import type { MoveOrder } from '../../../src/ports/moves.ts';
+import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
+import { Payouts } from '../../../src/signer/payouts.ts';
+import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';
+import { Wallet } from '../../../src/signer/wallet.ts';
+
+/* Whoever took over the API process can ask the signer for anything; these are the answers. No chain is needed for any of them. */
+
+const wallet = new Wallet('test test test test test test test test test test test junk');
+const strangers = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow').treasury;
+const NETWORKS = ['ethereum', 'tron', 'solana'] as const satisfies readonly Network[];
+const INDEX = 3;
+const [MERCHANT, OTHER_MERCHANT] = ['mer_a', 'mer_b'] as unknown as readonly [MerchantId, MerchantId];
+const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
+
+const tokenOf = (network: Network): string => wallet.collectionAddress(addressFamilyOf(network), 99);
+const coldOf = (network: Network): string => wallet.collectionAddress(addressFamilyOf(network), 50);
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'signer-moves-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function signer(keys: SigningWallet = wallet): Payouts['moves'] {
+  const rules: PayoutRules = {
+    journalDirectory: mkdtempSync(join(directory, 'journal-')),
+    networks: NETWORKS.map((network) => ({
+      ...{ mode: 'test', network, chainId: '31337', urls: ['http://127.0.0.1:1'] },
+      tokens: [{ coin: 'USDT', address: tokenOf(network), decimals: 6 }],
+    })),
+    limits: { USDT: limits },
+    payoutsPerHour: 100,
+    treasuryLimits: { USDT: limits },
+    withdrawalAddresses: { test: Object.fromEntries(NETWORKS.map((network) => [network, [coldOf(network)]])) },
+    approvers: ['ada', 'ben'].map((name) => ({ name, secretHash: secretHash(`secret of ${name}`) })),
+  };
+  return new Payouts(rules, new Map([['test', keys]]), () => 1_800_000_000_000).moves;
+}
+
+function orderOf(kind: MoveOrder['kind'], network: Network, change: Partial<MoveOrder> = {}): MoveOrder {
+  const family = addressFamilyOf(network);
+  const ofSweep = kind === 'sweep' || kind === 'gas_top_up';
+  const [treasury, collected] = [wallet.treasury[family], wallet.collectionAddress(family, INDEX)];
+  return {
+    ...{ kind, moveId: `${kind}-1`, mode: 'test', network, coin: kind === 'gas_top_up' ? NATIVE_COIN[network] : 'USDT', amount: '0.01' },
+    fromAddress: kind === 'sweep' ? collected : treasury,
+    toAddress: kind === 'sweep' ? treasury : kind === 'gas_top_up' ? collected : coldOf(network),
+    ...{ derivationIndex: ofSweep ? INDEX : null, merchantId: kind === 'settlement' ? MERCHANT : null, forMoveId: null },
+    ...change,
+  };
+}
+
+function draftOf({ network, kind }: MoveOrder): MoveDraft {
+  const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
+  const token = { tokenAddress: tokenOf(network), tokenUnits: '10000' };
+  const tron = { refBlockBytes: '0001', refBlockHash: '0011223344556677', expirationMs: 60_000, timestampMs: 1 };
+  if (kind === 'gas_top_up')
+    return network === 'tron'
+      ? { kind: 'tron-native', sun: '10000', ...tron }
+      : { kind: 'evm-native', chainId: '31337', nonce: 0, value: '10000000000000000', ...fees, gasLimit: '21000' };
+  if (network === 'tron') return { kind: 'tron', ...token, feeLimit: 1_000_000, ...tron };
+  if (network === 'ethereum') return { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees };
+  return { kind: 'solana', ...token, decimals: 6, blockhash: coldOf('solana'), lastValidBlockHeight: 9, computeUnitPrice: '1000' };
+}
+
+const sign = (moves: Payouts['moves'], order: MoveOrder) => moves.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
+const agree = async (moves: Payouts['moves'], order: MoveOrder): Promise<void> => {
+  for (const operator of ['ada', 'ben']) expect(await moves.approve(order, operator, `secret of ${operator}`)).toEqual({ ok: true });
+};
+const register = async (moves: Payouts['moves'], network: Network, address: string): Promise<void> => {
+  const destination = { mode: 'test', network, merchantId: MERCHANT, address } as const;
+  for (const operator of ['ada', 'ben']) await moves.approveDestination(destination, operator, `secret of ${operator}`);
+};
+
+describe.each(NETWORKS)('the signer on %s', (network) => {
+  const stranger = strangers[addressFamilyOf(network)];
+  const strange = wallet.collectionAddress(addressFamilyOf(network), INDEX + 1);
+
+  it('signs a sweep into its own treasury', async () => {
+    expect(await sign(signer(), orderOf('sweep', network))).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    ['to a stranger', { toAddress: stranger }, 'not_the_treasury'],
+    ['to another of our collection addresses', { toAddress: strange }, 'not_the_treasury'],
+    ['from an address that is not at the place named', { derivationIndex: INDEX + 1 }, 'not_our_address'],
+    ['from the treasury', { fromAddress: wallet.treasury[addressFamilyOf(network)] }, 'not_our_address'],
+    ['of the native coin', { coin: NATIVE_COIN[network] }, 'other_coin'],
+  ] as const)('refuses a sweep %s', async (_, change, code) => {
+    const moves = signer();
+    const order = orderOf('sweep', network, change);
+    expect(await moves.check(order)).toMatchObject({ ok: false, kind: 'denied', code });
+    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied' });
+  });
+
+  it('signs a withdrawal to an allow-listed address that two operators want, and asks for the second one before', async () => {
+    const moves = signer();
+    const order = orderOf('withdrawal', network);
+    expect(await moves.approve(order, 'ada', 'secret of ada')).toEqual({ ok: true });
+    expect(await moves.approve(order, 'ada', 'secret of ada')).toEqual({ ok: true });
+    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
+    expect(await moves.approve(order, 'ben', 'secret of ben')).toEqual({ ok: true });
+    expect(await sign(moves, { ...order, amount: '0.02' })).toMatchObject({ ok: false });
+    expect(await moves.check({ ...order, amount: '0.02' })).toMatchObject({ ok: false, code: 'approval' });
+    expect(await sign(moves, order)).toMatchObject({ ok: true });
+  });
+
+  it('refuses a withdrawal to an address that is not allow-listed, even when two operators want it', async () => {
+    const moves = signer();
+    const order = orderOf('withdrawal', network, { toAddress: stranger });
+    await agree(moves, order);
+    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
+  });
+
+  it("settles to the merchant's own address that two operators registered, and nowhere else, even when two operators want it", async () => {
+    const moves = signer();
+    const order = orderOf('settlement', network);
+    await agree(moves, order);
+    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
+    await register(moves, network, coldOf(network));
+    for (const change of [{ toAddress: stranger }, { merchantId: OTHER_MERCHANT }, { merchantId: null }]) {
+      const other = orderOf('settlement', network, { moveId: 'other', ...change });
+      await agree(moves, other);
+      expect(await sign(moves, other)).toMatchObject({ ok: false, kind: 'denied' });
+    }
+    expect(await sign(moves, order)).toMatchObject({ ok: true });
+  });
+
+  it('counts no approval without the secret of its operator', async () => {
+    const moves = signer();
+    const order = orderOf('withdrawal', network);
+    expect(await moves.approve(order, 'ada', 'secret of ben')).toMatchObject({ ok: false });
+    expect(await moves.approve(order, 'eve', 'secret of eve')).toMatchObject({ ok: false });
+    expect(await sign(moves, order)).toMatchObject({ ok: false, code: 'approval' });
+  });
+
+  it('signs with keys that it never sees, however long the signature takes', async () => {
+    const service: SigningWallet = {
+      treasury: wallet.treasury,
+      collectionAddress: (family, index) => wallet.collectionAddress(family, index),
+      signDigest: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signDigest(...asked)))),
+      signSolanaMessage: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signSolanaMessage(...asked)))),
+    };
+    const order = orderOf('sweep', network);
+    expect(await sign(signer(service), order)).toEqual(await sign(signer(), order));
+  });
+});
+
+describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
+  it('goes to our own collection addresses only, and nowhere while no chain can be seen', async () => {
+    const moves = signer();
+    const toStranger = orderOf('gas_top_up', network, { toAddress: strangers[addressFamilyOf(network)] });
+    expect(await sign(moves, toStranger)).toMatchObject({ ok: false, kind: 'denied', code: 'not_our_address' });
+    expect(await sign(moves, orderOf('gas_top_up', network))).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+  });
+});

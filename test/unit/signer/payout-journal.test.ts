@@ -1,0 +1,105 @@
+import type * as FileSystem from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { lockJournals, PayoutJournal } from '../../../src/signer/payout-journal.ts';
+
+/** Bytes that the disk still takes, at most so many in one write, and syncs that it still does. */
+const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesAtOnce: Infinity, syncsLeft: Infinity }));
+vi.mock('node:fs', async (importOriginal) => {
+  const fs = await importOriginal<typeof FileSystem>();
+  const full = (call: string): Error => Object.assign(new Error(`ENOSPC: no space left on device, ${call}`), { code: 'ENOSPC' });
+  return {
+    ...fs,
+    writeSync: (file: number, bytes: Buffer, offset = 0): number => {
+      const fitting = Math.min(bytes.length - offset, disk.bytesLeft, disk.bytesAtOnce);
+      if (fitting === 0) throw full('write');
+      disk.bytesLeft -= fitting;
+      return fs.writeSync(file, bytes, offset, fitting);
+    },
+    fsyncSync: (file: number): void => {
+      if (disk.syncsLeft <= 0) throw full('fsync');
+      disk.syncsLeft -= 1;
+      fs.fsyncSync(file);
+    },
+  };
+});
+
+let directory: string;
+let path: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'payout-journal-'));
+  path = join(directory, 'payouts.jsonl');
+  [disk.bytesLeft, disk.bytesAtOnce, disk.syncsLeft] = [Infinity, Infinity, Infinity];
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const stopped = (by: string) => ({ kind: 'stopped', by }) as const;
+const writersIn = (journal: PayoutJournal): string[] => journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
+
+describe('the journal of the signer', () => {
+  it('never answers for an entry of which the disk took a part only', () => {
+    const journal = PayoutJournal.open(path);
+    journal.append(stopped('ada'), 1);
+    disk.bytesLeft = 20;
+    expect(() => journal.append(stopped('ben'), 2)).toThrow(/ENOSPC/);
+    expect(writersIn(journal)).toEqual(['ada']);
+    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada']);
+  });
+
+  it('writes on behind an entry that came through in two parts', () => {
+    const journal = PayoutJournal.open(path);
+    disk.bytesAtOnce = 20;
+    journal.append(stopped('ada'), 1);
+    journal.append(stopped('ben'), 2);
+    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada', 'ben']);
+  });
+
+  it.each([
+    ['a write that failed', () => (disk.bytesLeft = 20)],
+    ['a sync that failed', () => (disk.syncsLeft = 0)],
+  ])('goes on after %s, as though the entry had never been tried', (_, fail) => {
+    const journal = PayoutJournal.open(path);
+    journal.append(stopped('ada'), 1);
+    fail();
+    expect(() => journal.append(stopped('ben'), 2)).toThrow(/ENOSPC/);
+    [disk.bytesLeft, disk.syncsLeft] = [Infinity, Infinity];
+    expect(journal.append(stopped('cyd'), 3)).toMatchObject({ seq: 2 });
+    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada', 'cyd']);
+    expect(readFileSync(path, 'utf8')).not.toContain('ben');
+  });
+});
+
+describe('the lock of the journals', () => {
+  it('is held until it is let go, also when nobody keeps what it answered and memory is cleaned up', async () => {
+    const isHeld = (): boolean => {
+      const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: 0 });
+      try {
+        database.exec('BEGIN EXCLUSIVE');
+        return false;
+      } catch {
+        return true;
+      } finally {
+        database.close();
+      }
+    };
+    lockJournals(directory);
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    for (let round = 0; round < 5; round += 1) {
+      await setImmediate();
+      collectGarbage();
+    }
+    expect(isHeld()).toBe(true);
+  });
+
+  it('is free again once it was let go', () => {
+    lockJournals(directory).release();
+    expect(() => lockJournals(directory).release()).not.toThrow();
+  });
+});

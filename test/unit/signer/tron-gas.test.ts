@@ -1,0 +1,63 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TronView } from '../../../src/signer/tron-view.ts';
+import { Wallet } from '../../../src/signer/wallet.ts';
+
+/* What the signer itself sees on TRON before it gives a collection address TRX for a sweep. */
+
+const wallet = new Wallet('test test test test test test test test test test test junk');
+const [ADDRESS, TOKEN] = [wallet.collectionAddress('tron', 3), wallet.collectionAddress('tron', 99)];
+const ENERGY = 65_000;
+const PRICE_SUN = 420;
+const SUN = 10n ** 12n;
+
+let server: Server;
+let held: { tokenUnits: bigint; sun: number };
+let landed: ReadonlySet<string>;
+
+beforeEach(async () => {
+  held = { tokenUnits: 0n, sun: 0 };
+  landed = new Set();
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () =>
+      response.end(JSON.stringify(answerOf(request.url!, JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>))),
+    );
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+});
+afterEach(() => new Promise<void>((done) => server.close(() => done())));
+
+function answerOf(path: string, body: Readonly<Record<string, string>>): object {
+  if (path.endsWith('/getchainparameters')) return { chainParameter: [{ key: 'getEnergyFee', value: PRICE_SUN }] };
+  if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { balance: held.sun };
+  if (path.endsWith('/gettransactioninfobyid')) return landed.has(body['value']!) ? { id: body['value'] } : {};
+  if (body['function_selector'] === 'balanceOf(address)') return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
+  return { energy_used: ENERGY };
+}
+
+function view(): TronView {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const tokens = [{ coin: 'USDT', address: TOKEN, decimals: 6 }] as const;
+  return new TronView({ mode: 'test', network: 'tron', chainId: '1', tokens, urls: [url] });
+}
+
+describe('gas that a sweep on TRON needs', () => {
+  it('is none where the address holds no token', async () => {
+    held.sun = 7;
+    expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed: 0n, held: 7n * SUN });
+  });
+
+  it('is twice the energy and the bandwidth of one transfer', async () => {
+    held.tokenUnits = 5_000_000n;
+    const needed = (2n * BigInt(ENERGY * PRICE_SUN) + 500_000n) * SUN;
+    expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed, held: 0n });
+  });
+
+  it('was spent when the sweep is in a block', async () => {
+    landed = new Set(['ab'.repeat(32)]);
+    expect([await view().hasLanded('ab'.repeat(32)), await view().hasLanded('cd'.repeat(32))]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,549 @@
+import { describe, expect, it } from 'vitest';
+import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { RefundId } from '../../../../src/domain/ids.ts';
+import { amountOf } from '../../../../src/domain/money.ts';
+import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
+import { sessionView } from '../../../../src/features/sessions/view.ts';
+import {
+  decideSession,
+  type ConfirmDeposit,
+  type RequestRefund,
+  type SessionCommand,
+} from '../../../../state-machines/checkout-session/session.decider.ts';
+import { kindOf, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../../../support/session-facts.ts';
+import { given } from '../../../support/given.ts';
+
+const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
+const detected = (facts: DepositFacts, kind: 'on_time' | 'late' | 'wrong_coin' | 'dust' = 'on_time'): SessionEvent => ({
+  type: 'DepositDetected',
+  data: { ...facts, kind },
+});
+const confirmData = (facts: DepositFacts) => ({
+  depositKey: facts.depositKey,
+  rule: { kind: 'finalized' as const },
+  blockNumber: facts.blockNumber,
+  blockHash: facts.blockHash,
+  blockTimeSec: facts.blockTimeSec,
+  headNumber: facts.blockNumber + 20,
+});
+const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: confirmData(facts) });
+const confirm = (facts: DepositFacts): ConfirmDeposit => ({
+  type: 'ConfirmDeposit',
+  data: confirmData(facts),
+  nowSec: EXPIRES_AT - 100,
+  valuation: null,
+});
+const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
+  type: 'SessionPaid',
+  data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: EXPIRES_AT - 100, afterExpiry, valuation: null },
+});
+const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
+const refund = (amount: string | null, id = 're_a'): RequestRefund => ({
+  type: 'RequestRefund',
+  refundId: id as RefundId,
+  coin: 'USDT',
+  units: amount === null ? null : amountOf(amount),
+  asked: null,
+  reason: null,
+  idempotencyStream: null,
+  acknowledgedSender: false,
+  senders: {},
+  nowSec: EXPIRES_AT,
+});
+
+const full = depositFacts();
+const half = depositFacts({ amount: '5.00', txHash: '0x02', fromAddress: '0xFirst' });
+const otherHalf = depositFacts({ amount: '5.00', txHash: '0x03', network: 'bsc', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+
+describe('creating', () => {
+  it('creates an absent session', () => {
+    given().when({ type: 'CreateSession', data: createdFacts() }).then('SessionCreated');
+  });
+  it('adds nothing when the same request is repeated', () => {
+    given(created()).when({ type: 'CreateSession', data: createdFacts() }).then();
+  });
+  it('refuses another request with the same order_id', () => {
+    given(created())
+      .when({ type: 'CreateSession', data: createdFacts({ requestHash: 'other' }) })
+      .thenRefused('order_id_conflict');
+  });
+  it('refuses every other command on an absent session', () => {
+    given().when({ type: 'RecordDeposit', facts: full }).thenRefused('not_found');
+  });
+});
+
+describe('a payment', () => {
+  it('is seen, then pays once it is final', () => {
+    given(created()).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
+    const { events } = given(created(), detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00', afterExpiry: false } });
+  });
+  it('is one fact however often it is reported', () => {
+    given(created(), detected(full)).when({ type: 'RecordDeposit', facts: full }).then();
+    given(created(), detected(full), confirmed(full), paid()).when(confirm(full)).then();
+  });
+  it('may come in several transfers, payers and networks', () => {
+    const { after } = given(created(), detected(half)).when(confirm(half)).then('DepositConfirmed');
+    expect(after.value).toBe('open');
+    given(created(), detected(half), confirmed(half), detected(otherHalf)).when(confirm(otherHalf)).then('DepositConfirmed', 'SessionPaid');
+  });
+  it('below the due amount does not pay', () => {
+    const short = depositFacts({ amount: '9.999999' });
+    given(created(), detected(short)).when(confirm(short)).then('DepositConfirmed');
+  });
+  it('may be short by the tolerance, to the last unit', () => {
+    const withTolerance = created({ policy: { tolerance: '0.50', dustLimit: '0.01' } });
+    const enough = depositFacts({ amount: '9.50' });
+    const short = depositFacts({ amount: '9.499999' });
+    given(withTolerance, detected(enough)).when(confirm(enough)).then('DepositConfirmed', 'SessionPaid');
+    given(withTolerance, detected(short)).when(confirm(short)).then('DepositConfirmed');
+  });
+  it('above the due amount pays and records the excess', () => {
+    const over = depositFacts({ amount: '12.5' });
+    const { events } = given(created(), detected(over)).when(confirm(over)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '12.50', excess: '2.50' } });
+  });
+  it('of another coin, of dust, late, or on a network that is not offered never pays', () => {
+    const { state } = given(created());
+    expect(kindOf(state.context, depositFacts({ coin: 'USDC' }))).toBe('wrong_coin');
+    expect(kindOf(state.context, depositFacts({ amount: '0.009999' }))).toBe('dust');
+    expect(kindOf(state.context, depositFacts({ network: 'tron' }))).toBe('wrong_network');
+    expect(kindOf(state.context, depositFacts({ blockTimeSec: EXPIRES_AT }))).toBe('on_time');
+    const late = depositFacts({ blockTimeSec: EXPIRES_AT + 1 });
+    expect(kindOf(state.context, late)).toBe('late');
+    given(created(), detected(late, 'late')).when(confirm(late)).then('DepositConfirmed');
+  });
+  it('moved past the deadline by a reorg does not pay', () => {
+    const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
+    given(created(), detected(full)).when(moved).then('DepositConfirmed');
+    const decided = (command: SessionCommand) => decideSession(command, sessionTable.replay([created(), detected(full)]));
+    expect(decided(moved)).toMatchObject({ events: [{ type: 'DepositConfirmed', data: { kind: 'late' } }] });
+    expect(decided(confirm(full))).toMatchObject({ events: [{ data: expect.not.objectContaining({ kind: 'late' }) as unknown }, {}] });
+  });
+  it('that left the chain counts again when it comes back', () => {
+    const reverted: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 },
+    };
+    given(created(), detected(full))
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1 })
+      .then('DepositReverted');
+    given(created(), detected(full), reverted).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
+    given(created(), detected(full), reverted, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+  });
+  it('reverted after it was final leaves the session paid and marks it reversed', () => {
+    const { events, after } = given(created(), detected(full), confirmed(full), paid())
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 200 })
+      .then('DepositReverted');
+    expect(events[0]).toMatchObject({ data: { afterFinal: true } });
+    expect(after.value).toBe('paid');
+    expect(refundable(after.context, 'USDT')).toBe(0n);
+  });
+});
+
+describe('a transfer that an operator set aside', () => {
+  const dust = depositFacts({ amount: '0.005' });
+  const reverted: SessionEvent = {
+    type: 'DepositReverted',
+    data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30 },
+  };
+  const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
+  const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20, valuation: null };
+  const again = detected({ ...full, depositKey: dust.depositKey });
+  const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
+
+  it('keeps no session waiting when the chain shows it once more', () => {
+    const { state } = given(...asideAndLost, again);
+    expect(state.value).toBe('open');
+    given(...asideAndLost, again)
+      .when(expire)
+      .then('SessionExpired');
+  });
+  it('is waited for again once it is put back', () => {
+    const { after } = given(...asideAndLost, again)
+      .when(putBack)
+      .then('DepositPutBack');
+    expect(after.value).toBe('processing');
+    const { after: lost } = given(...asideAndLost)
+      .when(putBack)
+      .then('DepositPutBack');
+    expect(lost.value).toBe('open');
+  });
+  it('pays its session when it came in time after all and is final as it is put back, before the deadline and after', () => {
+    const finalAgain = [...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey })];
+    const { after, events } = given(...finalAgain)
+      .when(putBack)
+      .then('DepositPutBack', 'SessionPaid');
+    expect(after.value).toBe('paid');
+    expect(events[1]).toMatchObject({ data: { coin: 'USDT', received: '10.00', afterExpiry: false } });
+    const expired: SessionEvent = {
+      type: 'SessionExpired',
+      data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} },
+    };
+    const { events: afterwards } = given(...finalAgain, expired)
+      .when(putBack)
+      .then('DepositPutBack', 'SessionPaid');
+    expect(afterwards[1]).toMatchObject({ data: { afterExpiry: true } });
+  });
+  it('pays no session that was cancelled', () => {
+    const cancelled: SessionEvent = {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: EXPIRES_AT - 55, coin: 'USDT', received: '0.00', inFlight: false },
+    };
+    given(...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey }), cancelled)
+      .when(putBack)
+      .then('DepositPutBack');
+  });
+});
+
+describe('the end of a session', () => {
+  it('expires when nothing came', () => {
+    const { events } = given(created()).when(expire).then('SessionExpired');
+    expect(events[0]).toMatchObject({ data: { received: '0.00' } });
+  });
+  it('expires with what arrived when that was too little', () => {
+    const { events } = given(created(), detected(half), confirmed(half)).when(expire).then('SessionExpired');
+    expect(events[0]).toMatchObject({ data: { received: '5.00' } });
+  });
+  it('does not expire before its deadline, nor while on-time money is on its way', () => {
+    given(created())
+      .when({ ...expire, nowSec: EXPIRES_AT })
+      .then();
+    given(created(), detected(full)).when(expire).then();
+  });
+  it('fails when a payment that would have sufficed was lost', () => {
+    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    given(created(), detected(full), lost).when(expire).then('SessionFailed');
+  });
+  it('expires, not fails, when only a part was lost', () => {
+    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: half.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    given(created(), detected(half), lost).when(expire).then('SessionExpired');
+  });
+  it('is paid after all by an on-time transfer found later', () => {
+    const expired: SessionEvent = { type: 'SessionExpired', data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0', scannedToSec: {} } };
+    const { events } = given(created(), expired, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { afterExpiry: true } });
+  });
+});
+
+describe('cancelling', () => {
+  const cancelledEvent: SessionEvent = {
+    type: 'SessionCancelled',
+    data: { cancelledAtSec: EXPIRES_AT - 500, coin: 'USDT', received: '0.00', inFlight: false },
+  };
+  it('ends an unpaid session before its deadline, in flight or not', () => {
+    const { after } = given(created())
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 })
+      .then('SessionCancelled');
+    expect(after.context.expiresAtSec).toBe(EXPIRES_AT - 500);
+    given(created(), detected(full))
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 500 })
+      .then('SessionCancelled');
+  });
+  it('is refused from the deadline on, after a cancel, and once paid', () => {
+    given(created()).when({ type: 'CancelSession', nowSec: EXPIRES_AT }).thenRefused('session_expired');
+    given(created(), cancelledEvent)
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 400 })
+      .thenRefused('session_expired');
+    given(created(), detected(full), confirmed(full), paid())
+      .when({ type: 'CancelSession', nowSec: EXPIRES_AT - 50 })
+      .thenRefused('session_already_paid');
+  });
+  it('makes money that becomes final afterwards refundable and never paid', () => {
+    const { after } = given(created(), detected(full), cancelledEvent).when(confirm(full)).then('DepositConfirmed');
+    expect(after.value).toBe('cancelled');
+    expect(refundable(after.context, 'USDT')).toBe(amountOf('10'));
+  });
+});
+
+describe('refunding', () => {
+  const paidSession = [created(), detected(full), confirmed(full), paid()];
+  it('needs final money', () => {
+    given(created()).when(refund('1')).thenRefused('session_not_paid');
+    given(created(), detected(full)).when(refund('1')).thenRefused('session_not_paid');
+  });
+  describe('before the session is paid', () => {
+    const first = [created(), detected(half), confirmed(half)];
+    const { events: asked } = given(...first)
+      .when(refund('5.00'))
+      .then('RefundRequested');
+    const second = [detected(otherHalf), confirmed(otherHalf)];
+
+    it('takes the money out of what pays it, from the request on', () => {
+      given(...first, ...asked, detected(otherHalf))
+        .when(confirm(otherHalf))
+        .then('DepositConfirmed');
+      const again = depositFacts({ amount: '5.00', txHash: '0x04' });
+      given(...first, ...asked, ...second, detected(again))
+        .when(confirm(again))
+        .then('DepositConfirmed', 'SessionPaid');
+    });
+    it('that fails gives it back to what pays it', () => {
+      const { legId } = (asked[0] as Extract<SessionEvent, { type: 'RefundRequested' }>).data.legs[0]!;
+      const fail = {
+        type: 'FailPayout',
+        refundId: 're_a',
+        legId,
+        reason: 'recipient_frozen',
+        networkFee: null,
+        nowSec: EXPIRES_AT,
+        valuation: null,
+      } as const;
+      given(...first, ...asked, ...second)
+        .when(fail)
+        .then('RefundPayoutFailed', 'RefundFailed', 'SessionPaid');
+      given(...first, ...asked)
+        .when(fail)
+        .then('RefundPayoutFailed', 'RefundFailed');
+    });
+    it('lets the session expire: the money was not lost', () => {
+      given(...first, ...asked, ...second)
+        .when(expire)
+        .then('SessionExpired');
+    });
+    it('of money that came late leaves the rest as it is', () => {
+      const late = depositFacts({ amount: '5.00', txHash: '0x05', blockTimeSec: EXPIRES_AT + 1 });
+      given(...first, detected(late, 'late'), confirmed(late), ...asked, detected(otherHalf))
+        .when(confirm(otherHalf))
+        .then('DepositConfirmed', 'SessionPaid');
+    });
+  });
+  it('takes all that is left when no amount is named', () => {
+    const { events } = given(...paidSession)
+      .when(refund(null))
+      .then('RefundRequested');
+    expect(events[0]).toMatchObject({
+      data: { amount: '10.00', refundType: 'full', legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }] },
+    });
+  });
+  it('never exceeds what was received, over several partial refunds', () => {
+    const { events } = given(...paidSession)
+      .when(refund('6'))
+      .then('RefundRequested');
+    given(...paidSession, ...events)
+      .when(refund('4.000001', 're_b'))
+      .thenRefused('refund_exceeds_paid');
+    given(...paidSession, ...events)
+      .when(refund('4', 're_b'))
+      .then('RefundRequested');
+  });
+  it('goes back to several payers, newest first, each capped by what it paid', () => {
+    const history = [created(), detected(half), confirmed(half), detected(otherHalf), confirmed(otherHalf), paid()];
+    const { events } = given(...history)
+      .when(refund('7'))
+      .then('RefundRequested');
+    expect(events[0]).toMatchObject({
+      data: {
+        refundType: 'partial',
+        legs: [
+          { toAddress: '0xSecond', amount: '5.00', network: 'bsc' },
+          { toAddress: '0xFirst', amount: '2.00', network: 'ethereum' },
+        ],
+      },
+    });
+    const { events: rest } = given(...history, ...events)
+      .when(refund(null, 're_b'))
+      .then('RefundRequested');
+    expect(rest[0]).toMatchObject({ data: { amount: '3.00', legs: [{ toAddress: '0xFirst', amount: '3.00' }] } });
+  });
+  it('cannot pay a payer that is not known', () => {
+    const anonymous = depositFacts({ fromAddress: null });
+    given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('refund_exceeds_paid');
+  });
+  it('releases only the legs that failed', () => {
+    const { events } = given(...paidSession)
+      .when(refund('10'))
+      .then('RefundRequested');
+    const failed: SessionEvent[] = [
+      {
+        type: 'RefundPayoutFailed',
+        data: { refundId: 're_a' as RefundId, legId: 're_a-1', reason: 'recipient_frozen', networkFee: null, failedAtSec: EXPIRES_AT },
+      },
+      {
+        type: 'RefundFailed',
+        data: {
+          refundId: 're_a' as RefundId,
+          coin: 'USDT',
+          amount: '10.00',
+          amountReturned: '0.00',
+          reason: 'recipient_frozen',
+          failedAtSec: EXPIRES_AT,
+        },
+      },
+    ];
+    given(...paidSession, ...events, ...failed)
+      .when(refund('10', 're_b'))
+      .then('RefundRequested');
+  });
+  it('is the same refund when its id is repeated', () => {
+    const { events } = given(...paidSession)
+      .when(refund('6'))
+      .then('RefundRequested');
+    given(...paidSession, ...events)
+      .when(refund('6'))
+      .then();
+  });
+  it.each([
+    ['a contract', { kind: 'contract', name: null }],
+    ['an exchange', { kind: 'exchange', name: 'Kraken' }],
+  ] as const)('to %s needs the word of the merchant', (_, sender) => {
+    const flagged: SessionEvent = { type: 'DepositConfirmed', data: { ...confirmData(full), sender } };
+    const session = [created(), detected(full), flagged, paid()];
+    given(...session)
+      .when(refund('6'))
+      .thenRefused('sender_not_acknowledged');
+    given(...session)
+      .when({ ...refund('6'), acknowledgedSender: true })
+      .then('RefundRequested');
+    given(...paidSession)
+      .when({ ...refund('6'), senders: { [full.depositKey]: sender } })
+      .thenRefused('sender_not_acknowledged');
+  });
+  it('asks no word for a payer whose money stays', () => {
+    const exchange = { kind: 'exchange', name: 'Kraken' } as const;
+    const session = [created(), detected(half), { type: 'DepositConfirmed', data: { ...confirmData(half), sender: exchange } } as const];
+    const both = [...session, detected(otherHalf), confirmed(otherHalf), paid()];
+    given(...both)
+      .when(refund('5'))
+      .then('RefundRequested');
+    given(...both)
+      .when(refund('6'))
+      .thenRefused('sender_not_acknowledged');
+  });
+  it('reads no session but its own', () => {
+    expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);
+  });
+});
+
+describe('the amounts that are told', () => {
+  const six = depositFacts({ amount: '6.00', txHash: '0x06', fromAddress: '0xFirst' });
+  const ten = depositFacts({ amount: '10.00', txHash: '0x10', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+  const ended = (history: SessionEvent[], command: SessionCommand) => given(...history).when(command);
+  const returning = given(created(), detected(six), confirmed(six)).when(refund('6')).then('RefundRequested').events;
+  const returned = [created(), detected(six), confirmed(six), ...returning];
+
+  it('leave out what went back before another payer paid', () => {
+    const { events, after } = given(...returned, detected(ten))
+      .when(confirm(ten))
+      .then('DepositConfirmed', 'SessionPaid');
+    expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00' } });
+    expect(sessionView(after, null)).toMatchObject({ received: '10.00', excess: '0.00', refundable: '10.00', reversed: false });
+  });
+
+  it('call a payment reversed when its money is gone, whatever came and went back before', () => {
+    const again = depositFacts({ amount: '6.00', txHash: '0x07', fromAddress: '0xFirst', blockTimeSec: full.blockTimeSec + 3 });
+    const twice = given(...returned, detected(again), confirmed(again))
+      .when(refund('6', 're_b'))
+      .then('RefundRequested').events;
+    const paying = given(...returned, detected(again), confirmed(again), ...twice, detected(ten))
+      .when(confirm(ten))
+      .then('DepositConfirmed', 'SessionPaid').events;
+    const revert = { type: 'RevertDeposit' as const, depositKey: ten.depositKey, reason: 'reorg' as const, headNumber: 400 };
+    const { after } = given(...returned, detected(again), confirmed(again), ...twice, detected(ten), ...paying)
+      .when(revert)
+      .then('DepositReverted');
+    expect(sessionView(after, null).reversed).toBe(true);
+  });
+
+  it('shrink with every refund of a paid session, the excess first', () => {
+    const over = depositFacts({ amount: '12.00' });
+    const paying = [
+      created(),
+      detected(over),
+      confirmed(over),
+      { ...paid('12.00'), data: { ...paid('12.00').data, excess: '2.00' } } as SessionEvent,
+    ];
+    const viewAfter = (amount: string) =>
+      sessionView(
+        given(...paying)
+          .when(refund(amount))
+          .then('RefundRequested').after,
+        null,
+      );
+    expect(viewAfter('0.5')).toMatchObject({ received: '11.50', excess: '1.50' });
+    expect(viewAfter('2')).toMatchObject({ received: '10.00', excess: '0.00', reversed: false });
+    expect(viewAfter('12')).toMatchObject({ received: '0.00', excess: '0.00', reversed: false, paidWith: '12.00' });
+  });
+
+  it('are what the merchant holds, however a session ends without payment', () => {
+    const cancel = ended([created(), detected(six), confirmed(six)], { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled');
+    expect(cancel.events[0]).toMatchObject({ data: { coin: 'USDT', received: '6.00' } });
+    expect(ended([created(), detected(six), confirmed(six)], expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '6.00' } });
+    expect(ended(returned, expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '0.00' } });
+    expect(ended(returned, { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled').events[0]).toMatchObject({
+      data: { received: '0.00' },
+    });
+  });
+
+  it('are no loss when what was lost would not have been enough beside what went back', () => {
+    const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
+    const lost: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: four.depositKey, reason: 'reorg', afterFinal: false, headNumber: 400 },
+    };
+    given(...returned, detected(four), lost)
+      .when(expire)
+      .then('SessionExpired');
+  });
+});
+
+describe('what completes a payment', () => {
+  const nearly = depositFacts({ amount: '9.995', txHash: '0x99' });
+  const little = (amount: string, index = 1) => depositFacts({ amount, txHash: `0xlittle${index}`, network: 'bsc' });
+
+  it('counts, however little it is', () => {
+    const rest = little('0.005');
+    const seen = given(created(), detected(nearly), confirmed(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected');
+    expect(seen.events[0]).toMatchObject({ data: { kind: 'on_time' } });
+    given(created(), detected(nearly), confirmed(nearly), ...seen.events)
+      .when(confirm(rest))
+      .then('DepositConfirmed', 'SessionPaid');
+  });
+
+  it('counts also while the rest is not final yet, in whichever order they become so', () => {
+    const rest = little('0.005');
+    const seen = given(created(), detected(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected').events;
+    expect(seen[0]).toMatchObject({ data: { kind: 'on_time' } });
+    const first = given(created(), detected(nearly), ...seen)
+      .when(confirm(rest))
+      .then('DepositConfirmed').events;
+    given(created(), detected(nearly), ...seen, ...first)
+      .when(confirm(nearly))
+      .then('DepositConfirmed', 'SessionPaid');
+  });
+
+  it('is not what anybody sends below that, or beside enough', () => {
+    const before = [created(), detected(nearly), confirmed(nearly)];
+    const kind = (history: SessionEvent[], amount: string) => kindOf(given(...history).state.context, little(amount));
+    expect(kind(before, '0.004999')).toBe('dust');
+    expect(kind([created()], '0.005')).toBe('dust');
+    expect(kind([created(), detected(full)], '0.005')).toBe('dust');
+    expect(kind([created(), detected(full), confirmed(full), paid()], '0.005')).toBe('dust');
+  });
+});
+
+describe('a refund of money in another coin', () => {
+  const other = depositFacts({ coin: 'USDC', amount: '10.00' });
+  const history = [created(), detected(other, 'wrong_coin'), confirmed(other)];
+
+  it('is refused with the coin to name', () => {
+    const decision = decideSession(refund(null), given(...history).state);
+    expect(decision).toMatchObject({
+      ok: false,
+      refusal: { code: 'session_not_paid', message: expect.stringContaining('10.00 USDC can be refunded'), param: 'amount.currency' },
+    });
+  });
+
+  it('is listed with what is left of it', () => {
+    const view = (more: SessionEvent[] = []) => sessionView(given(...history, ...more).state, null);
+    expect(view().refundableByCoin).toEqual([
+      { coin: 'USDT', amount: '0.00' },
+      { coin: 'USDC', amount: '10.00' },
+    ]);
+    const asked = given(...history)
+      .when({ ...refund('4'), coin: 'USDC' })
+      .then('RefundRequested').events;
+    expect(view([...asked]).refundableByCoin).toContainEqual({ coin: 'USDC', amount: '6.00' });
+  });
+});

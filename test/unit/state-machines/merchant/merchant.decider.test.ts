@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest';
+import { initialTransition, transition } from 'xstate';
+import type { ErrorCode } from '../../../../src/domain/errors.ts';
+import type { MerchantEvent, MerchantPolicy } from '../../../../src/domain/events/merchant-events.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../../../src/domain/ids.ts';
+import { merchantTable } from '../../../../src/features/shared/handlers/merchant-handler.ts';
+import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
+import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.decider.ts';
+import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
+import { DEFAULT_POLICY, mainSecret } from '../../../../state-machines/merchant/merchant.state.ts';
+
+const merchantId = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
+const keyFacts = (suffix: string, mode: Mode = 'test') => ({
+  merchantId,
+  keyId: `key_${suffix}` as ApiKeyId,
+  mode,
+  keyHash: `hash-${suffix}`,
+  hint: 'sk_test_...wxyz',
+  sealedSecret: `sealed-${suffix}`,
+});
+const register = (mode: Mode = 'test', name = 'Shop'): MerchantCommand => ({
+  type: 'RegisterMerchant',
+  merchant: { merchantId, name, mode },
+  key: keyFacts('1', mode),
+  endpoint: { endpointId: 'we_1', url: null, sealedSecret: 'sealed-1' },
+});
+
+/** Runs commands in a row; each must be accepted by the machine (XState's own and the table), and repeating it must add nothing. */
+function after(...commands: MerchantCommand[]) {
+  let state = merchantTable.initial;
+  let [snapshot] = initialTransition(merchantMachine);
+  const events: MerchantEvent[] = [];
+  for (const command of commands) {
+    const decision = decideMerchant(command, state);
+    expect(decision, command.type).toMatchObject({ ok: true });
+    if (!decision.ok) continue;
+    for (const event of decision.events) {
+      expect(snapshot.can(event), event.type).toBe(true);
+      [snapshot] = transition(merchantMachine, snapshot, event);
+    }
+    state = merchantTable.replay(decision.events, state);
+    expect(state.context).toEqual(snapshot.context);
+    events.push(...decision.events);
+  }
+  return {
+    state,
+    types: events.map((event) => event.type),
+    then: (command: MerchantCommand) => {
+      const decision = decideMerchant(command, state);
+      return decision.ok ? decision.events.map((event) => event.type) : (decision.refusal.code as ErrorCode | undefined);
+    },
+    refusal: (command: MerchantCommand) => {
+      const decision = decideMerchant(command, state);
+      return decision.ok ? null : decision.refusal;
+    },
+  };
+}
+
+const policy = (asked: Partial<MerchantPolicy>): MerchantCommand => ({ type: 'SetPolicy', policy: asked });
+const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({ type: 'AddDomain', domainId, host, shopName });
+const issueSecret = (version: number, nowSec = 1_000): MerchantCommand => ({
+  type: 'IssueWebhookSecret',
+  sealedSecret: `sealed-v${version}-${nowSec}`,
+  version,
+  activatesAtSec: nowSec + 86_400,
+  nowSec,
+});
+
+describe('registering', () => {
+  it('gives a merchant its first key and its endpoint with a secret in one step', () => {
+    expect(after(register()).types).toEqual(['MerchantRegistered', 'ApiKeyIssued', 'WebhookEndpointSet']);
+  });
+
+  it('starts with the default policy', () => {
+    expect(after(register()).state.context.policy).toEqual({
+      settlementCoin: 'USDT',
+      networks: ['ethereum', 'bsc', 'tron', 'solana'],
+      offerTronUsdc: false,
+      tolerance: '0',
+      sessionTtlSec: null,
+      ethereumFinalizedFrom: '10000',
+      ethereumConfirmations: 12,
+    } satisfies MerchantPolicy);
+  });
+
+  it('refuses names that payers could not read as they stand', () => {
+    for (const name of ['', ' Shop', 'Shop ', 'x'.repeat(101), 'a\nb', 'a\u0000b', 'safe\u202etxt', '\ud800', 'a\u200bb']) {
+      expect(after().refusal(register('test', name)), JSON.stringify(name)).toMatchObject({ code: 'invalid_request', param: 'name' });
+    }
+    expect(after().then(register('test', 'Café 東京 & Söhne'))).toHaveLength(3);
+  });
+
+  it('is needed before anything else', () => {
+    for (const command of [domain('shop.example'), policy({ tolerance: '1' }), { type: 'IssueKey', key: keyFacts('2') } as const])
+      expect(after().then(command)).toBe('not_found');
+  });
+});
+
+describe('keys', () => {
+  it('can be issued beside the old ones and revoked once', () => {
+    const merchant = after(register(), { type: 'IssueKey', key: keyFacts('2') }, { type: 'RevokeKey', keyId: 'key_1' as ApiKeyId });
+    expect(merchant.types.slice(3)).toEqual(['ApiKeyIssued', 'ApiKeyRevoked']);
+    expect(merchant.then({ type: 'RevokeKey', keyId: 'key_1' as ApiKeyId })).toEqual([]);
+    expect(merchant.then({ type: 'IssueKey', key: keyFacts('2') })).toEqual([]);
+  });
+
+  it('that never existed cannot be revoked, whatever their name', () => {
+    for (const keyId of ['key_9', '__proto__', 'constructor'])
+      expect(after(register()).then({ type: 'RevokeKey', keyId: keyId as ApiKeyId })).toBe('not_found');
+  });
+
+  it('are bounded in number, revoked ones not counted', () => {
+    const many = Array.from({ length: 49 }, (_, index): MerchantCommand => ({ type: 'IssueKey', key: keyFacts(`n${index}`) }));
+    const full = after(register(), ...many);
+    expect(full.then({ type: 'IssueKey', key: keyFacts('more') })).toBe('invalid_request');
+    expect(after(register(), ...many, { type: 'RevokeKey', keyId: 'key_n0' as ApiKeyId }).then({ type: 'IssueKey', key: keyFacts('more') })).toEqual([
+      'ApiKeyIssued',
+    ]);
+  });
+
+  it('never cross between test and live', () => {
+    const { state } = after(register('test'));
+    expect(merchantTable.can(state, { type: 'ApiKeyIssued', data: keyFacts('2', 'live') })).toBe(false);
+  });
+});
+
+describe('the webhook endpoint', () => {
+  it('keeps its id and secret over a change of URL', () => {
+    const { state } = after(
+      register(),
+      { type: 'SetWebhook', url: 'https://a.example/hook' },
+      { type: 'SetWebhook', url: null },
+      { type: 'SetWebhook', url: 'https://b.example/hook' },
+    );
+    expect(state.context.endpoint).toMatchObject({ endpointId: 'we_1', url: 'https://b.example/hook', current: { sealed: 'sealed-1', version: 1 } });
+  });
+
+  it('records nothing when it is set as it stands', () => {
+    const merchant = after(register(), { type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: true });
+    expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/' })).toEqual([]);
+    expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: false })).toEqual(['WebhookEndpointSet']);
+  });
+
+  it('is told what it asks for beside outcomes, until it asks for something else', () => {
+    const url = 'https://a.example/';
+    const merchant = after(register(), { type: 'SetWebhook', url }, { type: 'SetWebhook', events: ['payment.reversed', 'payment.late'] });
+    expect(merchant.state.context.endpoint).toMatchObject({ url, events: ['payment.late', 'payment.reversed'] });
+    expect(merchant.then({ type: 'SetWebhook', events: ['payment.late', 'payment.reversed'] })).toEqual([]);
+    expect(merchant.then({ type: 'SetWebhook', url: 'https://b.example/' })).toEqual(['WebhookEndpointSet']);
+    expect(merchant.then({ type: 'SetWebhook', events: [] })).toEqual(['WebhookEndpointSet']);
+    for (const events of [['payment.completed'], ['payment.late', 'payment.late'], ['']])
+      expect(decideMerchant({ type: 'SetWebhook', events }, merchant.state)).toMatchObject({ ok: false, refusal: { param: 'events' } });
+  });
+
+  it('is suspended once and runs again when resumed or given another URL', () => {
+    const suspended = after(
+      register(),
+      { type: 'SetWebhook', url: 'https://a.example/' },
+      { type: 'SuspendEndpoint', endpointId: 'we_1', reason: 'gone' },
+    );
+    expect(suspended.then({ type: 'SuspendEndpoint', endpointId: 'we_1', reason: 'gone' })).toEqual([]);
+    expect(suspended.then({ type: 'SuspendEndpoint', endpointId: 'we_2', reason: 'gone' })).toBe('not_found');
+    expect(suspended.then({ type: 'ResumeEndpoint' })).toEqual(['WebhookEndpointResumed']);
+    const moved = after(
+      register(),
+      { type: 'SetWebhook', url: 'https://a.example/' },
+      { type: 'SuspendEndpoint', endpointId: 'we_1', reason: 'gone' },
+      { type: 'SetWebhook', url: 'https://b.example/' },
+    );
+    expect(moved.state.context.endpoint?.suspended).toBeNull();
+    expect(moved.then({ type: 'ResumeEndpoint' })).toEqual([]);
+  });
+});
+
+describe('rotating the webhook secret', () => {
+  it('keeps the old one in force until the new one is activated', () => {
+    const issued = after(register(), issueSecret(2));
+    expect(mainSecret(issued.state.context.endpoint!, 1_000)).toMatchObject({ sealed: 'sealed-1', version: 1 });
+    const activated = after(register(), issueSecret(2), { type: 'ActivateWebhookSecret' });
+    expect(activated.state.context.endpoint).toMatchObject({ current: { sealed: 'sealed-v2-1000', version: 2 }, next: null });
+  });
+
+  it('lets the new one take over by itself after its time', () => {
+    const { state } = after(register(), issueSecret(2));
+    expect(mainSecret(state.context.endpoint!, 87_399).version).toBe(1);
+    expect(mainSecret(state.context.endpoint!, 87_400).version).toBe(2);
+  });
+
+  it('records the activation that time brought when the next one is issued', () => {
+    const merchant = after(register(), issueSecret(2), issueSecret(3, 100_000));
+    expect(merchant.types.slice(3)).toEqual(['WebhookSecretRotated', 'WebhookSecretRotated', 'WebhookSecretRotated']);
+    expect(merchant.state.context.endpoint).toMatchObject({ current: { version: 2 }, next: { version: 3 } });
+  });
+
+  it('replaces an issued secret that was lost before it was active', () => {
+    const merchant = after(register(), issueSecret(2), issueSecret(3, 2_000));
+    expect(merchant.state.context.endpoint).toMatchObject({ current: { version: 1 }, next: { version: 3, sealed: 'sealed-v3-2000' } });
+  });
+
+  it('refuses a secret sealed for another version, and an activation of nothing', () => {
+    expect(after(register()).then(issueSecret(3))).toBe('conflict');
+    expect(after(register()).then({ type: 'ActivateWebhookSecret' })).toBe('invalid_request');
+  });
+});
+
+describe('domains', () => {
+  it('are host names and nothing more', () => {
+    for (const host of [
+      '',
+      'shop',
+      'https://shop.example',
+      'shop.example/',
+      'shop.example:8080',
+      'Shop.example',
+      'a b.example',
+      '-a.example',
+      'a-.example',
+      '.example',
+      'a..b',
+      `${'a'.repeat(64)}.example`,
+      'sh_op.example',
+      'shop.example.',
+    ]) {
+      expect(after(register()).refusal(domain(host)), host).toMatchObject({ code: 'invalid_request', param: 'host' });
+    }
+    for (const host of ['shop.example', 'xn--caf-dma.example', 'a.b.c.d.example', '1.2.3.4'])
+      expect(after(register()).then(domain(host)), host).toEqual(['DomainAdded']);
+  });
+
+  it('may be localhost in test mode only', () => {
+    expect(after(register('test')).then(domain('localhost'))).toEqual(['DomainAdded']);
+    expect(after(register('live')).then(domain('localhost'))).toBe('invalid_request');
+  });
+
+  it('are registered once each and can be removed', () => {
+    const merchant = after(register(), domain('shop.example'));
+    expect(merchant.then(domain('shop.example', 'Shop', 'dom_2'))).toEqual([]);
+    expect(merchant.then(domain('shop.example', 'Other name', 'dom_2'))).toBe('invalid_request');
+    expect(merchant.then({ type: 'RemoveDomain', domainId: 'dom_1' })).toEqual(['DomainRemoved']);
+    for (const domainId of ['dom_2', '__proto__', 'toString']) expect(merchant.then({ type: 'RemoveDomain', domainId })).toBe('not_found');
+  });
+});
+
+describe('the policy', () => {
+  it('records only what differs', () => {
+    const { state, types, then } = after(register(), policy({ tolerance: '0.5', settlementCoin: 'USDT' }));
+    expect(types.slice(3)).toEqual(['PolicySet']);
+    expect(state.context.policy).toEqual({ ...DEFAULT_POLICY, tolerance: '0.5' });
+    expect(then(policy({ tolerance: '0.5' }))).toEqual([]);
+    expect(then(policy({}))).toEqual([]);
+  });
+
+  it('has no service fee until one is set, and none again once it is 0', () => {
+    const never = after(register());
+    expect(never.then(policy({ serviceFeeBasisPoints: 0 }))).toEqual([]);
+    const { types, state } = after(register(), policy({ serviceFeeBasisPoints: 50 }), policy({ serviceFeeBasisPoints: 0 }));
+    expect(types.slice(3)).toEqual(['PolicySet', 'PolicySet']);
+    expect(state.context.policy.serviceFeeBasisPoints).toBe(0);
+  });
+
+  it.each([
+    ['settlement_coin', { settlementCoin: 'DAI' }],
+    ['settlement_coin', { settlementCoin: 'usdt' }],
+    ['networks', { networks: [] }],
+    ['networks', { networks: ['polygon'] }],
+    ['networks', { networks: ['bsc', 'bsc'] }],
+    ['tolerance', { tolerance: '-1' }],
+    ['tolerance', { tolerance: '1e3' }],
+    ['tolerance', { tolerance: '0.1234567' }],
+    ['tolerance', { tolerance: '1000000000000' }],
+    ['tolerance', { tolerance: 1 }],
+    ['session_ttl', { sessionTtlSec: 0 }],
+    ['session_ttl', { sessionTtlSec: 1.5 }],
+    ['session_ttl', { sessionTtlSec: 2_592_001 }],
+    ['session_ttl', { sessionTtlSec: NaN }],
+    ['ethereum_finalized_from', { ethereumFinalizedFrom: '1,5' }],
+    ['ethereum_confirmations', { ethereumConfirmations: 0 }],
+    ['ethereum_confirmations', { ethereumConfirmations: 97 }],
+    ['offer_tron_usdc', { offerTronUsdc: 'yes' }],
+    ['service_fee', { serviceFeeBasisPoints: -1 }],
+    ['service_fee', { serviceFeeBasisPoints: 0.5 }],
+    ['service_fee', { serviceFeeBasisPoints: 1_001 }],
+    ['service_fee', { serviceFeeBasisPoints: '50' }],
+  ])('refuses a wrong %s', (param, asked) => {
+    expect(after(register()).refusal(policy(asked as unknown as Partial<MerchantPolicy>))).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it('takes every setting it has', () => {
+    const all: Required<MerchantPolicy> = {
+      settlementCoin: 'USDC',
+      networks: ['tron'],
+      offerTronUsdc: true,
+      tolerance: '0.01',
+      sessionTtlSec: 900,
+      ethereumFinalizedFrom: '500',
+      ethereumConfirmations: 32,
+      serviceFeeBasisPoints: 1_000,
+    };
+    expect(after(register(), policy(all)).state.context.policy).toEqual(all);
+    expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();
+  });
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
+import type { MoveDraft } from '../../../../src/domain/events/payout-draft.ts';
+import type { MoveKind, MoveRequested } from '../../../../src/domain/events/treasury-move-events.ts';
+import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
+import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
+import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
+
+const TREASURY = '0xTreasury';
+const terms = (moveId: string, change: Partial<MoveRequested> = {}): MoveRequested => ({
+  ...{ moveId, mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: TREASURY, toAddress: '0xCold' },
+  ...{ derivationIndex: null, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
+  ...change,
+});
+const sweep = (moveId: string, from = '0xCollection'): TreasuryCommand =>
+  request('sweep', terms(moveId, { fromAddress: from, toAddress: TREASURY, derivationIndex: 4 }));
+const request = (kind: MoveKind, data: MoveRequested): TreasuryCommand => ({ type: 'RequestMove', kind, data });
+const draft = (nonce: number): MoveDraft => ({
+  ...{ kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '5', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+});
+const reserve = (moveId: string, nonce: number, from = TREASURY, change: { attempt?: number; replaces?: string } = {}): TreasuryCommand => ({
+  type: 'ReserveMove',
+  data: {
+    ...{ moveId, attempt: change.attempt ?? 1, fromAddress: from, draft: draft(nonce), reservedAtSec: 2 },
+    replaces: change.replaces === undefined ? null : { txHash: change.replaces, why: 'fee_bump' },
+  },
+});
+const sign = (moveId: string, seq: number, attempt = 1): TreasuryCommand => ({
+  type: 'RecordMoveSigned',
+  data: {
+    ...{ moveId, attempt, txHash: `0x${moveId}${attempt}`, signedBytes: '0x', journal: { seq, hash: `h${seq}` }, signedAtSec: 3 },
+    validity: { kind: 'evm-nonce', nonce: 0, maxFeePerGas: '1' },
+  },
+});
+const complete = (moveId: string, txHash: string): TreasuryCommand => ({
+  type: 'CompleteMove',
+  moveId,
+  landed: { txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.01', feeAddress: TREASURY, completedAtSec: 10 },
+});
+const reject = (moveId: string): TreasuryCommand => ({
+  ...{ type: 'FailMove', moveId, reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: TREASURY, nowSec: 4 },
+});
+
+/** Each command on what the ones before it left; every event must be legal for the machine. */
+function after(...commands: TreasuryCommand[]) {
+  let state = treasuryTable.initial;
+  let last = decideTreasury(commands[0]!, state);
+  const history: TreasuryEvent[] = [];
+  for (const command of commands) {
+    last = decideTreasury(command, state);
+    if (last.ok) {
+      history.push(...last.events);
+      state = treasuryTable.replay(last.events, state);
+    }
+  }
+  return { last, history, state };
+}
+const types = (decided: ReturnType<typeof after>): string[] => (decided.last.ok ? decided.last.events.map(({ type }) => type) : ['refused']);
+
+describe('a sweep', () => {
+  it('is requested, reserved, signed and completed, and then forgotten', () => {
+    const done = after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xswp1'));
+    expect(done.history.map(({ type }) => type)).toEqual(['SweepRequested', 'MoveSequenceReserved', 'SweepSigned', 'SweepCompleted']);
+    expect(done.state.context).toMatchObject({ moves: {}, open: null, nextNonce: null, journal: { seq: 1 } });
+    expect(done.history.at(-1)).toMatchObject({ data: { coin: 'USDT', amount: '5.00', networkFee: '0.01', feeCoin: 'ETH', derivationIndex: 4 } });
+  });
+
+  it('is one at a time for an address, and repeating the request adds nothing', () => {
+    expect(types(after(sweep('swp'), sweep('swp')))).toEqual([]);
+    expect(types(after(sweep('swp'), sweep('other')))).toEqual(['refused']);
+    expect(types(after(sweep('swp'), sweep('other', '0xElsewhere')))).toEqual(['SweepRequested']);
+  });
+
+  it("leaves the treasury's own sequence alone", () => {
+    const between = after(sweep('swp'), reserve('swp', 7, '0xCollection'), sign('swp', 1));
+    expect(between.state.context.nextNonce).toBeNull();
+  });
+
+  it('is never completed by a transaction that was not signed for it', () => {
+    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xother')))).toEqual(['refused']);
+  });
+
+  it('is not completed while a replacement is being signed, which could not be written down any more', () => {
+    const signing = [
+      sweep('swp'),
+      reserve('swp', 0, '0xCollection'),
+      sign('swp', 1),
+      reserve('swp', 0, '0xCollection', { attempt: 2, replaces: '0xswp1' }),
+    ];
+    expect(types(after(...signing, complete('swp', '0xswp1')))).toEqual(['refused']);
+    expect(types(after(...signing, sign('swp', 2, 2), complete('swp', '0xswp1')))).toEqual(['SweepCompleted']);
+  });
+
+  it('cannot be given up once it was signed or while it is', () => {
+    expect(types(after(sweep('swp'), reject('swp')))).toEqual(['SweepFailed']);
+    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), reject('swp')))).toEqual(['refused']);
+    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), reject('swp')))).toEqual(['refused']);
+  });
+});
+
+describe('a withdrawal', () => {
+  const propose = request('withdrawal', terms('wdr'));
+  const approve = (approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'wdr', approver, nowSec: 2 });
+
+  it('takes no sequence before a second operator agreed', () => {
+    expect(types(after(propose, reserve('wdr', 0)))).toEqual(['refused']);
+    expect(types(after(propose, approve('ben'), reserve('wdr', 0)))).toEqual(['MoveSequenceReserved']);
+  });
+
+  it('cannot be approved by who proposed it, and one approver counts once', () => {
+    expect(types(after(propose, approve('ada')))).toEqual(['refused']);
+    expect(types(after(propose, approve('ben'), approve('ben')))).toEqual([]);
+    const proposed = after(propose).history;
+    const forged: TreasuryEvent = { type: 'WithdrawalApproved', data: { moveId: 'wdr', approver: 'ada', approvedAtSec: 2 } };
+    expect(() => treasuryTable.replay([...proposed, forged])).toThrow(IllegalHistory);
+  });
+
+  it("takes the treasury's next nonce, and keeps it for a replacement", () => {
+    const signed = [propose, approve('ben'), reserve('wdr', 5), sign('wdr', 1)];
+    expect(after(...signed).state.context.nextNonce).toBe(6);
+    expect(types(after(...signed, reserve('wdr', 5, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['MoveSequenceReserved']);
+    expect(types(after(...signed, reserve('wdr', 6, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['refused']);
+    const other = request('withdrawal', terms('next', { requestedBy: 'ben' }));
+    const agreed: TreasuryCommand = { type: 'ApproveMove', moveId: 'next', approver: 'ada', nowSec: 2 };
+    expect(types(after(...signed, other, agreed, reserve('next', 5)))).toEqual(['refused']);
+    expect(types(after(...signed, other, agreed, reserve('next', 6)))).toEqual(['MoveSequenceReserved']);
+  });
+
+  it('waits while a refund is being signed', () => {
+    const refund: TreasuryEvent = {
+      type: 'PayoutSequenceReserved',
+      data: {
+        ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_a', refundId: 're_a', legId: 'leg', attempt: 1, coin: 'USDT', amount: '1.00' },
+        ...{ fromAddress: TREASURY, toAddress: '0xPayer', draft: draft(0) as never, replaces: null, reservedAtSec: 1 },
+      },
+    };
+    const history = [...after(propose, approve('ben')).history, refund];
+    expect(decideTreasury(reserve('wdr', 0), treasuryTable.replay(history))).toMatchObject({ ok: false });
+  });
+});
+
+describe('a return that is given up', () => {
+  const proof = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+  const data = terms('rtn', { toAddress: '0xPayer', deposit: proof });
+  const giveUp: TreasuryCommand = { type: 'GiveUpReturn', data, nowSec: 4 };
+
+  it('is asked for and failed in one append when nobody had asked for it, and never begins afterwards', () => {
+    expect(types(after(giveUp))).toEqual(['ReturnRequested', 'ReturnFailed']);
+    const { history, state } = after(giveUp, giveUp, request('return', data));
+    expect(history).toHaveLength(2);
+    expect([state.context.moves, state.context.returns]).toEqual([{}, { rtn: { paid: false, reason: 'rejected_by_operator' } }]);
+  });
+
+  it('fails when it waits, and goes on when it is reserved or signed', () => {
+    const asked = request('return', data);
+    expect(types(after(asked, giveUp))).toEqual(['ReturnFailed']);
+    expect(types(after(asked, reserve('rtn', 0), giveUp))).toEqual(['refused']);
+    expect(types(after(asked, reserve('rtn', 0), sign('rtn', 1), giveUp))).toEqual(['refused']);
+    expect(types(after(asked, reserve('rtn', 0), sign('rtn', 1), complete('rtn', '0xrtn1'), giveUp))).toEqual([]);
+  });
+});
+
+describe('an outflow nobody ordered', () => {
+  const outflow = {
+    ...({ mode: 'test', network: 'ethereum', outflowKey: '0xt:1', address: TREASURY, coin: 'USDT', amount: '9.00', toAddress: '0xThief' } as const),
+    ...{ txHash: '0xt', blockNumber: 5, foundAtSec: 6 },
+  };
+  const found: TreasuryCommand = {
+    type: 'RecordReconciliation',
+    fundings: [],
+    outflows: [outflow],
+    result: { mode: 'test', network: 'ethereum', throughBlock: 6, accounts: [], reconciledAtSec: 6 },
+  };
+  const acknowledge: TreasuryCommand = { type: 'AcknowledgeOutflow', outflowKey: '0xt:1', actor: 'ada', reason: 'known', nowSec: 7 };
+
+  it('stays reported until an operator explains it, and is not reported twice', () => {
+    expect(types(after(found))).toEqual(['UnknownOutflowFound', 'TreasuryReconciled']);
+    expect(Object.keys(after(found).state.context.unknownOutflows)).toEqual(['0xt:1']);
+    expect(types(after(found, found))).toEqual(['TreasuryReconciled']);
+    const explained = after(found, acknowledge);
+    expect(types(explained)).toEqual(['UnknownOutflowAcknowledged']);
+    expect(explained.state.context.unknownOutflows).toEqual({});
+    expect(types(after(found, acknowledge, acknowledge, found))).toEqual(['TreasuryReconciled']);
+  });
+});
