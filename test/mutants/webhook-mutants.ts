@@ -208,14 +208,14 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'the bound of attempts in flight for one endpoint',
     LANES,
-    'lane.inFlight >= this.#limits.inFlightPerMerchant ||',
+    'merchantQueue.inFlight >= this.#limits.inFlightPerMerchant ||',
     '',
     ...['W1: an endpoint that hangs', 'W23:'],
   ),
   mutant(
     'the pace of a drain',
     LANES,
-    'lane.nextPacedAtMs = Math.max(nowMs, lane.nextPacedAtMs) + 1_000 / this.#limits.pacePerSec;',
+    'merchantQueue.nextPacedAtMs = Math.max(nowMs, merchantQueue.nextPacedAtMs) + 1_000 / this.#limits.pacePerSec;',
     '',
     ...['W24: that comes back', 'W24: brings'],
   ),
@@ -223,7 +223,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     'one attempt of a delivery at a time',
     DISPATCHER,
     'if (job.running) job.recheck = true;',
-    'if (job.running) this.#lanes.add({ ...job, state: null, running: false, ordered: false });',
+    'if (job.running) this.#merchantQueues.add({ ...job, state: null, running: false, ordered: false });',
     ...['W25: .* asked for while', 'W25: .* never overlap'],
   ),
   mutant(
