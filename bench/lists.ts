@@ -77,7 +77,7 @@ function newRow(order: number): SessionRow {
       ...row,
       status: 'paid',
       received: '10.51',
-      final: '10.51',
+      refundable: '10.51',
       paidAtSec: createdAtSec + 90,
       arrivedOn: { [pick(NETWORKS)]: 1 },
       transactions: 1,

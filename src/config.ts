@@ -129,6 +129,8 @@ const environment = z.object({
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
+  /** Of what is due, the most that a merchant's tolerance lets be missing. */
+  TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
   /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z
     .string()

@@ -1,4 +1,4 @@
-import { least } from '../src/domain/money.ts';
+import { amountOf, least } from '../src/domain/money.ts';
 import { depositsOf, type DepositState, type LegState, type SessionContext } from './checkout-session/session.state.ts';
 
 /**
@@ -22,17 +22,14 @@ function isCovered(context: SessionContext, legId: string, counted: readonly Dep
     .flatMap((refund) => Object.values(refund.legs))
     .filter(({ status }) => status !== 'FAILED')
     .sort((one, other) => RANK[one.status] - RANK[other.status]);
-  for (const { leg, units, status } of legs) {
-    const available = leg.depositKeys.reduce((total, key) => total + (left.get(key) ?? 0n), 0n);
-    if (leg.legId === legId) return available >= units;
+  for (const { leg, status } of legs) {
+    const isThere = leg.takenFrom.every(({ depositKey, amount }) => (left.get(depositKey) ?? 0n) >= amountOf(amount));
+    if (leg.legId === legId) return isThere;
     // What waits and finds too little takes nothing; what is signed may take all there is.
-    if (status === 'PENDING' && available < units) continue;
-    let rest = units;
-    for (const key of leg.depositKeys) {
-      const held = left.get(key) ?? 0n;
-      const share = least(held, rest);
-      left.set(key, held - share);
-      rest -= share;
+    if (status === 'PENDING' && !isThere) continue;
+    for (const { depositKey, amount } of leg.takenFrom) {
+      const there = left.get(depositKey) ?? 0n;
+      left.set(depositKey, there - least(there, amountOf(amount)));
     }
   }
   return false;

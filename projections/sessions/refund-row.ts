@@ -25,6 +25,7 @@ export type PayoutRow = {
   /** In the network's native coin. */
   readonly networkFee: string | null;
   readonly failureReason: RefundFailureReason | null;
+  readonly takenFrom: RefundLeg['takenFrom'];
 };
 
 /** A refund as lists show it. */
@@ -85,8 +86,8 @@ function requestedRefund(data: RefundRequested['data'], session: SessionRow, pla
   };
 }
 
-function pendingPayout({ legId, network, coin, toAddress, amount }: RefundLeg): PayoutRow {
-  return { legId, network, coin, toAddress, amount, status: 'PENDING', txHash: null, signedTxHash: null, networkFee: null, failureReason: null };
+function pendingPayout(leg: RefundLeg): PayoutRow {
+  return { ...leg, status: 'PENDING', txHash: null, signedTxHash: null, networkFee: null, failureReason: null };
 }
 
 /** The turns of a refund and its legs; the same rules as the session's machine. */

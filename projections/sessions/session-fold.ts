@@ -1,6 +1,7 @@
 import type { PaymentOption, SessionCreated, SessionEvent } from '../../src/domain/events/session-events.ts';
-import { amountOf, COINS, formatAmount, least, most, type Coin } from '../../src/domain/money.ts';
+import { amountOf, COINS, formatAmount, most, type Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
+import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
@@ -40,10 +41,7 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     paidAtSec: null,
     afterExpiry: false,
     reversed: false,
-    final: ZERO,
-    committed: ZERO,
-    otherFinal: ZERO,
-    otherCommitted: ZERO,
+    otherRefundable: ZERO,
     tolerance: data.policy.tolerance,
     transactions: 0,
     refunds: 0,
@@ -54,10 +52,8 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
 }
 
 /** What a refund of each coin may take, in the order of `COINS`. */
-export function refundableOf(row: SessionRow): { coin: Coin; amount: string }[] {
-  const other = formatAmount(most(amountOf(row.otherFinal) - amountOf(row.otherCommitted), 0n));
-  return COINS.map((coin) => ({ coin, amount: coin === row.dueCoin ? row.refundable : other }));
-}
+export const refundableByCoinOf = (row: SessionRow): { coin: Coin; amount: string }[] =>
+  COINS.map((coin) => ({ coin, amount: coin === row.dueCoin ? row.refundable : row.otherRefundable }));
 
 const BETWEEN_OPTIONS = '|';
 
@@ -148,8 +144,9 @@ function countDeposit(session: SessionDraft, { before, after }: Moved<Transactio
   const [was, is] = [standing(before, session), standing(after, session)];
   session.arrived = plus(session.arrived, is.arrivedInTime - was.arrivedInTime);
   session.pending = plus(session.pending, is.pending - was.pending);
-  session.final = plus(session.final, is.final - was.final);
-  session.otherFinal = plus(session.otherFinal, is.otherFinal - was.otherFinal);
+  session.received = plus(session.received, is.received - was.received);
+  session.refundable = plus(session.refundable, is.refundable - was.refundable);
+  session.otherRefundable = plus(session.otherRefundable, is.otherRefundable - was.otherRefundable);
   session.pendingCount += is.pendingCount - was.pendingCount;
   if (is.arrived !== was.arrived) session.arrivedOn = withArrivals(session.arrivedOn, after.network, is.arrived - was.arrived);
 }
@@ -167,42 +164,39 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
   return {
     arrived: isFinal || deposit?.status === 'detected' ? 1 : 0,
     arrivedInTime: onTime && isFinal ? units : 0n,
-    final: isFinal && deposit.coin === session.dueCoin ? units : 0n,
-    otherFinal: isFinal && deposit.coin !== session.dueCoin ? units : 0n,
+    received: onTime && isFinal ? leftOf(deposit) : 0n,
+    refundable: isFinal && deposit.coin === session.dueCoin ? mayBeRefunded(deposit) : 0n,
+    otherRefundable: isFinal && deposit.coin !== session.dueCoin ? mayBeRefunded(deposit) : 0n,
     pending: isPending ? units : 0n,
     pendingCount: isPending ? 1 : 0,
   };
 }
 
-/** Counts what a refund's legs hold or have paid out, before and after the event. */
+const mayBeRefunded = (deposit: TransactionRow): bigint =>
+  refundableOf({ kind: deposit.kind!, fromAddress: deposit.fromAddress, left: leftOf(deposit) });
+
+/** What refunds neither paid out nor hold of a final deposit. */
+const leftOf = ({ amount, taken }: TransactionRow): bigint => most(amountOf(amount) - amountOf(taken ?? ZERO), 0n);
+
+/** Counts what a refund's legs have paid out, before and after the event. */
 export function countRefund(session: SessionDraft, { before, after }: Moved<RefundRow>): void {
-  const sum = (refund: RefundRow | null, counts: (status: string) => boolean): bigint =>
-    refund ? refund.payouts.reduce((total, leg) => (counts(leg.status) ? total + amountOf(leg.amount) : total), 0n) : 0n;
-  const paidOut = (status: string): boolean => status === 'COMPLETED';
-  const notReleased = (status: string): boolean => status !== 'FAILED';
+  const paidOut = (refund: RefundRow | null): bigint =>
+    refund?.coin !== session.dueCoin
+      ? 0n
+      : refund.payouts.reduce((total, leg) => (leg.status === 'COMPLETED' ? total + amountOf(leg.amount) : total), 0n);
   if (!before) {
     session.firstRefund ??= after.refundId;
     session.refunds += 1;
   }
-  const committed = sum(after, notReleased) - sum(before, notReleased);
-  if (after.coin !== session.dueCoin) {
-    session.otherCommitted = plus(session.otherCommitted, committed);
-    return;
-  }
-  session.refunded = plus(session.refunded, sum(after, paidOut) - sum(before, paidOut));
-  session.committed = plus(session.committed, committed);
+  session.refunded = plus(session.refunded, paidOut(after) - paidOut(before));
 }
 
 /** What follows from the sums and the turn; the same rules as the session's machine. */
 export function settle(session: SessionDraft): SessionRow {
-  const [arrived, due] = [amountOf(session.arrived), amountOf(session.dueAmount)];
-  const refundable = most(amountOf(session.final) - amountOf(session.committed), 0n);
-  const received = least(arrived, refundable);
+  const [arrived, received, due] = [amountOf(session.arrived), amountOf(session.received), amountOf(session.dueAmount)];
   const isPaid = session.status === 'paid';
   if (session.status === 'open' || session.status === 'processing') session.status = session.pendingCount > 0 ? 'processing' : 'open';
-  session.received = formatAmount(received);
   session.excess = formatAmount(isPaid ? most(received - due, 0n) : 0n);
-  session.refundable = formatAmount(refundable);
   session.reversed = isPaid && arrived - amountOf(session.returnedUnpaid) < due - amountOf(session.tolerance);
   return session;
 }

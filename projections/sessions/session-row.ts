@@ -48,13 +48,8 @@ export type SessionRow = {
   readonly paidAtSec: number | null;
   readonly afterExpiry: boolean;
   readonly reversed: boolean;
-  /** Final money of the due coin, whatever its kind. */
-  readonly final: string;
-  /** Money of the due coin that refunds have paid out or hold reserved. */
-  readonly committed: string;
-  /** The same two of the other coin, which never pays the session. */
-  readonly otherFinal: string;
-  readonly otherCommitted: string;
+  /** The same of the other coin, which never pays the session. */
+  readonly otherRefundable: string;
   readonly tolerance: string;
   /** Records of the session so far: places in its own lists. */
   readonly transactions: number;

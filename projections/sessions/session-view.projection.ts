@@ -1,13 +1,14 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundRequested, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import type { RowChange } from '../../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
-import { movedRefund, REFUNDS_TABLE, type RefundRow } from './refund-row.ts';
+import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow, type RefundRow } from './refund-row.ts';
 import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
 import { SESSIONS_TABLE, type SessionDraft, type SessionRow } from './session-row.ts';
 import { settle, countRefund, countTransaction, foldSession, sessionRowOf } from './session-fold.ts';
@@ -45,6 +46,7 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const { data } = event as SessionEvent;
   if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
   if ('refundId' in data) refs.push({ table: REFUNDS_TABLE, key: data.refundId });
+  if (event.type === 'RefundRequested') refs.push(...(data as RefundRequested['data']).legs.flatMap((leg) => depositsOf(id, leg)));
   if ('legId' in data) {
     refs.push({ table: TRANSACTIONS_TABLE, key: payoutTransactionId(id, data.refundId, data.legId) });
     refs.push({ table: TRANSACTIONS_TABLE, key: feeTransactionId(id, data.refundId, data.legId) });
@@ -54,9 +56,18 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 
 function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const id = sessionOfStream(stream);
-  const owner = event.type === 'SessionCreated' ? event.data : id && (read(SESSIONS_TABLE, id) as SessionRow | null);
-  return owner ? [{ table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) }] : [];
+  if (id === null) return [];
+  const owner = event.type === 'SessionCreated' ? event.data : (read(SESSIONS_TABLE, id) as SessionRow | null);
+  if (!owner) return [];
+  const counters = { table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) };
+  if (event.type !== 'RefundPayoutFailed') return [counters];
+  const refund = read(REFUNDS_TABLE, event.data.refundId) as RefundRow | null;
+  return [counters, ...(refund ? depositsOf(id, legOf(refund, event.data.legId)) : [])];
 }
+
+/** The deposits whose money the leg is. */
+const depositsOf = (id: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>): RowRef[] =>
+  takenFrom.map(({ depositKey }) => ({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, depositKey) }));
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = sessionOfStream(stored.stream);

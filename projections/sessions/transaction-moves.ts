@@ -1,9 +1,9 @@
-import type { RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { TransactionId } from '../../src/domain/ids.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import type { DepositDetected, RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionId, TransactionId } from '../../src/domain/ids.ts';
+import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import type { RowReader } from '../../src/ports/projection.ts';
 import type { Places } from './merchant-counters.ts';
-import { legOf, type RefundRow } from './refund-row.ts';
+import { legOf, type PayoutRow, type RefundRow } from './refund-row.ts';
 import type { Moved, SessionRow } from './session-row.ts';
 import { depositTransactionId, feeTransactionId, payoutTransactionId } from './transaction-id.ts';
 import {
@@ -44,7 +44,7 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
   switch (event.type) {
     case 'DepositDetected': {
       const id = depositTransactionId(sessionId, event.data.depositKey);
-      return [withAside(detectedDeposit(id, session, event.data), find(id)?.aside)];
+      return [withAside(seenDeposit(id, session, event.data, find), find(id)?.aside)];
     }
     case 'DepositConfirmed': {
       const row = known(find, depositTransactionId(sessionId, event.data.depositKey));
@@ -62,9 +62,11 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
     case 'DepositPutBack':
       return [putBack(known(find, depositTransactionId(sessionId, event.data.depositKey)))];
     case 'TransferCredited':
-      return [{ ...detectedDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data), status: 'final' }];
+      return [{ ...seenDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data, find), status: 'final' }];
     case 'TransferCreditReversed':
       return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), status: 'reverted' }];
+    case 'RefundRequested':
+      return event.data.legs.flatMap((leg) => takenDeposits(sessionId, leg, 1n, find));
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
       return [signed(session, refund!, event.data)];
@@ -83,13 +85,28 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
     case 'RefundPayoutFailed': {
       const { refundId, legId } = event.data;
       const payout = find(payoutTransactionId(sessionId, refundId, legId));
+      const released = takenDeposits(sessionId, legOf(refund!, legId), -1n, find);
       // A leg that failed before anything was signed moved no money.
-      if (!payout) return [];
-      return [{ ...payout, status: 'failed' }, ...feesOf(payout, feeTransactionId(sessionId, refundId, legId), event.data.networkFee)];
+      if (!payout) return released;
+      return [...released, { ...payout, status: 'failed' }, ...feesOf(payout, feeTransactionId(sessionId, refundId, legId), event.data.networkFee)];
     }
     default:
       return [];
   }
+}
+
+/** A transfer that comes back after a reorganisation, or is attached again, is still what refunds took of it. */
+function seenDeposit(id: TransactionId, session: SessionRow, data: DepositDetected['data'], find: Find): TransactionFacts {
+  const taken = find(id)?.taken;
+  return { ...detectedDeposit(id, session, data), ...(taken !== undefined && { taken }) };
+}
+
+/** A leg takes its money from the deposits (`sign` 1) or gives it back (-1). */
+function takenDeposits(sessionId: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>, sign: 1n | -1n, find: Find): TransactionFacts[] {
+  return takenFrom.map(({ depositKey, amount }) => {
+    const row = known(find, depositTransactionId(sessionId, depositKey));
+    return { ...row, taken: formatAmount(amountOf(row.taken ?? '0') + sign * amountOf(amount)) };
+  });
 }
 
 function known(find: Find, id: TransactionId): TransactionRow {

@@ -41,6 +41,8 @@ export type TransactionRow = {
   readonly createdSec: number;
   /** While an operator has set the deposit aside, it is `reverted` here; this is what it would be otherwise. */
   readonly aside?: TransactionStatus;
+  /** What refunds have paid out of the deposit or hold reserved; absent: nothing. */
+  readonly taken?: string;
   /** Place in the merchant's lists, and in the session's. */
   readonly order: number;
   readonly sessionOrder: number;

@@ -36,8 +36,11 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
       return { ...session, closed: true };
     case 'RefundRequested':
       return event.data.legs.reduce(
-        (folded, { legId, depositKeys }) =>
-          depositKeys.reduce((each, key) => changed(each, key, (deposit) => ({ ...deposit, legs: [...deposit.legs, legId] })), folded),
+        (folded, { legId, takenFrom }) =>
+          takenFrom.reduce(
+            (each, { depositKey }) => changed(each, depositKey, (deposit) => ({ ...deposit, legs: [...deposit.legs, legId] })),
+            folded,
+          ),
         session,
       );
     case 'RefundPayoutFailed': {

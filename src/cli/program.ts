@@ -100,7 +100,7 @@ function addMerchants(program: Command, host: CliHost): void {
   admin(merchant, host, 'set-policy <merchant_id>', 'merchant.set-policy', 'change how payments are judged', [
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
-    ['--tolerance <amount>', 'units of the coin a payment may be short'],
+    ['--tolerance <amount>', 'units of the coin a payment may be short, at most TOLERANCE_MAX_PERCENT of what is due'],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],

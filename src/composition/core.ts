@@ -120,6 +120,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     sessionTtlSec: config.SESSION_TTL_SECONDS,
     conversionDecimals: config.CONVERSION_DECIMALS,
     dustLimit: config.DUST_LIMIT,
+    toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
     sessionOfRefund,
     changes,
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),

@@ -8,3 +8,6 @@ export interface DepositProof {
   /** Its place in the wallet; null for the treasury. */
   readonly derivationIndex: number | null;
 }
+
+/** With what a payout takes of it, a decimal string in units of the coin. */
+export type TakenDeposit = DepositProof & { readonly amount: string };

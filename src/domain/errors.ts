@@ -25,6 +25,11 @@ export const ERRORS = {
     meaning: 'The refund is larger than what is left to refund.',
     action: 'Read the session and ask for at most `refundable`.',
   },
+  payer_ambiguous: {
+    status: 400,
+    meaning: 'The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it.',
+    action: 'Agree with your customer where it is to go, and pay it yourself: the money of a paid order is settled to you.',
+  },
   sender_not_acknowledged: {
     status: 400,
     meaning: 'The payer is a contract or an exchange, where a refund may be lost.',

@@ -34,6 +34,13 @@ export function parseRefundId(text: string): RefundId | null {
   return REFUND_ID.test(text) ? (text as RefundId) : null;
 }
 
+const TRANSACTION_ID = /^txn_[a-z2-7]{26}$/;
+
+/** Reads a transaction's id; null when it is malformed. */
+export function parseTransactionId(text: string): TransactionId | null {
+  return TRANSACTION_ID.test(text) ? (text as TransactionId) : null;
+}
+
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** RFC 4648 base32 in lower case, without padding. Written out, since what is pure runs without packages, projections above all. */

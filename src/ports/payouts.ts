@@ -1,7 +1,7 @@
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
 import type { PayoutValidity } from '../domain/events/session-events.ts';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { TakenDeposit } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, fitsDecimals, type Coin } from '../domain/money.ts';
 import { tokenOf, type Network, type NetworkSettings, type Token } from '../domain/networks.ts';
@@ -17,8 +17,8 @@ export interface PayoutOrder {
   /** Decimal string in units of the coin. */
   readonly amount: string;
   readonly toAddress: string;
-  /** Newest first. */
-  readonly deposits: readonly DepositProof[];
+  /** The deposits whose money it is; their amounts add up to that of the payout. */
+  readonly deposits: readonly TakenDeposit[];
 }
 
 /** A token transfer, whatever it is for. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof, TakenDeposit } from '../domain/deposit-proof.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -14,10 +14,17 @@ import type { Payouts } from './payouts.ts';
 const mode = z.enum(['live', 'test']);
 
 /** The key is what the place in the chain says, so that nobody can name one deposit twice. */
-const proofOn = ({ address, txHash }: NetworkFields, network: Network): z.ZodType<DepositProof> =>
-  z
-    .strictObject({ depositKey: z.string().max(256), txHash, logIndex: z.int().min(0), toAddress: address, derivationIndex: walletIndex.nullable() })
-    .refine((proof) => proof.depositKey === `${network}:${proof.txHash}:${proof.logIndex}`, { path: ['depositKey'] });
+const isItsKey =
+  (network: Network) =>
+  ({ depositKey, txHash, logIndex }: DepositProof): boolean =>
+    depositKey === `${network}:${txHash}:${logIndex}`;
+const proofFields = ({ address, txHash }: NetworkFields) => ({
+  ...{ depositKey: z.string().max(256), txHash, logIndex: z.int().min(0), toAddress: address, derivationIndex: walletIndex.nullable() },
+});
+const proofOn = (fields: NetworkFields, network: Network): z.ZodType<DepositProof> =>
+  z.strictObject(proofFields(fields)).refine(isItsKey(network), { path: ['depositKey'] });
+const takenOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDeposit> =>
+  z.strictObject({ ...proofFields(fields), amount }).refine(isItsKey(network), { path: ['depositKey'] });
 
 const order = onNetwork<PayoutOrder>((fields, network) => ({
   mode,
@@ -25,7 +32,7 @@ const order = onNetwork<PayoutOrder>((fields, network) => ({
   coin: z.enum(COINS),
   amount,
   toAddress: fields.address,
-  deposits: z.array(proofOn(fields, network)).max(1_000),
+  deposits: z.array(takenOn(fields, network)).max(1_000),
 }));
 
 const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };

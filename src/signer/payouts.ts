@@ -196,7 +196,7 @@ export class Payouts {
     return { network, entries: journal.entries, limits: this.#rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
   }
 
-  /** Takes the amount from the deposits named, each found on chain at one of our addresses and paid by the payee. */
+  /** Takes from each deposit named what the order says, each found on chain at one of our addresses and paid by the payee. */
   async #allocate(order: PayoutOrder, view: ChainView, wallet: SigningWallet, journal: PayoutJournal): Promise<Allocation> {
     const taken = takenByDeposit(journal.entries);
     const takenFrom: { depositKey: string; units: string }[] = [];
@@ -214,7 +214,7 @@ export class Payouts {
       if (takenFrom.some(({ depositKey }) => depositKey === found!.depositKey))
         return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
       const left = found!.units - (taken.get(found!.depositKey) ?? 0n);
-      const share = least(left, rest);
+      const share = least(least(left, amountOf(proof.amount)), rest);
       if (share <= 0n) continue;
       rest -= share;
       takenFrom.push({ depositKey: found!.depositKey, units: share.toString() });

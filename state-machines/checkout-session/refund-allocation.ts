@@ -1,60 +1,220 @@
-import type { RefundLeg } from '../../src/domain/events/session-events.ts';
-import { formatAmount, type Coin } from '../../src/domain/money.ts';
-import { depositsOf, type DepositState, type SessionContext } from './session.state.ts';
+import type { RefundLeg, RefundRequested } from '../../src/domain/events/session-events.ts';
+import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money.ts';
+import { addressFamilyOf, type Network } from '../../src/domain/networks.ts';
+import { refundableOf } from '../../src/domain/refundable.ts';
+import type { Refusal } from '../../src/domain/result.ts';
+import { depositsOf, depositsOfOrder, leftOf, refundedOrReserved, takenByDeposit, type DepositState, type SessionContext } from './session.state.ts';
 
+/** What is to be refunded, and what must be known to split it. */
+export interface RefundTerms {
+  readonly refundId: string;
+  readonly coin: Coin;
+  /** 10^-18 units; null asks for all that is left. */
+  readonly units: bigint | null;
+  /** The deposit that the merchant named; null leaves the choice to the order of payers. */
+  readonly namedDeposit: string | null;
+  /** Of the coin's token, by network; absent where it cannot be paid out. */
+  readonly decimals: Readonly<Partial<Record<Network, number>>>;
+}
+
+export type RefundPlan =
+  | { readonly ok: true; readonly units: bigint; readonly legs: readonly RefundLeg[]; readonly refundType: RefundRequested['data']['refundType'] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** One address on one network, with its money that the refund may take. */
 interface Payer {
-  readonly network: RefundLeg['network'];
+  readonly network: Network;
   readonly address: string;
-  readonly deposits: DepositState[];
-  left: bigint;
+  /** What it paid of the order, 0 for a stranger. */
+  readonly paid: bigint;
+  /** Whether it paid the order here or on another network. */
+  readonly isOfOrder: boolean;
+  readonly units: bigint;
+  readonly newestSec: number;
+  /** What paid the order first, then the oldest. */
+  readonly deposits: readonly { readonly depositKey: string; readonly left: bigint }[];
+  readonly left: bigint;
+  /** The least that its token can carry. */
+  readonly unit: bigint;
+}
+
+/** The signer looks up this many deposits for one payout at most. */
+const MOST_DEPOSITS_OF_A_LEG = 1_000;
+
+/**
+ * Splits a refund over those who paid: first whoever paid the order, then the others, in each case who brought most first. Each gets at
+ * most what refunds left of its deposits, in whole units of its token (ADR 0024).
+ */
+export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
+  const { coin, namedDeposit } = terms;
+  const fault = namedDeposit === null ? null : faultOf(context, coin, namedDeposit);
+  if (fault) return { ok: false, refusal: fault };
+  const payers = payersOf(context, terms);
+  const most = sumOf(payers);
+  const units = terms.units ?? most;
+  if (units <= 0n || units > most) return { ok: false, refusal: tooMuch(context, terms, most) };
+  const { shares, rest } = allocate(payers, units);
+  if (rest > 0n) return { ok: false, refusal: uncarried(coin, units, rest) };
+  const legs = [...shares].flatMap(([payer, share]) => legsOf(payer, share, coin));
+  return {
+    ok: true,
+    units,
+    legs: legs.map((leg, index) => ({ legId: `${terms.refundId}-${index + 1}`, ...leg })),
+    refundType: isFull(context, coin, units, most) ? 'full' : 'partial',
+  };
+}
+
+/** Whether every leg takes what it pays from deposits of its payee that still have it. */
+export function isCovered(context: SessionContext, legs: readonly RefundLeg[]): boolean {
+  const taken = new Map(takenByDeposit(context));
+  return legs.every(({ network, coin, toAddress, amount, takenFrom }) => {
+    let units = 0n;
+    for (const part of takenFrom) {
+      const deposit = context.deposits[part.depositKey];
+      const share = amountOf(part.amount);
+      const isPayees = deposit?.facts.network === network && deposit.facts.coin === coin && personOf(deposit) === person(network, toAddress);
+      if (!isPayees || share <= 0n || share > leftOf(deposit, taken)) return false;
+      taken.set(part.depositKey, (taken.get(part.depositKey) ?? 0n) + share);
+      units += share;
+    }
+    return units > 0n && units === amountOf(amount);
+  });
+}
+
+/** In the order in which a refund takes their money. */
+function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: RefundTerms): Payer[] {
+  const taken = takenByDeposit(context);
+  const ofOrder = depositsOfOrder(context);
+  const people = new Set(ofOrder.map(personOf));
+  const groups = new Map<string, DepositState[]>();
+  for (const deposit of depositsOf(context)) {
+    const { facts, kind } = deposit;
+    const left = leftOf(deposit, taken);
+    const may =
+      namedDeposit === null ? refundableOf({ kind, fromAddress: facts.fromAddress, left }) > 0n : facts.depositKey === namedDeposit && left > 0n;
+    if (!may || facts.coin !== coin || decimals[facts.network] === undefined) continue;
+    const key = `${facts.network}:${personOf(deposit)}`;
+    groups.set(key, [...(groups.get(key) ?? []), deposit]);
+  }
+  const payers = [...groups.values()].map((deposits): Payer => {
+    const isPaying = (deposit: DepositState): boolean => ofOrder.includes(deposit);
+    const inOrder = deposits.toSorted((one, other) => Number(isPaying(other)) - Number(isPaying(one)) || byAge(one, other));
+    const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
+    const { network, fromAddress } = deposits[0]!.facts;
+    return {
+      ...{ network, address: fromAddress!, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, decimals[network]!) },
+      paid: unitsOf(deposits.filter(isPaying)),
+      isOfOrder: people.has(personOf(deposits[0]!)),
+      units: unitsOf(deposits),
+      newestSec: Math.max(...deposits.map(({ facts }) => facts.blockTimeSec)),
+    };
+  });
+  return payers.sort(
+    (one, other) =>
+      Number(other.isOfOrder) - Number(one.isOfOrder) ||
+      compare(other.paid, one.paid) ||
+      compare(other.units, one.units) ||
+      other.newestSec - one.newestSec ||
+      compare(one.deposits[0]!.depositKey, other.deposits[0]!.depositKey),
+  );
 }
 
 /**
- * Splits a refund over those who paid, newest payment first, each capped by what it paid and was not yet given back.
- * Null when the payers that are known cannot take it all (a payment without a single payer is refunded by hand).
+ * No more payers than it takes, each with whole units of the coarsest token among them, so that what a fine token has beyond that leaves
+ * no rest that the next one cannot carry. Only what is still missing then is taken from the fine ones.
  */
-export function allocateRefund(context: SessionContext, refundId: string, coin: Coin, units: bigint): RefundLeg[] | null {
-  const legs: RefundLeg[] = [];
+function allocate(payers: readonly Payer[], units: bigint): { readonly shares: ReadonlyMap<Payer, bigint>; readonly rest: bigint } {
+  const shares = new Map<Payer, bigint>();
+  let enough = 0n;
+  const needed = payers.filter(({ left }) => {
+    const isNeeded = enough < units;
+    enough += left;
+    return isNeeded;
+  });
+  const coarsest = needed.reduce((unit, payer) => (payer.unit > unit ? payer.unit : unit), 1n);
   let rest = units;
-  for (const payer of payersOf(context, coin)) {
-    if (rest === 0n) break;
-    const share = payer.left < rest ? payer.left : rest;
-    if (share <= 0n) continue;
-    rest -= share;
-    legs.push({
-      legId: `${refundId}-${legs.length + 1}`,
-      network: payer.network,
-      coin,
-      toAddress: payer.address,
-      amount: formatAmount(share),
-      depositKeys: payer.deposits.map((deposit) => deposit.facts.depositKey),
-    });
-  }
-  return rest === 0n ? legs : null;
-}
-
-function payersOf(context: SessionContext, coin: Coin): Payer[] {
-  const payers = new Map<string, Payer>();
-  const deposits = depositsOf(context).filter(
-    (deposit) => deposit.facts.coin === coin && deposit.status === 'final' && deposit.facts.fromAddress !== null,
-  );
-  deposits.sort((one, other) => other.facts.blockTimeSec - one.facts.blockTimeSec || (one.facts.depositKey < other.facts.depositKey ? 1 : -1));
-  for (const deposit of deposits) {
-    const { network, fromAddress } = deposit.facts;
-    const key = payerKey(network, fromAddress!);
-    const payer = payers.get(key) ?? { network, address: fromAddress!, deposits: [], left: 0n };
-    payer.deposits.push(deposit);
-    payer.left += deposit.units;
-    payers.set(key, payer);
-  }
-  for (const refund of Object.values(context.refunds)) {
-    for (const { leg, units, status } of Object.values(refund.legs)) {
-      const payer = payers.get(payerKey(leg.network, leg.toAddress));
-      if (payer && leg.coin === coin && status !== 'FAILED') payer.left -= units;
+  for (const unitFor of [() => coarsest, (payer: Payer) => payer.unit])
+    for (const payer of needed) {
+      const share = shares.get(payer) ?? 0n;
+      const more = roundedDown(least(payer.left - share, rest), unitFor(payer));
+      if (more === 0n) continue;
+      shares.set(payer, share + more);
+      rest -= more;
     }
-  }
-  return [...payers.values()];
+  return { shares, rest };
 }
 
-const payerKey = (network: string, address: string): string =>
-  `${network}:${network === 'ethereum' || network === 'bsc' ? address.toLowerCase() : address}`;
+function legsOf(payer: Payer, share: bigint, coin: Coin): Omit<RefundLeg, 'legId'>[] {
+  const { network, address: toAddress, deposits } = payer;
+  let rest = share;
+  const takenFrom = deposits.flatMap(({ depositKey, left }) => {
+    const units = least(left, rest);
+    rest -= units;
+    return units === 0n ? [] : [{ depositKey, amount: formatAmount(units) }];
+  });
+  const legs: Omit<RefundLeg, 'legId'>[] = [];
+  for (let from = 0; from < takenFrom.length; from += MOST_DEPOSITS_OF_A_LEG) {
+    const parts = takenFrom.slice(from, from + MOST_DEPOSITS_OF_A_LEG);
+    const units = parts.reduce((total, { amount }) => total + amountOf(amount), 0n);
+    legs.push({ network, coin, toAddress, amount: formatAmount(units), takenFrom: parts });
+  }
+  return legs;
+}
+
+/** All that came in the coin, or all that paid the order, by the first refund. */
+function isFull(context: SessionContext, coin: Coin, units: bigint, most: bigint): boolean {
+  if (refundedOrReserved(context, coin) > 0n) return false;
+  return units === most || (coin === context.created?.dueCoin && units === unitsOf(depositsOfOrder(context)));
+}
+
+/* Refusals */
+
+function faultOf(context: SessionContext, coin: Coin, depositKey: string): Refusal | null {
+  const deposit = context.deposits[depositKey];
+  const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
+  if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
+  if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
+  if (deposit.facts.coin !== coin) return invalid(`the deposit is one of ${deposit.facts.coin}`);
+  return deposit.facts.fromAddress === null ? { ...NOBODY, param: 'transaction_id' } : null;
+}
+
+const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no single payer that a refund could go to' };
+
+function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, most: bigint): Refusal {
+  const taken = takenByDeposit(context);
+  const leftWhere = (counts: (deposit: DepositState) => boolean): bigint =>
+    depositsOf(context).reduce((total, deposit) => (deposit.facts.coin === coin && counts(deposit) ? total + leftOf(deposit, taken) : total), 0n);
+  const nobodys = leftWhere(({ facts }) => facts.fromAddress === null);
+  if (namedDeposit === null && most === 0n && nobodys > 0n) return NOBODY;
+  const dust = leftWhere(({ kind, facts }) => kind === 'dust' && facts.fromAddress !== null);
+  const message = [
+    `at most ${formatAmount(most)} ${coin} can be refunded${namedDeposit === null ? '' : ' of this deposit'}`,
+    ...(namedDeposit === null && nobodys > 0n ? [`${formatAmount(nobodys)} ${coin} have no single payer`] : []),
+    ...(namedDeposit === null && dust > 0n ? [`${formatAmount(dust)} ${coin} are dust, which is refunded by its transaction_id alone`] : []),
+  ];
+  return { code: 'refund_exceeds_paid', message: message.join('; '), param: 'amount.value' };
+}
+
+const uncarried = (coin: Coin, units: bigint, rest: bigint): Refusal => ({
+  code: 'invalid_request',
+  message: `${formatAmount(units)} ${coin} is no whole number of units of the payers' tokens; ${formatAmount(units - rest)} ${coin} can be refunded`,
+  param: 'amount.value',
+});
+
+/* Small parts */
+
+/** The same address on Ethereum and BSC is the same payer's. */
+function person(network: Network, address: string | null): string {
+  const family = addressFamilyOf(network);
+  return `${family}:${family === 'evm' ? address?.toLowerCase() : address}`;
+}
+
+const personOf = ({ facts }: DepositState): string => person(facts.network, facts.fromAddress);
+
+const byAge = ({ facts: one }: DepositState, { facts: other }: DepositState): number =>
+  one.blockTimeSec - other.blockTimeSec || compare(one.depositKey, other.depositKey);
+
+const compare = <Value extends bigint | string>(one: Value, other: Value): number => (one < other ? -1 : one > other ? 1 : 0);
+const sumOf = (parts: readonly { readonly left: bigint }[]): bigint => parts.reduce((total, { left }) => total + left, 0n);
+const unitsOf = (deposits: readonly DepositState[]): bigint => deposits.reduce((total, { units }) => total + units, 0n);
+const roundedDown = (units: bigint, unit: bigint): bigint => units - (units % unit);

@@ -10,25 +10,15 @@ import type {
 } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { COINS, formatAmount, type Coin } from '../../src/domain/money.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
 import { paymentOf } from './payment.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
-import { allocateRefund } from './refund-allocation.ts';
+import { planRefund } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
-import {
-  arrived,
-  finalOf,
-  foldConfirmed,
-  hasPending,
-  held,
-  isSufficient,
-  kindOf,
-  refundable,
-  refundedOrReserved,
-  type SessionContext,
-} from './session.state.ts';
+import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, kindOf, refundable, type SessionContext } from './session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -74,6 +64,10 @@ export interface RequestRefund {
   /** 10^-18 units; null asks for all that is left. */
   readonly units: bigint | null;
   readonly asked: { readonly value: string; readonly currency: string } | null;
+  /** The deposit that the merchant named; null when it left the choice to the service. */
+  readonly namedDeposit: string | null;
+  /** Of the coin's token, by network; absent where it cannot be paid out. */
+  readonly decimals: Readonly<Partial<Record<Network, number>>>;
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;
@@ -174,24 +168,21 @@ function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: Ses
 function requestRefund(command: RequestRefund, { context }: SessionState): Decision<SessionEvent> {
   const { coin, refundId } = command;
   if (context.refunds[refundId]) return accept();
-  const final = finalOf(context, coin);
-  if (final === 0n) return nothingOf(coin, context);
-  const left = refundable(context, coin);
-  const units = command.units ?? left;
-  if (units <= 0n || units > left) return refuse('refund_exceeds_paid', `at most ${formatAmount(left)} ${coin} can be refunded`, 'amount.value');
-  const legs = allocateRefund(context, refundId, coin, units);
-  if (!legs) return refuse('refund_exceeds_paid', 'part of the money has no single payer and must be refunded by hand', 'amount.value');
-  const doubtful = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
-  if (doubtful !== null) return refuse('sender_not_acknowledged', doubtful, 'acknowledge_sender');
-  const full = units === final && refundedOrReserved(context, coin) === 0n;
+  if (finalOf(context, coin) === 0n) return nothingOf(coin, context);
+  const plan = planRefund(context, command);
+  if (!plan.ok) return plan;
+  const { legs } = plan;
+  const doubt = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
+  if (doubt) return { ok: false, refusal: doubt };
   return accept({
     type: 'RefundRequested',
     data: {
       refundId,
       coin,
-      amount: formatAmount(units),
+      amount: formatAmount(plan.units),
       asked: command.asked,
-      refundType: full ? 'full' : 'partial',
+      namedDeposit: command.namedDeposit,
+      refundType: plan.refundType,
       legs,
       requestedAtSec: command.nowSec,
       reason: command.reason,
@@ -209,12 +200,17 @@ function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> 
   return refuse('session_not_paid', `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`, 'amount.currency');
 }
 
-/** Why the money may not arrive where it came from, in words; null when nothing speaks against any payee. */
-function doubtfulSender(context: SessionContext, legs: readonly RefundLeg[], senders: RequestRefund['senders']): string | null {
-  for (const { toAddress, depositKeys } of legs) {
-    const found = depositKeys.map((key) => context.deposits[key]?.sender ?? senders[key]).find(needsAcknowledgement);
-    if (found)
-      return `${toAddress} is ${found.kind === 'exchange' ? `a wallet of ${found.name ?? 'an exchange'}` : 'a contract'}: a refund may be lost there`;
+/** Why the money may not arrive where it came from; null when nothing speaks against any payee. */
+function doubtfulSender(context: SessionContext, legs: readonly RefundLeg[], senders: RequestRefund['senders']): Refusal | null {
+  for (const { toAddress, takenFrom } of legs) {
+    for (const { depositKey } of takenFrom) {
+      const sender = context.deposits[depositKey]?.sender ?? senders[depositKey];
+      // Who paid was asked for by the money that was left at that moment.
+      if (!sender) return { code: 'conflict', message: 'what is left of the payments has changed meanwhile: send the request again' };
+      if (!needsAcknowledgement(sender)) continue;
+      const who = sender.kind === 'exchange' ? `a wallet of ${sender.name ?? 'an exchange'}` : 'a contract';
+      return { code: 'sender_not_acknowledged', message: `${toAddress} is ${who}: a refund may be lost there`, param: 'acknowledge_sender' };
+    }
   }
   return null;
 }

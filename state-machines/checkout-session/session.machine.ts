@@ -16,13 +16,13 @@ import {
   whyNotSetAside,
 } from './transfers.ts';
 import {
+  depositsOfOrder,
   foldConfirmed,
   arrived,
   hasPending,
   held,
   initialContext,
   isSufficient,
-  refundable,
   suffices,
   withDeposit,
   type DepositState,
@@ -30,6 +30,7 @@ import {
   type RefundState,
   type SessionContext,
 } from './session.state.ts';
+import { isCovered } from './refund-allocation.ts';
 
 export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
@@ -174,16 +175,10 @@ function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>
   return data.why === 'can_never_land';
 }
 
-function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
-  const units = amountOf(data.amount);
-  const legs = data.legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
-  return (
-    units > 0n &&
-    units === legs &&
-    context.refunds[data.refundId] === undefined &&
-    units <= refundable(context, data.coin) &&
-    data.legs.every((leg) => leg.coin === data.coin)
-  );
+function isLegalRefund(context: SessionContext, { refundId, coin, amount, legs }: Of<'RefundRequested'>['data']): boolean {
+  const units = legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
+  const isNew = context.refunds[refundId] === undefined;
+  return isNew && units > 0n && units === amountOf(amount) && legs.every((leg) => leg.coin === coin) && isCovered(context, legs);
 }
 
 const allLegs = (context: SessionContext, refundId: string, test: (leg: LegState) => boolean): boolean => {
@@ -248,7 +243,13 @@ export const checkoutSessionMachine = setup({
     foldPutBack: assign(foldOf<'DepositPutBack'>(foldPutBack)),
     foldCredited: assign(foldOf<'TransferCredited'>(foldCredited)),
     foldCreditReversed: assign(foldOf<'TransferCreditReversed'>(foldCreditReversed)),
-    foldPaid: assign(foldOf<'SessionPaid'>((context, paid) => ({ paid, returnedUnpaid: arrived(context) - amountOf(paid.received) }))),
+    foldPaid: assign(
+      foldOf<'SessionPaid'>((context, paid) => ({
+        paid,
+        returnedUnpaid: arrived(context) - amountOf(paid.received),
+        paidBy: depositsOfOrder(context).map(({ facts }) => facts.depositKey),
+      })),
+    ),
     foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
     foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
     foldCancelled: assign(

@@ -14,6 +14,7 @@ import type {
   TransferCredited,
 } from '../../src/domain/events/session-events.ts';
 import { amountOf, type Coin, least, most } from '../../src/domain/money.ts';
+import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Sender } from '../../src/domain/senders.ts';
 
 /** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
@@ -33,6 +34,8 @@ export interface SessionContext {
   readonly paid: SessionPaid['data'] | null;
   /** Of the on-time money, what had gone back when the session was paid. */
   readonly returnedUnpaid: bigint;
+  /** Keys of the deposits that paid it, in the order of their blocks. */
+  readonly paidBy: readonly string[];
   readonly expired: SessionExpired['data'] | null;
   readonly failed: SessionFailed['data'] | null;
   readonly cancelled: SessionCancelled['data'] | null;
@@ -87,6 +90,7 @@ export const initialContext: SessionContext = {
   sufficientSeen: false,
   paid: null,
   returnedUnpaid: 0n,
+  paidBy: [],
   expired: null,
   failed: null,
   cancelled: null,
@@ -155,15 +159,56 @@ export function refunded(context: SessionContext, coin: Coin): bigint {
   );
 }
 
-/** What a refund of this coin may still take; never negative, also after a final deposit was reverted. */
+/** By deposit key: what refunds have paid out of it or hold reserved. A failed leg is released. */
+export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string, bigint> {
+  const taken = new Map<string, bigint>();
+  for (const { legs } of Object.values(refunds))
+    for (const { leg, status } of Object.values(legs)) {
+      if (status === 'FAILED') continue;
+      for (const { depositKey, amount } of leg.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
+    }
+  return taken;
+}
+
+/** What a refund may still take of a deposit; never negative, and nothing while the deposit is not final. */
+export function leftOf({ facts, status, units, aside }: DepositState, taken: ReadonlyMap<string, bigint>): bigint {
+  const left = units - (taken.get(facts.depositKey) ?? 0n);
+  return status === 'final' && aside === undefined && left > 0n ? left : 0n;
+}
+
+/** What a refund of this coin that names no deposit may take. */
 export function refundable(context: SessionContext, coin: Coin): bigint {
-  const left = finalOf(context, coin) - refundedOrReserved(context, coin);
-  return left > 0n ? left : 0n;
+  const taken = takenByDeposit(context);
+  const ofCoin = Object.values(context.deposits).filter(({ facts }) => facts.coin === coin);
+  return sum(ofCoin.map((deposit) => refundableOf({ kind: deposit.kind, fromAddress: deposit.facts.fromAddress, left: leftOf(deposit, taken) })));
 }
 
 /** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
 export function held(context: SessionContext): bigint {
-  return context.created ? least(arrived(context), refundable(context, context.created.dueCoin)) : 0n;
+  const taken = takenByDeposit(context);
+  return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));
+}
+
+const onTimeOf = (context: SessionContext): DepositState[] =>
+  depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
+
+/**
+ * The deposits that pay the order: those that did when it was paid, and on-time money by the time of its blocks as long as that is not
+ * enough. What came on time when there was enough already pays nothing.
+ */
+export function depositsOfOrder(context: SessionContext): DepositState[] {
+  const taken = takenByDeposit(context);
+  const onTime = onTimeOf(context).sort((one, other) => one.facts.blockTimeSec - other.facts.blockTimeSec);
+  const paying = onTime.filter(({ facts }) => context.paidBy.includes(facts.depositKey));
+  let units = sum(paying.map((deposit) => deposit.units));
+  for (const deposit of onTime) {
+    if (units > 0n && isSufficient(context, units)) break;
+    const left = leftOf(deposit, taken);
+    if (left === 0n || paying.includes(deposit)) continue;
+    paying.push(deposit);
+    units += left;
+  }
+  return paying;
 }
 
 /** What the merchant holds beyond what was due. */

@@ -25,7 +25,8 @@ export const isNewOperation = ({ operations }: SessionContext, depositKey: strin
 /** The refund that the deposit's money is reserved to or went to; null when there is none. */
 function refundOf(context: SessionContext, depositKey: string): string | null {
   for (const [refundId, { legs }] of Object.entries(context.refunds))
-    if (Object.values(legs).some(({ leg, status }) => status !== 'FAILED' && leg.depositKeys.includes(depositKey))) return refundId;
+    if (Object.values(legs).some(({ leg, status }) => status !== 'FAILED' && leg.takenFrom.some((part) => part.depositKey === depositKey)))
+      return refundId;
   return null;
 }
 

@@ -51,7 +51,7 @@ function request(change: Partial<PayoutOrder> = {}, more: Partial<PayoutRequest>
   const proof = { depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0) };
   const order: PayoutOrder = {
     ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_x', refundId: 're_1', legId: 're_1-1', coin: 'USDT', amount: '100' },
-    ...{ toAddress: node.payer, deposits: [{ ...proof, derivationIndex: 0 }], ...change },
+    ...{ toAddress: node.payer, deposits: [{ ...proof, derivationIndex: 0, amount: change.amount ?? '100' }], ...change },
   };
   const tokenUnits = String(Number(order.amount) * 1e6);
   const draft = { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...FEES } as const;

@@ -77,7 +77,7 @@ class Desk {
       coin: 'USDT',
       amount,
       toAddress: fromAddress,
-      deposits: [proof],
+      deposits: [{ ...proof, amount }],
     };
   }
 
@@ -196,7 +196,8 @@ describe('the signer, whatever it is told', () => {
     const cases: [Partial<PayoutOrder>, string][] = [
       [{ toAddress: '0x000000000000000000000000000000000000dEaD' }, 'not_the_payer'],
       [{ toAddress: executor.treasury }, 'own_address'],
-      [{ amount: '10.01' }, 'exceeds_deposit'],
+      [{ amount: '10.01', deposits: [{ ...proof!, amount: '10.01' }] }, 'exceeds_deposit'],
+      [{ amount: '10.00', deposits: [{ ...proof!, amount: '9.99' }] }, 'exceeds_deposit'],
       [{ deposits: [proof!, proof!], amount: '20.00' }, 'named_twice'],
       [{ deposits: [{ ...proof!, derivationIndex: proof!.derivationIndex! + 1 }] }, 'not_our_address'],
       [{ deposits: [] }, 'exceeds_deposit'],
@@ -298,7 +299,8 @@ describe('the signer, whatever it is told', () => {
   it('counts one approver once, and an approval only for what was approved', async () => {
     const approvers = ['ann', 'ben'].map((name) => ({ name, secretHash: secretHash(`${name}-secret`) }));
     const signer = await startSigner([executor.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
-    const order = { ...(await paidOrder(signer, '20.00', '1.00')), amount: '9.00' };
+    const paid = await paidOrder(signer, '20.00', '1.00');
+    const order = { ...paid, amount: '9.00', deposits: paid.deposits.map((deposit) => ({ ...deposit, amount: '9.00' })) };
     expect(await signer.checkPayout(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
     expect(await signer.approvePayout(order, 'ann', 'wrong')).toMatchObject({ ok: false, code: 'unknown_approver' });
     await signer.approvePayout(order, 'ann', 'ann-secret');

@@ -8,7 +8,7 @@ import { sessionTable } from '../../src/features/shared/handlers/session-handler
 import { sessionView } from '../../src/features/sessions/view.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { held, pending } from '../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const DUE = amountOf('10.00');
@@ -50,12 +50,9 @@ const commands = fc.array(
     },
     {
       weight: 2,
-      arbitrary: fc.tuple(fc.integer({ min: 1, max: 3 }), fc.option(units)).map(([id, asked]): SessionCommand[] => [
-        {
-          ...{ type: 'RequestRefund', refundId: `re_${id}` as RefundId, coin: 'USDT', units: asked, asked: null, reason: null },
-          ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: EXPIRES_AT - 1 },
-        },
-      ]),
+      arbitrary: fc
+        .tuple(fc.integer({ min: 1, max: 3 }), fc.option(units))
+        .map(([id, asked]): SessionCommand[] => [refundCommand({ refundId: `re_${id}` as RefundId, units: asked, nowSec: EXPIRES_AT - 1 })]),
     },
     {
       weight: 1,

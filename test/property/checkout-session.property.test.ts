@@ -8,7 +8,7 @@ import { sessionTable } from '../../src/features/shared/handlers/session-handler
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
 import { arrived, finalOf, refundable, refundedOrReserved } from '../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const deposit = fc.record({
@@ -89,28 +89,16 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
       cents: fc.option(fc.integer({ min: 0, max: 1500 })),
       coin: fc.constantFrom('USDT' as const, 'USDC' as const),
     })
-    .map(({ id, cents, coin }): SessionCommand => ({
-      type: 'RequestRefund',
-      refundId: `re_${id}` as RefundId,
-      coin,
-      units: cents === null ? null : BigInt(cents) * 10n ** 16n,
-      asked: null,
-      reason: null,
-      idempotencyStream: null,
-      acknowledgedSender: false,
-      senders: {},
-      nowSec: EXPIRES_AT,
-    })),
+    .map(({ id, cents, coin }) =>
+      refundCommand({ refundId: `re_${id}` as RefundId, coin, units: cents === null ? null : BigInt(cents) * 10n ** 16n }),
+    ),
 );
 
 const history = fc
   .array(command, { maxLength: 40 })
   .map((commands): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...commands]);
 
-const asked = (id: number, units: bigint): SessionCommand => ({
-  ...{ type: 'RequestRefund', refundId: `re_${id}` as RefundId, coin: 'USDT', units: units * 10n ** 18n, asked: null, reason: null },
-  ...{ idempotencyStream: null, acknowledgedSender: false, senders: {}, nowSec: EXPIRES_AT },
-});
+const asked = (id: number, units: bigint): SessionCommand => refundCommand({ refundId: `re_${id}` as RefundId, units: units * 10n ** 18n });
 
 /** Two payers whose money is final, two refunds of it, and whatever may happen to their payouts. */
 const refunding = fc

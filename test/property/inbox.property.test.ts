@@ -65,7 +65,7 @@ async function inHistory(steps: Parameters<RandomInbox['take']>[0][], maxBatch: 
 /** A deposit of a session that pays no order and that nobody decided about or refunded, by what the session itself says. */
 function isUnmatched({ context }: SessionState, { facts, kind, status }: DepositState): boolean {
   const legs = Object.values(context.refunds).flatMap((refund) => Object.values(refund.legs));
-  const isRefunded = legs.some((leg) => leg.status !== 'FAILED' && leg.leg.depositKeys.includes(facts.depositKey));
+  const isRefunded = legs.some((leg) => leg.status !== 'FAILED' && leg.leg.takenFrom.some(({ depositKey }) => depositKey === facts.depositKey));
   const hasEnded = (context.expired ?? context.failed ?? context.cancelled) !== null && context.paid === null;
   return status === 'final' && kind !== 'dust' && !isRefunded && (kind !== 'on_time' || hasEnded);
 }

@@ -1,3 +1,4 @@
+import { depositTransactionId } from '../../projections/sessions/transaction-id.ts';
 import { createHmac, createSecretKey } from 'node:crypto';
 import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
 import { amountOf, convertRoundingUp, formatAmount, isCoin } from '../../src/domain/money.ts';
@@ -115,6 +116,7 @@ export class FakeMerchantApi implements MerchantApi {
       refundable: view.dueAmount,
       deposits: [
         {
+          transactionId: depositTransactionId(view.sessionId, 'ethereum:0xabc:3'),
           depositKey: 'ethereum:0xabc:3',
           network: option.network,
           coin: option.coin,
@@ -130,6 +132,7 @@ export class FakeMerchantApi implements MerchantApi {
           kind: 'on_time',
           status: 'final',
           sender: { kind: 'wallet', name: null },
+          refundable: view.dueAmount,
         },
       ],
     };

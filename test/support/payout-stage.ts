@@ -25,7 +25,7 @@ import type { SessionCommand } from '../../state-machines/checkout-session/sessi
 import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
 import type { TreasuryContext } from '../../state-machines/treasury/treasury.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
-import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, SESSION_ID } from './session-facts.ts';
+import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SESSION_ID } from './session-facts.ts';
 
 export const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
@@ -124,10 +124,7 @@ export class PayoutStage {
   async requestRefund(refundId: string, coins: number | null, sessionId: SessionId = SESSION_ID): Promise<boolean> {
     const answer = await this.sessions.execute(
       sessionStream(sessionId),
-      {
-        ...{ type: 'RequestRefund', refundId: refundId as RefundId, coin: 'USDT', units: coins === null ? null : BigInt(coins) * 10n ** 18n },
-        ...{ asked: null, reason: null, idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: CREATED_AT + 100 },
-      },
+      refundCommand({ refundId: refundId as RefundId, units: coins === null ? null : BigInt(coins) * 10n ** 18n, nowSec: CREATED_AT + 100 }),
       CONTEXT,
     );
     const context = await this.context(sessionId);

@@ -17,7 +17,7 @@ import type { SessionCommand } from '../../state-machines/checkout-session/sessi
 import type { TreasuryCommand } from '../../state-machines/treasury/treasury.decider.ts';
 import { FailingStore } from './failing-store.ts';
 import type { MemoryReadModel } from './memory-read-model.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
 
 /*
  * Histories of unmatched transfers as chains, payers and operators make them, through the real use cases: every step is a process of its
@@ -255,13 +255,7 @@ export class RandomInbox {
       revert: () => [own, { type: 'RevertDeposit', depositKey: keyOf(transfer), reason: 'reorg', headNumber: 300 }],
       cancel: () => [id, { type: 'CancelSession', nowSec: EXPIRES_AT - 10 }],
       expire: () => [id, { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} }],
-      refund: () => [
-        id,
-        {
-          ...{ type: 'RequestRefund', refundId: `re_${this.store.events.length}` as RefundId, coin, units: null, asked: null, reason: null },
-          ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec },
-        },
-      ],
+      refund: () => [id, refundCommand({ refundId: `re_${this.store.events.length}` as RefundId, coin, nowSec })],
       ...(refund && {
         'fail-refund': () => {
           const { legId } = Object.values(refund.legs)[0]!.leg;

@@ -7,7 +7,7 @@ import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from './session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
 
 /** Sessions of three owners; the first two are one merchant in two modes. The last two are charged a service fee. */
 const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
@@ -184,10 +184,10 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
     case 'expire':
       return { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} };
     case 'refund':
-      return {
-        ...{ type: 'RequestRefund', refundId: `re_${tx}of${session}` as RefundId, coin, units: late ? null : BigInt(cents) * 10n ** 16n },
-        ...{ asked: null, reason: 'sealed reason', idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec },
-      };
+      return refundCommand({
+        ...{ refundId: `re_${tx}of${session}` as RefundId, coin, units: late ? null : BigInt(cents) * 10n ** 16n },
+        ...{ reason: 'sealed reason', nowSec },
+      });
     default:
       return transferCommandOf(drawn, state, depositKey, facts, nowSec);
   }

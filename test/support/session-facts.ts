@@ -1,5 +1,6 @@
 import type { DepositFacts, SessionCreated } from '../../src/domain/events/session-events.ts';
-import type { MerchantId, SessionId } from '../../src/domain/ids.ts';
+import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
+import type { RequestRefund } from '../../state-machines/checkout-session/session.decider.ts';
 
 export const SESSION_ID = `cs_${'a'.repeat(32)}` as SessionId;
 export const MERCHANT_ID = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
@@ -53,6 +54,28 @@ export function depositFacts(change: Partial<DepositFacts> = {}): DepositFacts {
     blockNumber: 100,
     blockHash: '0xblock',
     blockTimeSec: CREATED_AT + 60,
+    ...change,
+  };
+}
+
+/** Of the coins' tokens, by network. */
+export const TOKEN_DECIMALS = { ethereum: 6, bsc: 18, tron: 6, solana: 6 } as const;
+
+/** A refund of all the USDT that is left, whoever paid; any field can be replaced. */
+export function refundCommand(change: Partial<RequestRefund> = {}): RequestRefund {
+  return {
+    type: 'RequestRefund',
+    refundId: 're_a' as RefundId,
+    coin: 'USDT',
+    units: null,
+    asked: null,
+    namedDeposit: null,
+    decimals: TOKEN_DECIMALS,
+    reason: null,
+    idempotencyStream: null,
+    acknowledgedSender: true,
+    senders: {},
+    nowSec: EXPIRES_AT,
     ...change,
   };
 }

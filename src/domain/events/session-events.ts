@@ -262,8 +262,8 @@ export interface RefundLeg {
   readonly coin: Coin;
   readonly toAddress: string;
   readonly amount: string;
-  /** The deposits this leg returns, newest first. */
-  readonly depositKeys: readonly string[];
+  /** The deposits whose money this is; their amounts add up to the leg's. */
+  readonly takenFrom: readonly { readonly depositKey: string; readonly amount: string }[];
 }
 
 export interface RefundRequested {
@@ -274,6 +274,8 @@ export interface RefundRequested {
     readonly amount: string;
     /** What the merchant asked for, in its own words; null when it asked for all that is left. */
     readonly asked: { readonly value: string; readonly currency: string } | null;
+    /** The deposit that the merchant named; null when it left the choice to the service. */
+    readonly namedDeposit: string | null;
     readonly refundType: 'full' | 'partial';
     readonly legs: readonly RefundLeg[];
     readonly requestedAtSec: number;

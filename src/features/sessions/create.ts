@@ -1,7 +1,7 @@
 import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../../domain/events/session-events.ts';
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
-import { amountOf, convertRoundingUp, formatAmount, isCoin, MAX_UNITS, type Coin } from '../../domain/money.ts';
+import { amountOf, convertRoundingUp, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
@@ -15,6 +15,7 @@ import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, CreateSessionInput, Outcome } from '../shared/merchant-api.ts';
 import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../merchants/lookup.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
+import { normalCreate } from '../../use-cases/request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
@@ -36,6 +37,8 @@ export interface CreateSessionDeps {
   readonly conversionDecimals: number;
   /** Units of the coin; transfers below it never change a state. */
   readonly dustLimit: string;
+  /** Of what is due, the most that may be missing whatever the merchant tolerates. */
+  readonly toleranceMaxPercent: number;
 }
 
 const RETRY_AFTER_SEC = 5;
@@ -46,7 +49,7 @@ const REFERENCE_BYTES = 32;
 export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
   const merchant = deps.merchants.settings(caller.merchantId);
   if (!merchant) return { ok: false, refusal: { code: 'authentication_failed', message: 'unknown merchant' } };
-  const requestHash = deps.ids.requestHash(canonicalJson(input));
+  const requestHash = deps.ids.requestHash(canonicalJson(normalCreate(input)));
   const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
   if (!admission.ok) return admission;
   const id = await currentOrOlderId(deps, caller, input.orderId);
@@ -254,7 +257,7 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     paymentOptions: facts.paymentOptions,
     // An order smaller than the dust limit must still be payable in one transfer.
     policy: {
-      tolerance: merchant.policy.tolerance,
+      tolerance: formatAmount(least(amountOf(merchant.policy.tolerance), (due * BigInt(deps.toleranceMaxPercent)) / 100n)),
       dustLimit: formatAmount(due < dustLimit ? due : dustLimit),
       ...(serviceFeeBasisPoints > 0 && { serviceFeeBasisPoints }),
     },

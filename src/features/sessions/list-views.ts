@@ -1,6 +1,6 @@
 import type { RefundRow } from '../../../projections/sessions/refund-row.ts';
 import type { SessionRow } from '../../../projections/sessions/session-row.ts';
-import { paymentOptionsOf, refundableOf } from '../../../projections/sessions/session-fold.ts';
+import { paymentOptionsOf, refundableByCoinOf } from '../../../projections/sessions/session-fold.ts';
 import type { TransactionRow } from '../../../projections/sessions/transaction-row.ts';
 import type { RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
 import type { Coin } from '../../domain/money.ts';
@@ -43,7 +43,7 @@ export function listedSession(row: SessionRow, personal: SessionPersonalData | n
     excess: row.excess,
     refunded: row.refunded,
     refundable: row.refundable,
-    refundableByCoin: refundableOf(row),
+    refundableByCoin: refundableByCoinOf(row),
     reversed: row.reversed,
     afterExpiry: row.afterExpiry,
     paidAtSec: row.paidAtSec,
@@ -68,7 +68,7 @@ export function listedRefund(row: RefundRow, reason: string | null): RefundView 
     type: row.type,
     status: row.status,
     reason,
-    payouts: row.payouts.map(({ signedTxHash: _, ...payout }) => payout),
+    payouts: row.payouts.map(({ signedTxHash: _, takenFrom: _taken, ...payout }) => payout),
     createdSec: row.createdSec,
     updatedSec: row.updatedSec,
     failureReason: row.failureReason,

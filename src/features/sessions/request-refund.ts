@@ -1,16 +1,19 @@
-import type { RefundId, SessionId } from '../../domain/ids.ts';
-import { amountOf, convertRoundingDown, formatAmount, isCoin, type Coin } from '../../domain/money.ts';
+import type { Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import { amountOf, type Coin } from '../../domain/money.ts';
+import { tokenOf, type Network, type NetworkSettings } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { Senders } from '../../ports/senders.ts';
 import type { Sender } from '../../domain/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { finalOf } from '../../../state-machines/checkout-session/session.state.ts';
+import { planRefund, type RefundTerms } from '../../../state-machines/checkout-session/refund-allocation.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome, RefundInput } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
+import { refundedMoney } from '../../use-cases/refunded-money.ts';
+import { normalAmount } from '../../use-cases/request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
 
@@ -21,11 +24,10 @@ interface RefundDeps {
   readonly personal: PersonalData;
   readonly senders: Senders;
   readonly clock: Clock;
+  /** The networks this installation runs in a mode. */
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly newRefundId: () => RefundId;
 }
-
-/** Coin amounts a merchant can ask for have at most this many decimals. */
-const REFUND_DECIMALS = 6;
 
 /** Reserves a refund. The session's own stream decides what fits, so parallel requests can never exceed what was received. */
 export async function requestRefund(
@@ -34,24 +36,23 @@ export async function requestRefund(
   input: RefundInput,
   state: SessionState,
 ): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
-  const money = moneyOf(input, state);
+  const money = refundedMoney(input, state);
   if (!money.ok) return money;
-  const { acknowledgeSender = false, ...asked } = input;
-  // The merchant's word changes nothing about what is refunded: with it the same request goes on under its own key.
-  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(canonicalJson(asked)), deps.newRefundId);
+  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(sameRequest(input)), deps.newRefundId);
   if (!admission.ok) return admission;
   const refundId = admission.givenId as RefundId;
   const nowSec = toSec(deps.clock.nowMs());
-  if (caller.mayBeReplay === true && repeatsAnother(input, refundId, state, nowSec)) return MAY_BE_REPLAY;
+  const { acknowledgeSender = false } = input;
+  const decimals = decimalsOf(deps.networks(caller.mode), money.value.coin);
+  const terms: RefundTerms = { refundId, ...money.value, decimals };
+  if (caller.mayBeReplay === true && repeatsAnother(input, terms, state, nowSec)) return MAY_BE_REPLAY;
   const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
-  const senders = judged ? {} : await unknownSenders(deps.senders, state, money.value.coin);
+  const senders = judged ? {} : await unknownSenders(deps.senders, state, terms);
   if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
   const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedIn(state));
   const command = {
     type: 'RequestRefund' as const,
-    refundId,
-    coin: money.value.coin,
-    units: money.value.units,
+    ...{ ...terms, refundId },
     asked: input.amount ?? null,
     reason: reason?.sealed ?? null,
     idempotencyStream: admission.stream,
@@ -77,16 +78,36 @@ function sealedIn({ context: { created, refunds } }: SessionState): (string | nu
 const RETRY_AFTER_SEC = 10;
 const UNKNOWN_SENDER = 'the network does not tell now whether the payer is a contract; try again, or send acknowledge_sender: true';
 
-/** Who paid the coin, where the session does not know yet. Null when the network does not answer. */
-async function unknownSenders(senders: Senders, { context }: SessionState, coin: Coin): Promise<Record<string, Sender> | null> {
+/** Who paid what the refund takes, where the session does not know yet. Null when the network does not answer. */
+async function unknownSenders(senders: Senders, { context }: SessionState, terms: RefundTerms): Promise<Record<string, Sender> | null> {
   const found: Record<string, Sender> = {};
-  for (const [key, { facts, status, sender }] of Object.entries(context.deposits)) {
-    if (sender || status !== 'final' || facts.coin !== coin || facts.fromAddress === null) continue;
-    const looked = await senders.of(context.created!.mode, facts.network, facts.fromAddress);
+  const plan = planRefund(context, terms);
+  for (const { network, toAddress, takenFrom } of plan.ok ? plan.legs : []) {
+    const unknown = takenFrom.filter(({ depositKey }) => !context.deposits[depositKey]?.sender);
+    if (unknown.length === 0) continue;
+    const looked = await senders.of(context.created!.mode, network, toAddress);
     if (looked === null) return null;
-    found[key] = looked;
+    for (const { depositKey } of unknown) found[depositKey] = looked;
   }
   return found;
+}
+
+/** Of the coin's token, by network. */
+function decimalsOf(networks: readonly NetworkSettings[], coin: Coin): RefundTerms['decimals'] {
+  const decimals: Partial<Record<Network, number>> = {};
+  for (const settings of networks) {
+    const token = tokenOf(settings, coin);
+    if (token) decimals[settings.network] = token.decimals;
+  }
+  return decimals;
+}
+
+/**
+ * Equal for requests that ask for the same, however the amount is written. The merchant's word about the payer changes nothing about what is
+ * refunded: with it the same request goes on under its own key.
+ */
+function sameRequest({ acknowledgeSender: _, amount, ...asked }: RefundInput): string {
+  return canonicalJson({ ...asked, amount: amount && { ...amount, value: normalAmount(amount.value) } });
 }
 
 /** How long a signed request can be sent again: its time may be 300 s ahead, and is accepted for 300 s after that. */
@@ -96,9 +117,11 @@ const REPLAY_SEC = 600;
  * The idempotency key is a header that the signature does not cover: who replays a request can give it another key. The ledger remembers
  * what the nonces may have forgotten.
  */
-function repeatsAnother({ amount }: RefundInput, refundId: RefundId, { context }: SessionState, nowSec: number): boolean {
+function repeatsAnother({ amount }: RefundInput, { refundId, namedDeposit }: RefundTerms, { context }: SessionState, nowSec: number): boolean {
+  const unitsOf = (asked: RefundInput['amount'] | null): bigint | undefined => (asked ? amountOf(asked.value) : undefined);
   return Object.values(context.refunds).some(({ requested }) => {
-    const isSame = requested.asked?.value === amount?.value && requested.asked?.currency === amount?.currency;
+    const isSameAmount = unitsOf(requested.asked) === unitsOf(amount) && requested.asked?.currency === amount?.currency;
+    const isSame = isSameAmount && requested.namedDeposit === namedDeposit;
     return isSame && requested.refundId !== refundId && requested.requestedAtSec >= nowSec - REPLAY_SEC;
   });
 }
@@ -110,34 +133,3 @@ const MAY_BE_REPLAY = {
     message: 'The same refund was asked for within the last ten minutes, and used nonces were lost since: ask again later with the same key.',
   },
 } as const;
-
-/** What the request means in units of a coin: the coin itself, or merchant currency at the session's locked rate. */
-function moneyOf(input: RefundInput, { context }: SessionState): Outcome<{ coin: Coin; units: bigint | null }> {
-  const created = context.created!;
-  if (!input.amount) return { ok: true, value: { coin: created.dueCoin, units: null } };
-  const { value, currency } = input.amount;
-  const units = amountOf(value);
-  if (isCoin(currency)) {
-    const received = currency === created.dueCoin || finalOf(context, currency) > 0n;
-    if (received) return { ok: true, value: { coin: currency, units } };
-  } else if (currency === created.currency && created.rateLock) {
-    const converted = convertRoundingDown(units, created.rateLock.rate, REFUND_DECIMALS);
-    if (converted > 0n) return { ok: true, value: { coin: created.dueCoin, units: converted } };
-    return {
-      ok: false,
-      refusal: {
-        code: 'invalid_request',
-        message: `${value} ${currency} is less than ${formatAmount(1n)} ${created.dueCoin}`,
-        param: 'amount.value',
-      },
-    };
-  }
-  return {
-    ok: false,
-    refusal: {
-      code: 'invalid_request',
-      message: `amount.currency must be the coin paid (${created.dueCoin}) or the order's currency (${created.currency})`,
-      param: 'amount.currency',
-    },
-  };
-}

@@ -5,12 +5,15 @@ import {
   excess,
   held,
   isReversed,
+  leftOf,
   pending,
   refundable,
   refunded,
+  takenByDeposit,
   type RefundState,
   type SessionContext,
 } from '../../../state-machines/checkout-session/session.state.ts';
+import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import type { DepositView, PayoutView, RefundView, SessionStatus, SessionView } from '../shared/views.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
@@ -59,11 +62,17 @@ export function sessionView(
 const NO_REASONS: ReadonlyMap<string, string> = new Map();
 
 function depositViews(context: SessionContext): DepositView[] {
-  // What an operator set aside is no money of the session, wherever it is in the chain.
-  return Object.values(context.deposits).map(({ facts, kind, status, sender, aside }) => ({
-    ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
-    sender: sender ?? null,
-  }));
+  const taken = takenByDeposit(context);
+  return Object.values(context.deposits).map((deposit) => {
+    const { facts, kind, status, sender, aside } = deposit;
+    return {
+      transactionId: depositTransactionId(context.created!.sessionId, facts.depositKey),
+      // What an operator set aside is no money of the session, wherever it is in the chain.
+      ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
+      sender: sender ?? null,
+      refundable: formatAmount(facts.fromAddress === null ? 0n : leftOf(deposit, taken)),
+    };
+  });
 }
 
 /** One refund of the session; `reason` is the merchant's own, opened. */

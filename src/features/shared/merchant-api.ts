@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import type { Refusal } from '../../domain/result.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { RefundView, SessionView } from './views.ts';
@@ -43,6 +43,8 @@ export interface CreateSessionInput {
 export interface RefundInput {
   readonly sessionId: SessionId;
   readonly amount?: { readonly value: string; readonly currency: string };
+  /** The deposit to refund; absent: the service chooses. */
+  readonly transactionId?: TransactionId;
   readonly reason?: string;
   readonly acknowledgeSender?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { RefundFailureReason } from '../../domain/events/refund-failures.ts';
 import type { DepositFacts, DepositKind, FinalityRule, PaymentOption, RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
-import type { MerchantId, Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { Sender } from '../../domain/senders.ts';
@@ -9,10 +9,13 @@ import type { Sender } from '../../domain/senders.ts';
 export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
 export interface DepositView extends DepositFacts {
+  readonly transactionId: TransactionId;
   readonly kind: DepositKind;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
   /** Null until it could be told. */
   readonly sender: Sender | null;
+  /** What a refund that names it may take. */
+  readonly refundable: string;
 }
 
 export interface PayoutView {
@@ -75,7 +78,7 @@ export interface SessionView {
   /** Of what was received, what is beyond what was due; zero until the session is paid. */
   readonly excess: string;
   readonly refunded: string;
-  /** Final money of the settlement coin that is neither reverted, refunded nor reserved for a refund. */
+  /** Of the settlement coin: what a refund that names no deposit may take. */
   readonly refundable: string;
   /** The same of every coin, in the order of `COINS`. */
   readonly refundableByCoin: readonly { readonly coin: Coin; readonly amount: string }[];

@@ -114,6 +114,7 @@ function presentOption(
 
 function presentDeposit(deposit: DepositView, network: NetworkSettings | undefined): DepositBody {
   return {
+    transaction_id: deposit.transactionId,
     network: deposit.network,
     coin: deposit.coin,
     amount: paddedAmount(deposit.amount, 2),
@@ -127,6 +128,7 @@ function presentDeposit(deposit: DepositView, network: NetworkSettings | undefin
     block_number: deposit.blockNumber,
     block_time: deposit.blockTimeSec,
     explorer_url: explorerUrl(network, deposit.txHash),
+    refundable: paddedAmount(deposit.refundable, 2),
   };
 }
 

@@ -1,5 +1,5 @@
 import { maxDecimals } from '../../domain/currencies.ts';
-import { parseRefundId, parseSessionId } from '../../domain/ids.ts';
+import { parseRefundId, parseSessionId, parseTransactionId } from '../../domain/ids.ts';
 import { decimalsOf } from '../../domain/money.ts';
 import type { MerchantApi } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
@@ -16,7 +16,8 @@ export const createRefundOperation = {
   path: '/v1/refunds',
   tag: 'Refunds',
   summary: 'Create a refund',
-  description: 'Returns money to the address that paid. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
+  description:
+    'Returns money to the address that paid: first to whoever paid the order, or of the deposit that `transaction_id` names. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
   body: createRefundBody,
   bodyRequired: true,
   response: refund,
@@ -25,6 +26,7 @@ export const createRefundOperation = {
     'unknown_field',
     'session_not_paid',
     'refund_exceeds_paid',
+    'payer_ambiguous',
     'sender_not_acknowledged',
     'not_found',
     'idempotency_conflict',
@@ -56,9 +58,12 @@ export function refundRoutes(api: MerchantApi, present: RefundPresenter): Route[
       }
       const sessionId = parseSessionId(body.session_id);
       if (sessionId === null) return NOT_FOUND;
+      const transactionId = body.transaction_id === undefined ? undefined : parseTransactionId(body.transaction_id);
+      if (transactionId === null) return refusedField('transaction_id', 'must be the id of a transaction');
       const outcome = await api.requestRefund(caller, {
         sessionId,
         ...(amount === undefined ? undefined : { amount }),
+        ...(transactionId === undefined ? undefined : { transactionId }),
         ...(body.reason === undefined ? undefined : { reason: body.reason }),
         ...(body.acknowledge_sender === undefined ? undefined : { acknowledgeSender: body.acknowledge_sender }),
       });

@@ -16,7 +16,10 @@ const policyFields = {
     .optional()
     .meta({ description: 'Networks offered to payers, in the order shown.' }),
   offer_tron_usdc: z.boolean('must be true or false').optional(),
-  tolerance: amountText.optional().meta({ description: 'Units of the coin a payment may be short.' }),
+  tolerance: amountText.optional().meta({
+    description:
+      'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
+  }),
   session_ttl_seconds: z
     .int(`must be a whole number from ${MIN_SESSION_TTL_SEC} to ${MAX_SESSION_TTL_SEC}`)
     .min(MIN_SESSION_TTL_SEC, `must be at least ${MIN_SESSION_TTL_SEC}`)

@@ -10,7 +10,18 @@ export const createRefundBody = z
     amount: z
       .strictObject({ value: positiveAmountText, currency: currencyCode }, AMOUNT_RULE)
       .optional()
-      .meta({ description: 'Units of the coin paid or of the merchant currency (converted at the locked rate). Absent: all that is left.' }),
+      .meta({
+        description:
+          "Units of the coin paid, or of the order's currency, which is always converted at the locked rate. Absent: all that is left, " +
+          'of the deposit named or of the settlement coin.',
+      }),
+    transaction_id: z
+      .string('must be the id of a transaction')
+      .optional()
+      .meta({
+        description: 'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
+        examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
+      }),
     reason: plainText(500, { lines: true }).optional(),
     acknowledge_sender: z
       .boolean('must be true or false')

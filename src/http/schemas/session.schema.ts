@@ -93,6 +93,7 @@ const sender = z.object({ kind: z.enum(['wallet', 'contract', 'exchange']), name
 
 export const deposit = z
   .object({
+    transaction_id: z.string().meta({ description: 'Its id in `/v1/transactions`, to refund this very deposit.' }),
     network,
     coin,
     amount: z.string(),
@@ -106,6 +107,7 @@ export const deposit = z
     block_number: z.int(),
     block_time: unixSeconds,
     explorer_url: z.string().nullable(),
+    refundable: z.string().meta({ description: 'What a refund that names it may take; "0.00" without a single payer.' }),
   })
   .meta({ id: 'Deposit' });
 
@@ -138,10 +140,11 @@ const sessionCore = {
   pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
   excess: z.string().meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
   refunded: z.string().meta({ description: 'Units of the settlement coin that refunds have paid out.' }),
-  refundable: z.string().meta({ description: 'Units of the settlement coin that refunds can still take, late and surplus money included.' }),
-  refundable_amounts: z
-    .array(refundableAmount)
-    .meta({ description: 'What refunds can still take of each coin; money in another coin is refunded by naming it.' }),
+  refundable: z.string().meta({
+    description:
+      'Of the settlement coin: what a refund that names no deposit may take, late and surplus money included. Neither dust nor money without a single payer.',
+  }),
+  refundable_amounts: z.array(refundableAmount).meta({ description: 'The same of each coin; money in another coin is refunded by naming it.' }),
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
   after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
   paid_at: unixSeconds.optional(),

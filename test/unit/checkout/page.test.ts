@@ -11,7 +11,7 @@ import { renderReceipt } from '../../../src/checkout/receipt.ts';
 import { Speech } from '../../../src/checkout/speech.ts';
 import { english, type TextKey, type Texts } from '../../../src/checkout/texts/en.ts';
 import type { PaymentOption } from '../../../src/domain/events/session-events.ts';
-import type { MerchantId, SessionId } from '../../../src/domain/ids.ts';
+import type { MerchantId, SessionId, TransactionId } from '../../../src/domain/ids.ts';
 import type { DepositView, SessionView } from '../../../src/features/shared/views.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -59,6 +59,7 @@ const OPEN: SessionView = {
   refunds: [],
 };
 const DEPOSIT: DepositView = {
+  transactionId: 'txn_a' as TransactionId,
   depositKey: 'ethereum:0x1:0',
   network: 'ethereum',
   coin: 'USDT',
@@ -74,13 +75,14 @@ const DEPOSIT: DepositView = {
   kind: 'on_time',
   status: 'final',
   sender: null,
+  refundable: '10.80',
 };
 const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED') => ({ coin: 'USDT', amount: '1.00', status }) as SessionView['refunds'][number];
 
 /** A session of every state and note that the page knows. */
 const SESSIONS: Readonly<Record<string, SessionView>> = {
   awaiting: OPEN,
-  underpaid: { ...OPEN, received: '5.00', refundable: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
+  underpaid: { ...OPEN, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   seen: { ...OPEN, status: 'processing', pending: '10.80', deposits: [{ ...DEPOSIT, status: 'detected' }] },
   'seen in part': { ...OPEN, status: 'processing', pending: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }] },
   closing: { ...OPEN, expiresAtSec: NOW_SEC - 1 },
@@ -282,7 +284,7 @@ describe('the state of the page', () => {
     expect(toSend(forgiving)).toBe('10.80');
     expect(toSend({ ...coming, pending: '10.30' })).toBeNull();
     expect(toSend({ ...coming, pending: '10.29' })).toBe('0.51');
-    expect(toSend({ ...coming, received: '5.00', refundable: '5.00', pending: '5.30' })).toBeNull();
+    expect(toSend({ ...coming, received: '5.00', pending: '5.30' })).toBeNull();
   });
 
   it('stops asking at the deadline by the server’s clock, before the session is judged', () => {

@@ -15,14 +15,13 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
   const leg = refund?.legs[legId];
   const created = context.created;
   if (!refund || !leg || !created) return null;
-  const { network, coin, amount, toAddress, depositKeys } = leg.leg;
-  // What a reorganisation took pays nothing; the signer would stop at it although the others may suffice.
-  const deposits = depositKeys.flatMap((key) => (isFinal(context, key) ? (proofOf(context, key) ?? []) : []));
+  const { network, coin, amount, toAddress, takenFrom } = leg.leg;
+  const deposits = takenFrom.flatMap((part) => {
+    const proof = proofOf(context, part.depositKey);
+    return proof ? [{ ...proof, amount: part.amount }] : [];
+  });
   return { refund, leg, order: { mode: created.mode, network, sessionId: created.sessionId, refundId, legId, coin, amount, toAddress, deposits } };
 }
-
-const isFinal = ({ deposits }: SessionContext, depositKey: string): boolean =>
-  deposits[depositKey]?.status === 'final' && deposits[depositKey].aside === undefined;
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {
   const facts = deposits[depositKey]?.facts;

@@ -74,7 +74,7 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(stage.executor.waiting).toMatchObject([{ reason: 'deposit_not_final' }]);
   });
 
-  it('is paid from what is left of its payer, never from what is gone', async () => {
+  it('is paid although another deposit of its payer, of which it takes nothing, is gone', async () => {
     const other = `cs_${'b'.repeat(32)}` as SessionId;
     const first = await stage.paidSession(other, { deposit: { amount: '6.00' } });
     await stage.deposit(other, { txHash: '0x77', amount: '4.00' });

@@ -14,7 +14,7 @@ import type { SessionCommand } from '../../../../state-machines/checkout-session
 import { MemoryBooks } from '../../../support/books.ts';
 import { FailingStore } from '../../../support/failing-store.ts';
 import type { MERCHANT_ID } from '../../../support/session-facts.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../../../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
 
 const SOURCE = `cs_${'a'.repeat(32)}` as SessionId;
 const TARGET = `cs_${'b'.repeat(32)}` as SessionId;
@@ -174,27 +174,13 @@ describe('attaching a unmatched transfer', () => {
     const { inbox, found, send } = await world();
     expect(refusalOf(await inbox.attach(await found(), SOURCE, REAL))).toContain('this very session');
     expect(refusalOf(await inbox.attach(await found(), OTHER, REAL))).toContain('there is no session');
-    await send(SOURCE, {
-      ...{ type: 'RequestRefund', refundId: 're_1' as never, coin: 'USDT', units: null, asked: null, reason: null },
-      ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: EXPIRES_AT + 800 },
-    });
+    await send(SOURCE, refundCommand({ refundId: 're_1' as never, nowSec: EXPIRES_AT + 800 }));
     expect(refusalOf(await inbox.attach(await found(), TARGET, REAL))).toBe('the refund re_1 takes its money');
   });
 });
 
 describe('one decision that two processes carry out', () => {
-  const refund: SessionCommand = {
-    type: 'RequestRefund',
-    refundId: 're_1' as never,
-    coin: 'USDT',
-    units: null,
-    asked: null,
-    reason: null,
-    idempotencyStream: null,
-    acknowledgedSender: true,
-    senders: {},
-    nowSec: EXPIRES_AT + 800,
-  };
+  const refund = refundCommand({ refundId: 're_1' as never, nowSec: EXPIRES_AT + 800 });
 
   /** The first process is refused by a refund that fails right after; `meanwhile` runs before it tells the other session so. */
   async function refusedOnce(made: World, meanwhile: () => Promise<void>): Promise<InboxOutcome> {
@@ -267,10 +253,7 @@ describe('undoing', () => {
     expect(refusalOf(await paid.inbox.undo(await paid.found(), REAL))).toBe(`the session ${TARGET} is paid with it`);
     const refunded = await world(underpaid);
     await refunded.inbox.attach(await refunded.found(), TARGET, REAL);
-    await refunded.send(TARGET, {
-      ...{ type: 'RequestRefund', refundId: 're_2' as never, coin: 'USDT', units: null, asked: null, reason: null },
-      ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: EXPIRES_AT + 800 },
-    });
+    await refunded.send(TARGET, refundCommand({ refundId: 're_2' as never, nowSec: EXPIRES_AT + 800 }));
     expect(refusalOf(await refunded.inbox.undo(await refunded.found(), REAL))).toBe('the refund re_2 takes its money');
     expect(await refunded.state()).toBe('attached');
   });

@@ -12,7 +12,7 @@ const final: SessionEvent = {
 };
 const refunded = {
   type: 'RefundRequested',
-  data: { legs: [{ legId: 're_1-1', depositKeys: [depositKey] }] },
+  data: { legs: [{ legId: 're_1-1', takenFrom: [{ depositKey, amount: '1.00' }] }] },
 } as unknown as SessionEvent;
 const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } };
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
-import type { RefundId } from '../../../../src/domain/ids.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { noticeOf } from '../../../../state-machines/checkout-session/notices.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../../../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
 
 const record = (facts: DepositFacts): SessionCommand => ({ type: 'RecordDeposit', facts });
 const confirm = ({ depositKey, blockNumber, blockHash, blockTimeSec }: DepositFacts): SessionCommand => ({
@@ -15,10 +14,7 @@ const final = (facts: DepositFacts): SessionCommand[] => [record(facts), confirm
 const revert = ({ depositKey }: DepositFacts): SessionCommand => ({ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 400 });
 const cancel: SessionCommand = { type: 'CancelSession', nowSec: EXPIRES_AT - 50 };
 const expire: SessionCommand = { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} };
-const refund: SessionCommand = {
-  ...{ type: 'RequestRefund', refundId: 're_a' as RefundId, coin: 'USDT', units: null, asked: null, reason: null },
-  ...{ idempotencyStream: null, acknowledgedSender: true, senders: {}, nowSec: EXPIRES_AT },
-};
+const refund = refundCommand();
 const full = depositFacts();
 const half = depositFacts({ amount: '5.00', txHash: '0x02' });
 const late = depositFacts({ txHash: '0x03', blockTimeSec: EXPIRES_AT + 5 });

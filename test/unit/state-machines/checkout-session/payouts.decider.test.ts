@@ -23,7 +23,7 @@ const legOf = (facts: DepositFacts, legId: string) => ({
   coin: 'USDT' as const,
   toAddress: facts.fromAddress!,
   amount: facts.amount,
-  depositKeys: [facts.depositKey],
+  takenFrom: [{ depositKey: facts.depositKey, amount: facts.amount }],
 });
 const history: SessionEvent[] = [
   { type: 'SessionCreated', data: createdFacts() },
@@ -39,7 +39,7 @@ const history: SessionEvent[] = [
     type: 'RefundRequested',
     data: {
       ...{ refundId, coin: 'USDT', amount: '10.00', asked: null, refundType: 'full', legs: [legOf(one, 'leg-1'), legOf(other, 'leg-2')] },
-      ...{ requestedAtSec: EXPIRES_AT, reason: null, idempotencyStream: null, acknowledgedSender: false },
+      ...{ requestedAtSec: EXPIRES_AT, reason: null, idempotencyStream: null, acknowledgedSender: false, namedDeposit: null },
     },
   },
 ];

@@ -11,7 +11,7 @@ import {
   type SessionCommand,
 } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { kindOf, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, depositFacts, EXPIRES_AT, SESSION_ID } from '../../../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, refundCommand, SESSION_ID } from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
 
 const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
@@ -26,6 +26,7 @@ const confirmData = (facts: DepositFacts) => ({
   blockHash: facts.blockHash,
   blockTimeSec: facts.blockTimeSec,
   headNumber: facts.blockNumber + 20,
+  sender: { kind: 'wallet' as const, name: null },
 });
 const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: confirmData(facts) });
 const confirm = (facts: DepositFacts): ConfirmDeposit => ({
@@ -39,18 +40,8 @@ const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
   data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: EXPIRES_AT - 100, afterExpiry, valuation: null },
 });
 const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
-const refund = (amount: string | null, id = 're_a'): RequestRefund => ({
-  type: 'RequestRefund',
-  refundId: id as RefundId,
-  coin: 'USDT',
-  units: amount === null ? null : amountOf(amount),
-  asked: null,
-  reason: null,
-  idempotencyStream: null,
-  acknowledgedSender: false,
-  senders: {},
-  nowSec: EXPIRES_AT,
-});
+const refund = (amount: string | null, id = 're_a'): RequestRefund =>
+  refundCommand({ refundId: id as RefundId, units: amount === null ? null : amountOf(amount), acknowledgedSender: false });
 
 const full = depositFacts();
 const half = depositFacts({ amount: '5.00', txHash: '0x02', fromAddress: '0xFirst' });
@@ -304,7 +295,11 @@ describe('refunding', () => {
     });
     it('of money that came late leaves the rest as it is', () => {
       const late = depositFacts({ amount: '5.00', txHash: '0x05', blockTimeSec: EXPIRES_AT + 1 });
-      given(...first, detected(late, 'late'), confirmed(late), ...asked, detected(otherHalf))
+      const history = [...first, detected(late, 'late'), confirmed(late)];
+      const { events: ofLate } = given(...history)
+        .when({ ...refund('5.00'), namedDeposit: late.depositKey })
+        .then('RefundRequested');
+      given(...history, ...ofLate, detected(otherHalf))
         .when(confirm(otherHalf))
         .then('DepositConfirmed', 'SessionPaid');
     });
@@ -328,7 +323,7 @@ describe('refunding', () => {
       .when(refund('4', 're_b'))
       .then('RefundRequested');
   });
-  it('goes back to several payers, newest first, each capped by what it paid', () => {
+  it('goes back to several payers, of equal ones the newest first, each capped by what it paid', () => {
     const history = [created(), detected(half), confirmed(half), detected(otherHalf), confirmed(otherHalf), paid()];
     const { events } = given(...history)
       .when(refund('7'))
@@ -349,7 +344,7 @@ describe('refunding', () => {
   });
   it('cannot pay a payer that is not known', () => {
     const anonymous = depositFacts({ fromAddress: null });
-    given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('refund_exceeds_paid');
+    given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('payer_ambiguous');
   });
   it('releases only the legs that failed', () => {
     const { events } = given(...paidSession)
@@ -387,7 +382,7 @@ describe('refunding', () => {
   it.each([
     ['a contract', { kind: 'contract', name: null }],
     ['an exchange', { kind: 'exchange', name: 'Kraken' }],
-  ] as const)('to %s needs the word of the merchant', (_, sender) => {
+  ] as const)('to %s needs the word of the merchant', (_name, sender) => {
     const flagged: SessionEvent = { type: 'DepositConfirmed', data: { ...confirmData(full), sender } };
     const session = [created(), detected(full), flagged, paid()];
     given(...session)
@@ -396,9 +391,12 @@ describe('refunding', () => {
     given(...session)
       .when({ ...refund('6'), acknowledgedSender: true })
       .then('RefundRequested');
-    given(...paidSession)
+    const { sender: _, ...nobodyLooked } = confirmData(full);
+    const untold: SessionEvent = { type: 'DepositConfirmed', data: nobodyLooked };
+    given(created(), detected(full), untold, paid())
       .when({ ...refund('6'), senders: { [full.depositKey]: sender } })
       .thenRefused('sender_not_acknowledged');
+    given(created(), detected(full), untold, paid()).when(refund('6')).thenRefused('conflict');
   });
   it('asks no word for a payer whose money stays', () => {
     const exchange = { kind: 'exchange', name: 'Kraken' } as const;

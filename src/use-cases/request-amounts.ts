@@ -1,0 +1,29 @@
+import { amountOf, formatAmount } from '../domain/money.ts';
+import type { CreateSessionInput } from '../features/shared/merchant-api.ts';
+
+/* What a request says, however it is written: two texts of one amount are one request. */
+
+export const normalAmount = (text: string): string => formatAmount(amountOf(text), 0);
+
+/** The create request with its amounts and the currencies of its line items in one form. */
+export function normalCreate(input: CreateSessionInput): object {
+  const { amount, taxAmount, shippingAmount, lineItems } = input;
+  return {
+    ...input,
+    amount: normalAmount(amount),
+    taxAmount: taxAmount && normalAmount(taxAmount),
+    shippingAmount: shippingAmount && normalAmount(shippingAmount),
+    lineItems: lineItems?.map(normalLineItem),
+  };
+}
+
+/** As the wire's schema has checked it. */
+interface LineItem {
+  readonly price_data: { readonly currency: string; readonly unit_amount: string };
+}
+
+function normalLineItem(item: unknown): object {
+  const { price_data, ...others } = item as LineItem;
+  const { currency, unit_amount } = price_data;
+  return { ...others, price_data: { ...price_data, currency: currency.toUpperCase(), unit_amount: normalAmount(unit_amount) } };
+}

@@ -1,0 +1,78 @@
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import type { MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
+import type { MerchantId } from '../../src/domain/ids.ts';
+import type { NetworkSettings } from '../../src/domain/networks.ts';
+import { toSec } from '../../src/ports/clock.ts';
+import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
+import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
+import { Idempotency } from '../../src/features/shared/idempotency.ts';
+import type { Caller, CreateSessionInput } from '../../src/features/shared/merchant-api.ts';
+import type { MerchantDomain } from '../../src/features/merchants/lookup.ts';
+import { PersonalData } from '../../src/features/shared/personal-data.ts';
+import { createSessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
+import { SessionIds } from '../../src/features/sessions/ids.ts';
+import { DEFAULT_POLICY } from '../../state-machines/merchant/merchant.state.ts';
+import { MemoryEventStore } from './memory-event-store.ts';
+import { ManualClock } from './price-feed.ts';
+
+export const caller = { merchantId: 'mer_shop', mode: 'test', keyId: 'key_1', requestId: 'req_1' } as Caller;
+export const order: CreateSessionInput = { amount: '10.00', currency: 'USDT', orderId: 'order-1', description: 'Two mugs' };
+const ethereum: NetworkSettings = {
+  network: 'ethereum',
+  mode: 'test',
+  chainId: '31337',
+  tokens: [
+    { coin: 'USDT', address: '0xdac17f958d2ee523a2206206994597c13d831ec7', decimals: 6 },
+    { coin: 'USDC', address: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', decimals: 6 },
+  ],
+  simulated: false,
+  mainNetwork: false,
+  explorerTransactionUrl: null,
+};
+
+interface Change {
+  /** Makes the key of a session's personal data. */
+  readonly create?: () => Promise<{ salt: Uint8Array; renewed?: boolean }>;
+  /** Of every currency to every coin; null: there is none to be had. */
+  readonly rate?: string | null;
+  readonly policy?: Partial<MerchantPolicy>;
+}
+
+/** One merchant with one network; `free` are the indexes of the addresses that wait to be given out. */
+export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) }), rate = null, policy = {} }: Change = {}) {
+  const store = new MemoryEventStore();
+  const clock = new ManualClock();
+  const domains: MerchantDomain[] = [];
+  const free = [1, 2];
+  const erased: string[] = [];
+  const keys = { create, get: async () => new Uint8Array(32), erase: async (subject: string) => void erased.push(subject) };
+  const deps: CreateSessionDeps = {
+    sessions: createSessionHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true }),
+    ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
+    merchants: {
+      settings: () => ({ merchantId: 'mer_shop' as MerchantId, name: 'Shop', mode: 'test', policy: { ...DEFAULT_POLICY, ...policy }, domains }),
+    },
+    rates: {
+      lock: async (_currency, _coin, nowMs) => (rate === null ? null : { rate, lockedAtSec: toSec(nowMs), rule: 'fixed', quotes: [] }),
+      valuation: () => null,
+      close: async () => undefined,
+    },
+    addresses: {
+      take: (_mode, family) => {
+        const index = free.shift();
+        return index === undefined ? null : { family, address: `0x${String(index).padStart(40, '0')}`, derivationIndex: index };
+      },
+      giveBack: (_mode, { derivationIndex }) => void free.push(derivationIndex),
+    },
+    personal: new PersonalData(keys, { seal: () => 'sealed', open: () => '{}' }),
+    idempotency: new Idempotency({ store, clock, random: nodeRandom }),
+    clock,
+    random: nodeRandom,
+    networks: () => [ethereum],
+    sessionTtlSec: 1800,
+    conversionDecimals: 2,
+    dustLimit: '0.01',
+    toleranceMaxPercent: 5,
+  };
+  return { deps, domains, free, erased };
+}
