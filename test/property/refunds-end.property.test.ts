@@ -6,7 +6,7 @@ import { amountOf, fitsDecimals } from '../../src/domain/money.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
 import { TransferImpossible, type PayoutFate, type PayoutOrder, type PayoutRequest, type SentPayout } from '../../src/ports/payouts.ts';
 import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session/session.state.ts';
-import { coverOf } from '../../state-machines/refund-cover.ts';
+import { coverOf } from '../../state-machines/checkout-session/refund-cover.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs, TRON_DRAFT } from '../support/payout-stage.ts';
 import { runsOf } from '../support/runs.ts';
 

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../ports/event-store.ts';
 import { TransferImpossible, validityOf, type PayoutChain, type PayoutRefusal, type Reserved, type WaitReason } from '../../../ports/payouts.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { OrderedLeg } from './orders.ts';
-import { coverOf, type Cover } from '../../../../state-machines/refund-cover.ts';
+import { coverOf, type Cover } from '../../../../state-machines/checkout-session/refund-cover.ts';
 import { movesInFlight } from '../../../../state-machines/treasury/moves.ts';
 import { openPayout } from '../../../../state-machines/treasury/treasury.machine.ts';
 import type { Reservation } from '../../../../state-machines/treasury/treasury.state.ts';

@@ -3,7 +3,7 @@ import type { PayoutDraft } from '../../../domain/events/payout-draft.ts';
 import type { RefundId } from '../../../domain/ids.ts';
 import { mayStillLand, type PayoutChain, type PayoutFate } from '../../../ports/payouts.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
-import { coverOf } from '../../../../state-machines/refund-cover.ts';
+import { coverOf } from '../../../../state-machines/checkout-session/refund-cover.ts';
 import { lastOfLeg } from '../../../../state-machines/treasury/treasury.machine.ts';
 import type { Reservation } from '../../../../state-machines/treasury/treasury.state.ts';
 import { textOf, type RoundFaults } from '../faults.ts';

@@ -1,5 +1,5 @@
-import { amountOf, least } from '../src/domain/money.ts';
-import { depositsOf, type DepositState, type LegState, type SessionContext } from './checkout-session/session.state.ts';
+import { amountOf, least } from '../../src/domain/money.ts';
+import { depositsOf, type DepositState, type LegState, type SessionContext } from './session.state.ts';
 
 /**
  * What the deposits that a leg pays back say: they are final and enough, enough with those on their way to being final,
