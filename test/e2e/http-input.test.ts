@@ -93,6 +93,14 @@ describe('a refund amount is refused when it is', () => {
   });
 });
 
+it.each([['txn_short'], ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'], [''], [7]])(
+  'a refund of %j, which is no transaction, is refused by its field',
+  async (id) => {
+    const { status, json } = await service.call('POST', '/v1/refunds', { session_id: `cs_${'a'.repeat(32)}`, transaction_id: id });
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'invalid_request', 'transaction_id']);
+  },
+);
+
 describe('a field is refused and named', () => {
   it.each(['amount', 'currency', 'order_id'])('when %s is missing', async (field) => refused(create({ [field]: undefined }), field));
   it.each(

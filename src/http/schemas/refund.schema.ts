@@ -54,7 +54,7 @@ export const refund = z
     order_id: z.string(),
     amount: z.object({ value: z.string(), currency: coin }),
     amount_returned: z.string().meta({ description: 'What has reached the payers.' }),
-    type: z.enum(['full', 'partial']),
+    type: z.enum(['full', 'partial']).meta({ description: '`full`: the first refund took all that paid the order, or all there was.' }),
     status: refundStatus,
     reason: z.string().nullable(),
     network: network.nullable().meta({ description: 'Of the only payout; null with several.' }),

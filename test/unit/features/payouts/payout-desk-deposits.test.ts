@@ -89,6 +89,17 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect((await stage.leg('re_b-1', other)).status).toBe('PROCESSING');
     expect(named).toEqual(['ethereum:0x77:0']);
   });
+
+  it('waits alone: what else its payer sent can be refunded meanwhile', async () => {
+    await stage.deposit(SESSION_ID, { txHash: '0x77', amount: '4.00' });
+    expect(await stage.requestRefund('re_b', 4)).toBe(true);
+    await rounds(1);
+    expect((await stage.leg(LEG)).status).toBe('PENDING');
+    expect(await stage.leg('re_b-1')).toMatchObject({
+      status: 'PROCESSING',
+      leg: { takenFrom: [{ depositKey: 'ethereum:0x77:0', amount: '4.00' }] },
+    });
+  });
 });
 
 describe('a refund whose deposit left the chain after it was signed', () => {
