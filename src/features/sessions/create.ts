@@ -15,7 +15,7 @@ import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, CreateSessionInput, Outcome } from '../shared/merchant-api.ts';
 import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../merchants/lookup.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
-import { normalCreate } from '../../use-cases/request-amounts.ts';
+import { normalCreate } from './request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';

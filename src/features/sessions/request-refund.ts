@@ -12,8 +12,8 @@ import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome, RefundInput } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
-import { refundedMoney } from '../../use-cases/refunded-money.ts';
-import { normalAmount } from '../../use-cases/request-amounts.ts';
+import { refundedMoney } from './refunded-money.ts';
+import { normalAmount } from './request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
 

@@ -1,5 +1,5 @@
-import { amountOf, formatAmount } from '../domain/money.ts';
-import type { CreateSessionInput } from '../features/shared/merchant-api.ts';
+import { amountOf, formatAmount } from '../../domain/money.ts';
+import type { CreateSessionInput } from '../shared/merchant-api.ts';
 
 /* What a request says, however it is written: two texts of one amount are one request. */
 

@@ -1,9 +1,9 @@
-import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
-import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../domain/money.ts';
-import { depositTransactionId } from '../../projections/sessions/transaction-id.ts';
-import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
-import { depositsOfOrder, finalOf, type SessionContext } from '../../state-machines/checkout-session/session.state.ts';
-import type { Outcome, RefundInput } from '../features/shared/merchant-api.ts';
+import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
+import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
+import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import { depositsOfOrder, finalOf, type SessionContext } from '../../../state-machines/checkout-session/session.state.ts';
+import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
 
 interface RefundedMoney {
   readonly coin: Coin;
