@@ -56,7 +56,7 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
     port: options.port ?? 0,
     slotTimeMs: options.slotTimeMs ?? SLOT_TIME_MS,
   };
-  const child = startGuarded(process.execPath, [join(import.meta.dirname, 'surfpool-child.ts'), JSON.stringify(config)], {
+  const child = startGuarded(process.execPath, [join(import.meta.dirname, 'child.ts'), JSON.stringify(config)], {
     PATH: process.env['PATH'],
   });
   const report = await reportOf(child);
