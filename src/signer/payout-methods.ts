@@ -83,7 +83,7 @@ const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[
   txHashes: z.array(txHash).max(10_000),
 }));
 
-function deskOf({ payouts }: SignerContext): Payouts {
+function payoutsOf({ payouts }: SignerContext): Payouts {
   if (!payouts) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
   return payouts;
 }
@@ -97,28 +97,28 @@ const moveRequest: z.ZodType<MoveRequestToSign> = z.strictObject({
 
 /** What the signer can be asked about money that is not a refund. */
 export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
-  ['checkMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => deskOf(context).moves.check(params.order) })],
-  ['signMove', method({ params: moveRequest, run: (params, context) => deskOf(context).moves.sign(params) })],
+  ['checkMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.check(params.order) })],
+  ['signMove', method({ params: moveRequest, run: (params, context) => payoutsOf(context).moves.sign(params) })],
   [
     'approveMove',
     method({
       params: z.strictObject({ order: moveOrder, approver: words, secret: words }),
-      run: ({ order: of, approver, secret }, context) => deskOf(context).moves.approve(of, approver, secret),
+      run: ({ order: of, approver, secret }, context) => payoutsOf(context).moves.approve(of, approver, secret),
     }),
   ],
-  ['releaseMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => deskOf(context).moves.release(params.order) })],
+  ['releaseMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.release(params.order) })],
   [
     'unknownTransactions',
     method({
       params: transactions,
-      run: (params, context) => deskOf(context).moves.unknown(params.mode, params.network, params.txHashes),
+      run: (params, context) => payoutsOf(context).moves.unknown(params.mode, params.network, params.txHashes),
     }),
   ],
   [
     'approveDestination',
     method({
       params: z.strictObject({ destination, approver: words, secret: words }),
-      run: ({ destination: to, approver, secret }, context) => deskOf(context).moves.approveDestination(to, approver, secret),
+      run: ({ destination: to, approver, secret }, context) => payoutsOf(context).moves.approveDestination(to, approver, secret),
     }),
   ],
 ];
@@ -126,22 +126,22 @@ export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>]
 /** What the signer can be asked about money out. */
 export const PAYOUT_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
   ['treasuryAddresses', method({ params: z.strictObject({ mode }), run: (params, context) => walletOf(context, params.mode).treasury })],
-  ['checkPayout', method({ params: z.strictObject({ order }), run: (params, context) => deskOf(context).check(params.order) })],
-  ['signPayout', method({ params: request, run: (params, context) => deskOf(context).sign(params) })],
-  ['releasePayout', method({ params: z.strictObject({ order }), run: (params, context) => deskOf(context).release(params.order) })],
+  ['checkPayout', method({ params: z.strictObject({ order }), run: (params, context) => payoutsOf(context).check(params.order) })],
+  ['signPayout', method({ params: request, run: (params, context) => payoutsOf(context).sign(params) })],
+  ['releasePayout', method({ params: z.strictObject({ order }), run: (params, context) => payoutsOf(context).release(params.order) })],
   [
     'approvePayout',
     method({
       params: z.strictObject({ order, approver: words, secret: words }),
-      run: ({ order: of, approver, secret }, context) => deskOf(context).approve(of, approver, secret),
+      run: ({ order: of, approver, secret }, context) => payoutsOf(context).approve(of, approver, secret),
     }),
   ],
   [
     'setStopped',
     method({
       params: z.strictObject({ mode, stopped: z.boolean(), by: words }),
-      run: (params, context) => deskOf(context).setStopped(params.mode, params.stopped, params.by),
+      run: (params, context) => payoutsOf(context).setStopped(params.mode, params.stopped, params.by),
     }),
   ],
-  ['payoutStatus', method({ params: z.strictObject({ mode }), run: (params, context) => deskOf(context).status(params.mode) })],
+  ['payoutStatus', method({ params: z.strictObject({ mode }), run: (params, context) => payoutsOf(context).status(params.mode) })],
 ];
