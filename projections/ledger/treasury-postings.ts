@@ -64,6 +64,10 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   ReturnSigned: nothing,
   ReturnCompleted: completed('transfer_returned'),
   ReturnFailed: failed('transfer_returned'),
+  NonceAccountRequested: nothing,
+  NonceAccountSigned: nothing,
+  NonceAccountCompleted: completed('nonce_account'),
+  NonceAccountFailed: failed('nonce_account'),
   TreasuryFunded: funded,
   UnknownOutflowFound: nothing,
   UnknownOutflowAcknowledged: writtenOff,
@@ -104,6 +108,8 @@ function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddre
       return [line(TREASURY, units, toAddress), line(DEPOSIT_WALLETS, -units, fromAddress)];
     case 'gas_top_up':
       return [line(DEPOSIT_WALLETS, units, toAddress), line(TREASURY, -units, fromAddress)];
+    case 'nonce_account':
+      return [line(NETWORK_FEES, units), line(TREASURY, -units, fromAddress)];
     case 'withdrawal':
       return [line(COLD_STORAGE, units, toAddress), line(TREASURY, -units, fromAddress)];
     case 'settlement':

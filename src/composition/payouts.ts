@@ -125,7 +125,12 @@ export function payoutChain(
     case 'tron':
       return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
     case 'solana':
-      return new SolanaPayouts({ settings, pool, maxPrice: Number(limits.maxPriorityFeeMicroLamports) });
+      return new SolanaPayouts({
+        settings,
+        pool,
+        maxPrice: Number(limits.maxPriorityFeeMicroLamports),
+        bumpAfterMs: (options.bumpAfterSec ?? SANDBOX_BUMP_SEC) * 1000,
+      });
   }
 }
 

@@ -112,6 +112,8 @@ export type EntryKind =
   | 'sweep'
   /** Native coin for the fee of a sweep. */
   | 'gas_top_up'
+  /** Rent of an account that the treasury's transactions on Solana need. */
+  | 'nonce_account'
   /** To a cold address of the operator. */
   | 'withdrawal'
   /** To the merchant. */

@@ -111,6 +111,7 @@ const WAIT_REASONS: readonly WaitReason[] = [
   'deposit_not_final',
   'deposit_reverted',
   'unexpected_error',
+  'sequence_busy',
 ];
 
 export function reportPayouts(registry: Registry, status: () => readonly TreasuryState[]): void {

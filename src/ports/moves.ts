@@ -1,3 +1,4 @@
+import type { UsedNonces } from '../domain/events/treasury-events.ts';
 import type { JournalPlace, MoveDraft } from '../domain/events/payout-draft.ts';
 import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -48,7 +49,10 @@ export interface MoveChain {
   check(order: MoveOrder, treasury: string, reserved: Reserved): Promise<MoveCheck>;
   /** The next number of an account's own sequence; null where the chain has none. */
   nextNonce(address: string): Promise<number | null>;
-  draft(order: MoveOrder, treasury: string, nonce: number | null): Promise<MoveDraft>;
+  /** Null while nothing is free to tell it apart by. */
+  draft(order: MoveOrder, treasury: string, nonce: number | null, used: UsedNonces): Promise<MoveDraft | null>;
+  /** An account that the treasury must make before more of its transactions can be out; null where none is wanted. */
+  missingAccount?(treasury: string, used: UsedNonces): Promise<MissingAccount | null>;
   /** The same move at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
   bump(draft: MoveDraft): Promise<MoveDraft | null>;
   broadcast(sent: SentPayout): Promise<void>;
@@ -59,6 +63,13 @@ export interface MoveChain {
   finalBlock(): Promise<number>;
   /** What transactions that are not ours took from an address, from a block to the newest one, each with its fee where the address paid it. */
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
+}
+
+export interface MissingAccount {
+  readonly index: number;
+  readonly address: string;
+  /** 10^-18 units of the native coin. */
+  readonly rent: bigint;
 }
 
 /** Those of the transactions that we never signed. */

@@ -1,6 +1,6 @@
+import type { PayoutValidity, UsedNonces } from '../domain/events/treasury-events.ts';
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
-import type { PayoutValidity } from '../domain/events/session-events.ts';
 import type { TakenDeposit } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, fitsDecimals, type Coin } from '../domain/money.ts';
@@ -62,6 +62,8 @@ export type WaitReason =
   | 'policy_limit'
   | 'payouts_stopped'
   | 'signer_unavailable'
+  /** Every nonce account of the treasury is in use, or the first one is being made. */
+  | 'sequence_busy'
   /** The deposit that it pays back left the chain before anything was signed, and may come back. */
   | 'deposit_not_final'
   /** The same after it was signed: it is not sent again before the deposit is back. */
@@ -138,8 +140,11 @@ export interface PayoutChain {
   /** Balance, gas, freezes and pauses, as the chain has them now. */
   check(order: TokenTransfer, treasury: string, reserved: Reserved): Promise<PreCheck>;
   sequence(treasury: string): Promise<ChainSequence>;
-  /** A transaction ready to be signed, at today's fees. `nonce` is null where the chain has none. */
-  draft(order: TokenTransfer, treasury: string, nonce: number | null): Promise<PayoutDraft>;
+  /**
+   * A transaction ready to be signed, at today's fees; null while nothing is free to tell it apart by (`sequence_busy`). `nonce` is null where
+   * the chain has none.
+   */
+  draft(order: TokenTransfer, treasury: string, nonce: number | null, used: UsedNonces): Promise<PayoutDraft | null>;
   /** The same payout at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
   bump(draft: PayoutDraft): Promise<PayoutDraft | null>;
   /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
@@ -154,8 +159,13 @@ export interface PayoutChain {
 }
 
 /** Those of the transactions signed for one transfer that may still land: all that share a nonce, elsewhere the newest alone. */
-export const mayStillLand = <Sent extends SentPayout>(sent: readonly Sent[]): readonly Sent[] =>
-  sent.at(-1)?.validity.kind === 'evm-nonce' ? sent : sent.slice(-1);
+export function mayStillLand<Sent extends SentPayout>(sent: readonly Sent[]): readonly Sent[] {
+  const kind = sent.at(-1)?.validity.kind;
+  return kind === 'evm-nonce' || kind === 'solana-nonce' ? sent : sent.slice(-1);
+}
+
+/** Whether no node shows a transaction that waits for a block: then one that nobody shows may offer too little. */
+export const waitsUnseen = (sent: readonly SentPayout[]): boolean => sent.at(-1)?.validity.kind === 'solana-nonce';
 
 export const validityOf = (draft: MoveDraft): PayoutValidity => {
   switch (draft.kind) {
@@ -166,7 +176,9 @@ export const validityOf = (draft: MoveDraft): PayoutValidity => {
     case 'tron-native':
       return { kind: 'tron-expiration', expirationMs: draft.expirationMs };
     case 'solana':
-      return { kind: 'solana-block-height', lastValidBlockHeight: draft.lastValidBlockHeight, blockhash: draft.blockhash };
+      return { kind: 'solana-nonce', nonceIndex: draft.nonceIndex, nonce: draft.nonce };
+    case 'solana-nonce-account':
+      return { kind: 'solana-blockhash', blockhash: draft.blockhash };
   }
 };
 

@@ -33,6 +33,7 @@ export interface SweepGas {
 export interface JournaledBytes {
   readonly draft: MoveDraft;
   readonly txHash: string;
+  readonly signedBytes: string;
 }
 
 /** The signer's own eyes and hand on one network. Reads throw when no provider answers or two contradict each other. */
@@ -43,8 +44,10 @@ export interface ChainView {
   faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null;
   /** Signs exactly the draft. The same draft gives the same bytes. */
   sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes>;
-  /** Whether a transaction may be signed after `last` without a chance that both land. */
-  mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean>;
+  /** Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null when it would. */
+  sequenceFault(draft: MoveDraft, treasury: string): Promise<string | null>;
+  /** Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land. */
+  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean>;
   /** Whether the transaction is in the chain, with effect or without. */
   hasLanded(txHash: string): Promise<boolean>;
   /** What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for sweeps. */
@@ -104,6 +107,14 @@ export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
   needed: answers.map(({ needed }) => needed).reduce(least),
   held: answers.map(({ held }) => held).reduce(most),
 });
+
+/** Asks every provider: what one of them does not confirm is not proven. */
+export async function unanimous(network: PayoutNetwork, holds: (url: string) => Promise<boolean>): Promise<boolean> {
+  const answers = await Promise.all(network.urls.map((url) => holds(url).catch(() => null)));
+  if (answers.includes(false)) return false;
+  if (answers.length === 0 || answers.includes(null)) throw new ViewUnavailable(`not every provider of ${network.network} answered`);
+  return true;
+}
 
 export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
   const headers = { ...network.headers, 'content-type': 'application/json' };

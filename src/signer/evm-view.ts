@@ -18,6 +18,7 @@ import {
   type SignedBytes,
   type SweepGas,
 } from './chain-view.ts';
+import { excludeEachOther } from './exclusive.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 interface RawLog {
@@ -113,9 +114,14 @@ export class EvmView implements ChainView {
     return { txHash: transaction.hash!, signedBytes: transaction.serialized };
   }
 
+  /** The nonce is the account's own number. */
+  sequenceFault(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   /** Whatever competes for the same nonce excludes the other. */
-  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
-    return 'nonce' in last.draft && 'nonce' in next && last.draft.nonce === next.nonce;
+  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+    return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 
   /** One of them is in a final block and failed there: the nonce is used, so no other can follow. */

@@ -2,7 +2,7 @@ import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { SignedBytes } from './chain-view.ts';
 import { transferCall } from './evm-view.ts';
-import { solanaMoveBytes } from './solana-payout-bytes.ts';
+import { nonceAccountBytes, solanaMoveBytes } from './solana-payout-bytes.ts';
 import { signedTron, tronNativeBytes, tronPayoutBytes } from './tron-payout-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 
@@ -18,6 +18,8 @@ export function signMove(draft: MoveDraft, order: MoveOrder, wallet: SigningWall
       return signedTron(tronNativeBytes(draft, order.fromAddress, order.toAddress), keyPlaceOf(order), wallet);
     case 'solana':
       return solanaMoveBytes(draft, order, wallet);
+    case 'solana-nonce-account':
+      return nonceAccountBytes(draft, wallet);
   }
 }
 

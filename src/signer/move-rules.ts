@@ -4,13 +4,18 @@ import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
 import type { MoveOrder, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf } from '../runtime/util/solana-nonce.ts';
 import type { JournalEntry, MovedEntry } from './payout-journal.ts';
-import { limitsRefusal, refusal } from './payout-rules.ts';
+import { refusal, standing } from './exclusive.ts';
+import { limitsRefusal } from './payout-rules.ts';
 import { returnedDeposit } from './return-rules.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 const DAY_MS = 86_400_000;
 const APPROVERS_NEEDED = 2;
+/** Four times what such an account needs today. */
+const MAX_RENT = '0.006';
+const MAX_MAKINGS_A_DAY = 32;
 
 /** What an approval of a move is for: another amount or payee needs another approval. */
 export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId, deposit }: MoveOrder): string => {
@@ -34,7 +39,14 @@ export const movedOf = (entries: readonly JournalEntry[]): MovedEntry[] => entri
  */
 export function moveRefusal(
   order: MoveOrder,
-  parts: { readonly wallet: SigningWallet; readonly entries: readonly JournalEntry[]; readonly rules: PayoutRules; readonly nowMs: number },
+  parts: {
+    readonly wallet: SigningWallet;
+    /** Without what was signed for the move itself, and with it. */
+    readonly entries: readonly JournalEntry[];
+    readonly all: readonly JournalEntry[];
+    readonly rules: PayoutRules;
+    readonly nowMs: number;
+  },
 ): PayoutRefusal | null {
   if (amountOf(order.amount) <= 0n) return refusal('denied', 'nothing_to_move', 'the amount is zero');
   switch (order.kind) {
@@ -47,6 +59,8 @@ export function moveRefusal(
       return outwardRefusal(order, parts);
     case 'return':
       return returnRefusal(order, parts);
+    case 'nonce_account':
+      return nonceAccountRefusal(order, parts);
   }
 }
 
@@ -70,12 +84,24 @@ function topUpRefusal(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | 
     : refusal('denied', 'other_coin', `gas on ${order.network} is ${NATIVE_COIN[order.network]}`);
 }
 
+/** The rent of accounts that the treasury itself derives; their number is small, and the chain lets each be made once. */
+function nonceAccountRefusal(order: MoveOrder, { wallet, all, nowMs }: Parameters<typeof moveRefusal>[1]): PayoutRefusal | null {
+  const { derivationIndex: index, coin, toAddress, network } = order;
+  const fault = treasuryFault(order, wallet);
+  if (fault) return fault;
+  if (network !== 'solana' || coin !== NATIVE_COIN.solana) return refusal('denied', 'other_coin', 'nonce accounts are paid in SOL');
+  if (index === null || index >= NONCE_ACCOUNTS || toAddress !== nonceAccountOf(wallet.treasury.solana, index))
+    return refusal('denied', 'not_our_address', 'not a nonce account of this treasury');
+  if (amountOf(order.amount) > amountOf(MAX_RENT)) return refusal('later', 'per_transaction_cap', `more than ${MAX_RENT} SOL for one account`);
+  // What fails costs its fee all the same.
+  const today = movedOf(all).filter(({ move, atMs }) => move === 'nonce_account' && atMs > nowMs - DAY_MS);
+  return today.length < MAX_MAKINGS_A_DAY ? null : refusal('later', 'velocity', `${today.length} transactions that make nonce accounts within a day`);
+}
+
 /** The caps and the four eyes of refunds, which it counts among: the deposit itself is looked up on chain afterwards. */
 function returnRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Parameters<typeof moveRefusal>[1]): PayoutRefusal | null {
   const { coin, amount } = order;
   if (!isCoin(coin)) return refusal('denied', 'other_coin', 'a return pays stablecoins back');
-  if (entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
-    return refusal('denied', 'released', `${order.moveId} has ended`);
   const deposit = returnedDeposit(order, wallet);
   return 'ok' in deposit ? deposit : limitsRefusal({ coin, amount }, moveTerms(order), entries, rules, nowMs);
 }
@@ -89,8 +115,8 @@ function outwardRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Par
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one transfer`);
-  const used = movedOf(entries)
-    .filter(({ move, coin, attempt, atMs }) => isOutward(move) && coin === order.coin && attempt === 1 && atMs > nowMs - DAY_MS)
+  const used = movedOf(standing(entries))
+    .filter(({ move, coin, atMs }) => isOutward(move) && coin === order.coin && atMs > nowMs - DAY_MS)
     .reduce((total, entry) => total + BigInt(entry.units), 0n);
   if (used + units > amountOf(limits.perDay))
     return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);

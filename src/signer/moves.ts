@@ -9,9 +9,10 @@ import { crashPoint } from '../runtime/util/crash-point.ts';
 import type { ChainView } from './chain-view.ts';
 import { signMove } from './move-bytes.ts';
 import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
-import { placeOf, type MovedEntry } from './payout-journal.ts';
+import { placeOf, type JournalEntry, type MovedEntry } from './payout-journal.ts';
+import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
-import { approverRefusal, bytesOf, isIdTaken, isNonceTaken, isStopped, refusal, signatureOf } from './payout-rules.ts';
+import { approverRefusal, isIdTaken, isStopped, signatureOf } from './payout-rules.ts';
 import type { SignerAccount } from './signer-account.ts';
 import { depositFault, takeFrom, type Taken } from './return-rules.ts';
 import { topUpFault } from './top-up-rules.ts';
@@ -116,7 +117,7 @@ export class Moves {
     const tooDear = feeRefusal(draft, order.network, this.#parts.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, account);
     if (tooDear) return tooDear;
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
-    const judged = ofMove.length === 0 ? await this.#first(request, account) : await this.#replacement(request, ofMove, view, account);
+    const judged = ofMove.length === 0 ? await this.#first(request, account) : await this.#replacement(request, ofMove, account);
     if (!judged.ok) return judged;
     const signed = await signMove(draft, order, wallet);
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
@@ -135,30 +136,16 @@ export class Moves {
     const { wallet, journal } = account;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.moveId}`);
     const ofNetwork = bytesOf(journal.entries).filter(({ network }) => network === order.network);
-    if (
-      'nonce' in draft &&
-      order.fromAddress === wallet.treasury[addressFamilyOf(order.network)] &&
-      isNonceTaken(ofNetwork, order.fromAddress, draft.nonce)
-    )
-      return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
-    // A provider that lags may name a collection address's last nonce again; the next look gets it right.
-    const sweepTaken = movedOf(ofNetwork).some(
-      (entry) => entry.fromAddress === order.fromAddress && 'nonce' in entry.draft && 'nonce' in draft && entry.draft.nonce === draft.nonce,
-    );
-    if (sweepTaken) return refusal('later', 'sequence_taken', 'the nonce belongs to another sweep');
-    return this.#judge(order, account);
+    const treasury = wallet.treasury[addressFamilyOf(order.network)];
+    const taken = sequenceRefusal(ofNetwork, draft, order.fromAddress, treasury);
+    if (taken) return taken;
+    const judged = await this.#judge(order, account);
+    const fault = judged.ok && (await this.#parts.views.get(`${order.mode}/${order.network}`)!.sequenceFault(draft, treasury));
+    return fault ? refusal('later', 'sequence_busy', fault) : judged;
   }
 
-  async #replacement(
-    { order, attempt, draft }: MoveRequestToSign,
-    ofMove: readonly MovedEntry[],
-    view: ChainView,
-    { journal }: SignerAccount,
-  ): Promise<Judged> {
+  async #replacement({ order, attempt, draft }: MoveRequestToSign, ofMove: readonly MovedEntry[], account: SignerAccount): Promise<Judged> {
     const last = ofMove.at(-1)!;
-    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
-    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
-      return refusal('denied', 'released', `${order.moveId} has ended`);
     const same =
       last.attempt === attempt - 1 &&
       last.move === order.kind &&
@@ -167,36 +154,45 @@ export class Moves {
       last.units === amountOf(order.amount).toString() &&
       last.coin === order.coin;
     if (!same) return refusal('stopped', 'second_payload', `${order.moveId} was signed with other terms`);
-    return (await view.mayFollow(last, draft))
-      ? NOTHING_TAKEN
-      : refusal('later', 'may_still_land', `the last transaction of ${order.moveId} may still land`);
+    const judged = await this.#judge(order, account);
+    if (!judged.ok) return judged;
+    const view = this.#parts.views.get(`${order.mode}/${order.network}`)!;
+    return (await view.mayFollow(ofMove, draft))
+      ? judged
+      : refusal('later', 'may_still_land', `an earlier transaction of ${order.moveId} may still land`);
   }
 
-  #nativeRefusal(draft: MoveDraft, order: MoveOrder, account: SignerAccount): PayoutRefusal | null {
-    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, account)) : null;
+  #nativeRefusal(draft: MoveDraft, order: MoveOrder, { journal }: SignerAccount): PayoutRefusal | null {
+    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, journal.entries, journal)) : null;
   }
 
-  #nativeParts({ network }: MoveOrder, { journal }: SignerAccount): NativeParts {
+  #nativeParts({ network }: MoveOrder, entries: readonly JournalEntry[], journal: SignerAccount['journal']): NativeParts {
     const { rules, nowMs } = this.#parts;
-    return { network, entries: journal.entries, limits: rules.nativeLimits, nowMs: journal.timeMs(nowMs()) };
+    return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(nowMs()) };
   }
 
-  /** Everything that must hold before the first transaction; what a return pays back is found on chain, never believed. */
+  /**
+   * Everything that must hold before any transaction; a replacement takes the place of what was signed for it. What a return pays back is
+   * found on chain, never believed.
+   */
   async #judge(order: MoveOrder, { wallet, journal }: SignerAccount): Promise<Judged> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
+      return refusal('denied', 'released', `${order.moveId} has ended`);
     const nowMs = journal.timeMs(this.#parts.nowMs());
-    const refused = moveRefusal(order, { wallet, entries: journal.entries, rules: this.#parts.rules, nowMs });
+    const others = without(journal.entries, order.moveId);
+    const refused = moveRefusal(order, { wallet, entries: others, all: journal.entries, rules: this.#parts.rules, nowMs });
     if (refused) return refused;
-    const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, { wallet, journal })) : null;
+    const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, others, journal)) : null;
     if (noRoom) return noRoom;
     if (order.kind !== 'return' && order.kind !== 'gas_top_up') return NOTHING_TAKEN;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
-    if (order.kind === 'gas_top_up') return (await topUpFault(order, { wallet, journal }, view)) ?? NOTHING_TAKEN;
+    if (order.kind === 'gas_top_up') return (await topUpFault(order, { wallet, journal: { entries: others } }, view)) ?? NOTHING_TAKEN;
     const found = await view.findDeposit(order.deposit!);
     const fault = depositFault(found, order);
     if (fault) return fault;
-    const taken = takeFrom(found!, order, journal.entries);
+    const taken = takeFrom(found!, order, others);
     return 'ok' in taken ? taken : { ok: true, ...taken };
   }
 }

@@ -5,7 +5,8 @@ import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { JournalEntry, MovedEntry, SignedEntry } from './payout-journal.ts';
-import { bytesOf, DAY_MS, HOUR_MS, refusal } from './payout-rules.ts';
+import { bytesOf, refusal } from './exclusive.ts';
+import { DAY_MS, HOUR_MS } from './payout-rules.ts';
 
 /* What transactions may take of the native coin, judged by their own bytes. */
 
@@ -15,8 +16,9 @@ const LAMPORT = 10n ** 9n;
 /** The fee limit of TRON is about energy alone; a transfer of the coin may have to make the account. */
 const TRON_BANDWIDTH_SUN = 500_000n;
 const TRON_ACTIVATION_SUN = 1_100_000n;
+const SOLANA_SIGNATURE_LAMPORTS = 5_000n;
 /** Two signatures, and the rent of the receiver's token account. */
-const SOLANA_BASE_LAMPORTS = 2n * 5_000n + 2_039_280n;
+const SOLANA_BASE_LAMPORTS = 2n * SOLANA_SIGNATURE_LAMPORTS + 2_039_280n;
 const SOLANA_COMPUTE_UNITS = 80_000n;
 const MICRO = 1_000_000n;
 
@@ -31,6 +33,8 @@ export function mostNative(draft: MoveDraft): bigint {
       return (BigInt(draft.feeLimit) + TRON_BANDWIDTH_SUN) * SUN;
     case 'tron-native':
       return (BigInt(draft.sun) + TRON_ACTIVATION_SUN + TRON_BANDWIDTH_SUN) * SUN;
+    case 'solana-nonce-account':
+      return (BigInt(draft.lamports) + SOLANA_SIGNATURE_LAMPORTS) * LAMPORT;
     case 'solana':
       return (SOLANA_BASE_LAMPORTS + (SOLANA_COMPUTE_UNITS * BigInt(draft.computeUnitPrice) + MICRO - 1n) / MICRO) * LAMPORT;
   }
@@ -110,4 +114,7 @@ const paidByTreasury = ({ network, entries }: NativeParts): (SignedEntry | Moved
   bytesOf(entries).filter((entry) => entry.network === network && (entry.kind === 'signed' || isPaidByTreasury(entry.move, network)));
 
 /** Of all transactions of the treasury with one nonce at most one lands. */
-const exclusiveKey = (draft: MoveDraft): string | null => ('nonce' in draft ? String(draft.nonce) : null);
+const exclusiveKey = (draft: MoveDraft): string | null => {
+  if (draft.kind === 'solana') return `${draft.nonceIndex} ${draft.nonce}`;
+  return 'nonce' in draft ? String(draft.nonce) : null;
+};

@@ -18,7 +18,7 @@ export type JournalFact =
       readonly units: string;
       readonly toAddress: string;
       readonly draft: PayoutDraft;
-      /** Which deposits' money it is; empty for a replacement, whose first transaction took it already. */
+      /** Which deposits' money it is. */
       readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
@@ -36,7 +36,7 @@ export type JournalFact =
       readonly fromAddress: string;
       readonly toAddress: string;
       readonly draft: MoveDraft;
-      /** Which deposit's money a return is, with its first transaction; absent for every other kind. */
+      /** Which deposit's money a return is; absent for every other kind. */
       readonly takenFrom?: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;

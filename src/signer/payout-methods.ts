@@ -7,6 +7,7 @@ import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../ports/payouts.ts';
+import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
 import type { Payouts } from './payouts.ts';
@@ -43,6 +44,10 @@ const tronBlock = {
   timestampMs: z.int().min(0),
   expirationMs: z.int().min(0),
 };
+const nonceIndex = z
+  .int()
+  .min(0)
+  .max(NONCE_ACCOUNTS - 1);
 const tokenDrafts = [
   z.strictObject({ kind: z.literal('evm'), chainId, nonce: z.int().min(0), tokenAddress: evmFields.address, tokenUnits: units, ...evmFees }),
   z.strictObject({ kind: z.literal('tron'), tokenAddress: tronFields.address, tokenUnits: units, ...tronBlock, feeLimit: z.int().min(0) }),
@@ -51,8 +56,7 @@ const tokenDrafts = [
     tokenAddress: solanaFields.address,
     tokenUnits: units,
     decimals: z.int().min(0).max(18),
-    blockhash: solanaFields.address,
-    lastValidBlockHeight: z.int().min(0),
+    ...{ nonceIndex, nonce: solanaFields.address },
     computeUnitPrice: units,
   }),
 ] as const;
@@ -60,6 +64,7 @@ const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', tokenDrafts);
 const moveDraft: z.ZodType<MoveDraft> = z.discriminatedUnion('kind', [
   ...tokenDrafts,
   z.strictObject({ kind: z.literal('evm-native'), chainId, nonce: z.int().min(0), value: units, ...evmFees }),
+  z.strictObject({ kind: z.literal('solana-nonce-account'), nonceIndex, lamports: units, blockhash: solanaFields.address }),
   z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
 ]);
 const moveOrder = onNetwork<MoveOrder>((fields, network) => ({

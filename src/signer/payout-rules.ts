@@ -3,33 +3,24 @@ import type { Network } from '../domain/networks.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
+import { bytesOf, refusal, standing } from './exclusive.ts';
 import type { JournalEntry, MovedEntry, PayoutJournal, SignedEntry } from './payout-journal.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-export const refusal = (kind: PayoutRefusal['kind'], code: string, message: string): PayoutRefusal => ({ ok: false, kind, code, message });
-
 export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => entries.filter((entry): entry is SignedEntry => entry.kind === 'signed');
-
-/** Everything with bytes that may be on chain, in the order it was signed. */
-export const bytesOf = (entries: readonly JournalEntry[]): (SignedEntry | MovedEntry)[] =>
-  entries.filter((entry): entry is SignedEntry | MovedEntry => entry.kind === 'signed' || entry.kind === 'moved');
 
 /** Whether an id names something of another kind or network: what is released or approved by its id must be one thing. */
 export const isIdTaken = (entries: readonly JournalEntry[], legId: string, kind: 'signed' | 'moved', network: Network): boolean =>
   bytesOf(entries).some((entry) => entry.legId === legId && (entry.kind !== kind || entry.network !== network));
-
-/** Whether the treasury's nonce belongs to something already; `treasury` is its address on the network of the entries. */
-export const isNonceTaken = (ofNetwork: readonly (SignedEntry | MovedEntry)[], treasury: string, nonce: number): boolean =>
-  ofNetwork.some((entry) => (entry.kind === 'signed' || entry.fromAddress === treasury) && 'nonce' in entry.draft && entry.draft.nonce === nonce);
 
 /** What an approval is for: another amount or payee needs another approval. */
 export const termsOf = (order: PayoutOrder): string =>
   hash('sha256', JSON.stringify([order.mode, order.network, order.legId, order.coin, order.amount, order.toAddress]), 'hex');
 
 /**
- * Caps, velocity and four eyes, from the journal alone. `nowMs` must be the journal's own time, which never falls, so
+ * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place of. `nowMs` must be the journal's own time, which never falls, so
  * that a clock set back frees nothing. Null when nothing stands in the way.
  */
 export function limitsRefusal(
@@ -45,8 +36,8 @@ export function limitsRefusal(
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
-  const firsts = bytesOf(entries).filter((entry) => (entry.takenFrom?.length ?? 0) > 0);
-  const since = (ms: number): (SignedEntry | MovedEntry)[] => firsts.filter((entry) => entry.atMs > nowMs - ms);
+  const paid = standing(entries).filter((entry) => (entry.takenFrom?.length ?? 0) > 0);
+  const since = (ms: number): (SignedEntry | MovedEntry)[] => paid.filter((entry) => entry.atMs > nowMs - ms);
   if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
   return (
     windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
@@ -76,7 +67,7 @@ function approvalRefusal(
 export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bigint> {
   const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.legId] : [])));
   const taken = new Map<string, bigint>();
-  for (const entry of bytesOf(entries)) {
+  for (const entry of standing(entries)) {
     if (released.has(entry.legId)) continue;
     for (const { depositKey, units } of entry.takenFrom ?? []) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
   }

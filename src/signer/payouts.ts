@@ -12,20 +12,9 @@ import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
 import { Moves } from './moves.ts';
 import { feeRefusal, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
-import { JournalBroken, PayoutJournal, placeOf, type MovedEntry, type SignedEntry } from './payout-journal.ts';
-import {
-  approverRefusal,
-  bytesOf,
-  isIdTaken,
-  isNonceTaken,
-  isStopped,
-  limitsRefusal,
-  refusal,
-  signatureOf,
-  signedOf,
-  takenByDeposit,
-  termsOf,
-} from './payout-rules.ts';
+import { JournalBroken, PayoutJournal, placeOf, type JournalEntry, type MovedEntry, type SignedEntry } from './payout-journal.ts';
+import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
+import { approverRefusal, isIdTaken, isStopped, limitsRefusal, signatureOf, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
 import { depositFault, isOurs } from './return-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
@@ -122,10 +111,11 @@ export class Payouts {
       return refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
-    const tooDear = feeRefusal(draft, order.network, this.#rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal));
+    const tooDear =
+      feeRefusal(draft, order.network, this.#rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal.entries, journal));
     if (tooDear) return tooDear;
     const ofLeg = signedOf(ofNetwork).filter((entry) => entry.legId === order.legId);
-    const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, account) : await this.#replacement(request, ofLeg, view, journal);
+    const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, account) : await this.#replacement(request, ofLeg, account);
     if (!allocation.ok) return allocation;
     const signed = await view.sign(draft, order, wallet);
     // Two payouts with equal bytes would land as one: the later one takes another moment.
@@ -151,54 +141,52 @@ export class Payouts {
   }
 
   async #first(request: PayoutRequest, ofNetwork: readonly (SignedEntry | MovedEntry)[], account: SignerAccount): Promise<Allocation> {
-    const { draft, attempt, order } = request;
+    const { draft, attempt, order, fromAddress } = request;
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.legId}`);
-    if (draft.kind === 'evm' && isNonceTaken(ofNetwork, request.fromAddress, draft.nonce))
-      return refusal('stopped', 'sequence_taken', 'the nonce belongs to another payout');
-    return this.#judge(order, account);
+    const taken = sequenceRefusal(ofNetwork, draft, fromAddress, fromAddress);
+    if (taken) return taken;
+    const allocation = await this.#judge(order, account);
+    const fault = allocation.ok && (await this.#views.get(`${order.mode}/${order.network}`)!.sequenceFault(draft, fromAddress));
+    return fault ? refusal('later', 'sequence_busy', fault) : allocation;
   }
 
-  async #replacement(
-    { order, attempt, draft }: PayoutRequest,
-    ofLeg: readonly SignedEntry[],
-    view: ChainView,
-    journal: PayoutJournal,
-  ): Promise<Allocation> {
+  async #replacement({ order, attempt, draft }: PayoutRequest, ofLeg: readonly SignedEntry[], account: SignerAccount): Promise<Allocation> {
     const last = ofLeg.at(-1)!;
-    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
-    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
-      return refusal('denied', 'released', `${order.legId} has ended`);
     const same =
       last.attempt === attempt - 1 &&
       last.toAddress === order.toAddress &&
       last.units === amountOf(order.amount).toString() &&
       last.coin === order.coin;
     if (!same) return refusal('stopped', 'second_payload', `${order.legId} was signed with other terms`);
-    if (!(await view.mayFollow(last, draft))) return refusal('later', 'may_still_land', `the last transaction of ${order.legId} may still land`);
-    return { ok: true, takenFrom: [] };
+    const allocation = await this.#judge(order, account);
+    if (!allocation.ok) return allocation;
+    const view = this.#views.get(`${order.mode}/${order.network}`)!;
+    return (await view.mayFollow(ofLeg, draft))
+      ? allocation
+      : refusal('later', 'may_still_land', `an earlier transaction of ${order.legId} may still land`);
   }
 
-  /** Everything that must hold before the first transaction of a leg. */
+  /** Everything that must hold before any transaction of a leg; a replacement takes the place of what was signed for it. */
   async #judge(order: PayoutOrder, { wallet, journal }: SignerAccount): Promise<Allocation> {
     if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
       return refusal('denied', 'released', `${order.legId} has ended`);
-    const limited = limitsRefusal(order, termsOf(order), journal.entries, this.#rules, journal.timeMs(this.#nowMs()));
-    const noRoom = limited ?? nativeRoomRefusal(this.#nativeParts(order, journal));
+    const others = without(journal.entries, order.legId);
+    const limited = limitsRefusal(order, termsOf(order), others, this.#rules, journal.timeMs(this.#nowMs()));
+    const noRoom = limited ?? nativeRoomRefusal(this.#nativeParts(order, others, journal));
     if (noRoom) return noRoom;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
-    return this.#allocate(order, view, wallet, journal);
+    return this.#allocate(order, view, wallet, takenByDeposit(others));
   }
 
-  #nativeParts({ network }: PayoutOrder, journal: PayoutJournal): NativeParts {
-    return { network, entries: journal.entries, limits: this.#rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
+  #nativeParts({ network }: PayoutOrder, entries: readonly JournalEntry[], journal: PayoutJournal): NativeParts {
+    return { network, entries, limits: this.#rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
   }
 
   /** Takes from each deposit named what the order says, each found on chain at one of our addresses and paid by the payee. */
-  async #allocate(order: PayoutOrder, view: ChainView, wallet: SigningWallet, journal: PayoutJournal): Promise<Allocation> {
-    const taken = takenByDeposit(journal.entries);
+  async #allocate(order: PayoutOrder, view: ChainView, wallet: SigningWallet, taken: ReadonlyMap<string, bigint>): Promise<Allocation> {
     const takenFrom: { depositKey: string; units: string }[] = [];
     let rest = amountOf(order.amount);
     if (rest <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');

@@ -5,7 +5,8 @@ import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { FoundDeposit } from './chain-view.ts';
 import type { JournalEntry } from './payout-journal.ts';
-import { refusal, takenByDeposit } from './payout-rules.ts';
+import { refusal } from './exclusive.ts';
+import { takenByDeposit } from './payout-rules.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 export type Taken = readonly { readonly depositKey: string; readonly units: string }[];

@@ -1,7 +1,9 @@
+import type { NonceAccountDraft } from '../domain/events/treasury-events.ts';
 import type { PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
 import { base58 } from '../runtime/util/base58.ts';
+import { advanceNonce, makeNonceAccount } from '../runtime/util/solana-nonce.ts';
 import { tokenTransfer } from '../runtime/util/spl-token.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
@@ -34,6 +36,17 @@ export function solanaMoveBytes(draft: SolanaDraft, order: MoveOrder, wallet: Si
   return transferBytes(draft, { fromOwner: order.fromAddress, toOwner: order.toAddress, memo: order.moveId, collectionIndex }, wallet);
 }
 
+/** No more than the base fee, and the rent. */
+export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: SigningWallet): Promise<SignedBytes> {
+  const web3 = await import('@solana/web3.js');
+  const treasury = new web3.PublicKey(wallet.treasury.solana);
+  const transaction = new web3.Transaction({ feePayer: treasury, recentBlockhash: draft.blockhash });
+  transaction.add(...makeNonceAccount(wallet.treasury.solana, draft.nonceIndex, BigInt(draft.lamports)));
+  const signature = await wallet.signSolanaMessage('treasury', transaction.serializeMessage());
+  transaction.addSignature(treasury, Buffer.from(signature));
+  return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };
+}
+
 async function transferBytes(
   draft: SolanaDraft,
   { fromOwner, toOwner, memo, collectionIndex }: SolanaTransfer,
@@ -42,8 +55,9 @@ async function transferBytes(
   const web3 = await import('@solana/web3.js');
   const rentPayer = wallet.treasury.solana;
   const treasury = new web3.PublicKey(rentPayer);
-  const transaction = new web3.Transaction({ feePayer: treasury, blockhash: draft.blockhash, lastValidBlockHeight: draft.lastValidBlockHeight });
+  const transaction = new web3.Transaction({ feePayer: treasury, recentBlockhash: draft.nonce });
   transaction.add(
+    advanceNonce(rentPayer, draft.nonceIndex),
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
     ...tokenTransfer({ mint: draft.tokenAddress, fromOwner, toOwner, units: BigInt(draft.tokenUnits), decimals: draft.decimals, rentPayer }),

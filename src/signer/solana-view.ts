@@ -1,9 +1,12 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
 import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';
-import { agreed, rpc, ViewUnavailable, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
+import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
+import { excludeEachOther } from './exclusive.ts';
 import { solanaPayoutBytes, type SolanaDraft } from './solana-payout-bytes.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
@@ -23,10 +26,13 @@ interface RawTransaction {
   } | null;
 }
 
+const SOL_DECIMALS = 9;
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
-/** Blocks, about a minute: a provider may ask another machine for the status than for the height; that one is believed to lag less. */
-const BALANCER_LAG_BLOCKS = 150;
+interface RawAccount {
+  readonly owner: string;
+  readonly data: readonly [string, string];
+}
 
 /** Solana as the signer sees it; only what is finalized counts. */
 export class SolanaView implements ChainView {
@@ -56,8 +62,13 @@ export class SolanaView implements ChainView {
   }
 
   faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+    if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
+    if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
+    if (draft.kind === 'solana-nonce-account') {
+      if (order.coin !== NATIVE_COIN.solana) return 'the draft moves another coin';
+      return BigInt(draft.lamports) === toTokenUnits(amountOf(order.amount), SOL_DECIMALS) ? null : 'the draft moves another amount';
+    }
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-    if (draft.kind !== 'solana') return 'the draft is for another chain';
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
     return BigInt(draft.tokenUnits) === toTokenUnits(amountOf(order.amount), token.decimals) ? null : 'the draft moves another amount';
   }
@@ -75,30 +86,40 @@ export class SolanaView implements ChainView {
     return Promise.resolve(null);
   }
 
-  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
-    return next.kind === 'solana' && (await this.#isDead(last, false));
-  }
-
-  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
-    for (const entry of entries) if (!(await this.#isDead(entry, true))) return false;
-    return true;
-  }
-
-  /** Well past its last block height without a status in the whole history; or, where `failedCounts`, finalized without effect. */
-  #isDead({ draft, txHash }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
-    return agreed(this.#network, async (url) => {
-      const slot = (await rpc(this.#network, url, 'getSlot', [{ commitment: 'finalized' }])) as number;
-      const height = (await rpc(this.#network, url, 'getBlockHeight', [{ commitment: 'finalized' }])) as number;
-      const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [[txHash], { searchTransactionHistory: true }])) as {
-        context: { slot: number };
-        value: readonly ({ err: unknown; confirmationStatus: string } | null)[];
-      };
-      // A machine behind the balancer that lags would not know what the others have.
-      if (answer.context.slot < slot) throw new ViewUnavailable('a provider lags behind itself');
-      const status = answer.value[0];
-      if (status) return failedCounts && status.err !== null && status.confirmationStatus === 'finalized';
-      return draft.kind === 'solana' && height > draft.lastValidBlockHeight + BALANCER_LAG_BLOCKS;
+  /**
+   * The value must be the one stored in the treasury's account, as the signer sees it: a recent blockhash in its place would land, too, whatever
+   * the account holds, and so would the next one.
+   */
+  async sequenceFault(draft: MoveDraft, treasury: string): Promise<string | null> {
+    if (draft.kind !== 'solana') return null;
+    const stored = await agreed(this.#network, async (url) => {
+      const options = { encoding: 'base64', commitment: 'finalized' };
+      const address = nonceAccountOf(treasury, draft.nonceIndex);
+      const { value } = (await rpc(this.#network, url, 'getAccountInfo', [address, options])) as { value: RawAccount | null };
+      return value && storedNonce({ owner: value.owner, data: Buffer.from(value.data[0], 'base64') }, treasury);
     });
+    return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
+  }
+
+  /** The same nonce excludes, and nothing else is believed to: not time, not height, not silence. */
+  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+    return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
+  }
+
+  /** One of them is finalized and failed: that used the nonce up, so no other can follow. */
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+    if (!entries.every(({ draft }) => excludeEachOther(draft, entries[0]!.draft))) return false;
+    for (const { txHash } of entries) {
+      const failed = await agreed(this.#network, async (url) => {
+        const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [[txHash], { searchTransactionHistory: true }])) as {
+          value: readonly ({ err: unknown; confirmationStatus: string } | null)[];
+        };
+        const status = answer.value[0];
+        return status?.confirmationStatus === 'finalized' && status.err !== null;
+      });
+      if (failed) return true;
+    }
+    return false;
   }
 
   #transaction(url: string, txHash: string, commitment: string): Promise<RawTransaction | null> {

@@ -5,7 +5,7 @@ import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { ChainView } from './chain-view.ts';
 import { movedOf } from './move-rules.ts';
 import type { JournalEntry } from './payout-journal.ts';
-import { refusal } from './payout-rules.ts';
+import { refusal } from './exclusive.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**

@@ -9,6 +9,8 @@ type TronNativeDraft = Extract<MoveDraft, { kind: 'tron-native' }>;
 
 /* Field numbers: protocol/core/Tron.proto and core/contract/smart_contract.proto of java-tron. */
 
+/** Field 8 of `raw_data`, a number. */
+const EXPIRATION_TAG = 8n << 3n;
 const TRANSFER_CONTRACT = 1;
 const TRIGGER_SMART_CONTRACT = 31;
 const TRANSFER_TYPE_URL = 'type.googleapis.com/protocol.TransferContract';
@@ -78,6 +80,28 @@ export async function signedTron({ rawHex, rawData, txId }: TronRaw, place: KeyP
   const signature = Buffer.from(await wallet.signDigest('tron', place, Buffer.from(txId, 'hex'))).toString('hex');
   const signedBytes = JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] });
   return { txHash: txId, signedBytes };
+}
+
+/** The expiration in the bytes that a transaction's id and signature are of; the fields beside them say nothing. Throws when they are not of this id. */
+export function signedExpirationMs(signedBytes: string, txId: string): number {
+  const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');
+  if (hash('sha256', raw, 'hex') !== txId) throw new RangeError('the bytes are of another transaction');
+  for (let at = 0; at < raw.length;) {
+    const tag = readVarint(raw, at);
+    const value = readVarint(raw, tag.end);
+    if (tag.value === EXPIRATION_TAG) return Number(value.value);
+    at = (tag.value & 7n) === 2n ? value.end + Number(value.value) : value.end;
+  }
+  throw new RangeError('the bytes have no expiration');
+}
+
+function readVarint(bytes: Buffer, from: number): { readonly value: bigint; readonly end: number } {
+  let value = 0n;
+  for (let at = from; at < bytes.length; at += 1) {
+    value |= BigInt(bytes[at]! & 0x7f) << BigInt(7 * (at - from));
+    if (bytes[at]! < 0x80) return { value, end: at + 1 };
+  }
+  throw new RangeError('the bytes end too early');
 }
 
 /** 21 bytes: `41` and the account. */

@@ -10,13 +10,14 @@ import {
   cautiousGas,
   opinions,
   postJson,
+  unanimous,
   type ChainView,
   type FoundDeposit,
   type JournaledBytes,
   type SignedBytes,
   type SweepGas,
 } from './chain-view.ts';
-import { accountOf, signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
+import { accountOf, signedExpirationMs, signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 interface Info {
@@ -129,23 +130,34 @@ export class TronView implements ChainView {
     return this.#ask(url, 'wallet', 'triggerconstantcontract', call) as Promise<ConstantAnswer>;
   }
 
-  async mayFollow(last: JournaledBytes, next: MoveDraft): Promise<boolean> {
-    return 'expirationMs' in next && this.#isDead(last, false);
+  /** What tells two transactions apart is in their bytes. */
+  sequenceFault(): Promise<null> {
+    return Promise.resolve(null);
   }
 
-  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
-    for (const entry of entries) if (!(await this.#isDead(entry, true))) return false;
+  /** Each must have expired, as every provider sees it. */
+  async mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+    return 'expirationMs' in next && this.#areDead(earlier, false);
+  }
+
+  hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+    return this.#areDead(entries, true);
+  }
+
+  async #areDead(entries: readonly JournaledBytes[], failedCounts: boolean): Promise<boolean> {
+    for (const entry of entries) if (!(await unanimous(this.#network, (url) => this.#isDead(url, entry, failedCounts)))) return false;
     return true;
   }
 
-  /** Expired in solidified time without being in a solidified block; or, where `failedCounts`, in one without effect. */
-  #isDead({ draft, txHash }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
-    return agreed(this.#network, async (url) => {
-      const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as { block_header?: { raw_data?: { timestamp?: number } } };
-      const info = await this.#info(url, 'walletsolidity', txHash);
-      if (info !== null) return failedCounts && !succeeded(info);
-      return 'expirationMs' in draft && (block.block_header?.raw_data?.timestamp ?? 0) >= draft.expirationMs + BALANCER_LAG_MS;
-    });
+  /**
+   * Expired, by the expiration in the bytes that were signed, in the time of this provider's solidified head, without being in a solidified
+   * block; or, where `failedCounts`, in one without effect.
+   */
+  async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
+    const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as { block_header?: { raw_data?: { timestamp?: number } } };
+    const info = await this.#info(url, 'walletsolidity', txHash);
+    if (info !== null) return failedCounts && !succeeded(info);
+    return (block.block_header?.raw_data?.timestamp ?? 0) >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
   }
 
   async #info(url: string, view: View, txHash: string): Promise<Info | null> {

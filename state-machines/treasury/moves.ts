@@ -1,4 +1,4 @@
-import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import type { TreasuryEvent, UsedNonces } from '../../src/domain/events/treasury-events.ts';
 import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
 import type {
   MoveCompleted,
@@ -23,6 +23,22 @@ export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' 
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
 
+export const foldUsedNonce = (used: UsedNonces, draft: MoveDraft): UsedNonces =>
+  draft.kind === 'solana' ? { ...used, [draft.nonceIndex]: draft.nonce } : used;
+
+/** Whether the chain lets at most one of the two land. */
+const excludeEachOther = (one: MoveDraft, other: MoveDraft): boolean => {
+  if (one.kind === 'solana') return other.kind === 'solana' && one.nonceIndex === other.nonceIndex && one.nonce === other.nonce;
+  return nonceOfDraft(one) === nonceOfDraft(other);
+};
+
+/** A new transaction takes what nothing was signed with yet; a replacement what the one before took. */
+export function isRightSequence(context: TreasuryContext, draft: MoveDraft, last: MoveDraft | undefined, isOwn: boolean): boolean {
+  if (last !== undefined) return excludeEachOther(last, draft);
+  if (draft.kind === 'solana') return context.usedNonces[draft.nonceIndex] !== draft.nonce;
+  return !isOwn || context.nextNonce === null || nonceOfDraft(draft) === context.nextNonce;
+}
+
 /** Asked for without a secret, so who asked may be one of the two that the signer wants above its threshold. */
 export const mayApproveOwn = (kind: MoveKind): boolean => kind === 'return';
 
@@ -36,6 +52,7 @@ export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind,
   if (Object.hasOwn(moves, terms.moveId)) return false;
   if (kind === 'return') return terms.deposit !== undefined && !Object.hasOwn(returns, terms.moveId);
   if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
+  if (kind === 'nonce_account') return known.every((move) => move.kind !== kind || move.terms.toAddress !== terms.toAddress);
   if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
   return true;
 }
@@ -44,13 +61,9 @@ export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind,
 export function isLegalMoveReservation(context: TreasuryContext, data: MoveReservation): boolean {
   const move = context.moves[data.moveId];
   if (!move || !isApproved(move) || move.terms.fromAddress !== data.fromAddress) return false;
-  const nonce = nonceOfDraft(data.draft);
   const last = move.signed.at(-1);
-  if (!last) {
-    const isNext = !isFromTreasury(move.kind) || context.nextNonce === null || nonce === context.nextNonce;
-    return data.replaces === null && data.attempt === 1 && isNext;
-  }
-  return data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 && nonce === nonceOfDraft(last.draft);
+  const follows = last ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 : data.replaces === null && data.attempt === 1;
+  return follows && isRightSequence(context, data.draft, last?.draft, isFromTreasury(move.kind));
 }
 
 export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
@@ -82,6 +95,7 @@ export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Part
     open: null,
     nextNonce: nonce === null ? context.nextNonce : Math.max(nonce + 1, context.nextNonce ?? 0),
     journal: data.journal,
+    usedNonces: foldUsedNonce(context.usedNonces, draft),
     moves: { ...context.moves, [data.moveId]: { ...move, signed } },
   };
 }

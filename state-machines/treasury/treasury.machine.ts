@@ -7,10 +7,12 @@ import {
   foldMoveSigned,
   foldOutflowAcknowledged,
   foldOutflowFound,
+  foldUsedNonce,
   isBeingSigned,
   isLegalMoveReservation,
   isLegalRequest,
   isOpenMove,
+  isRightSequence,
   mayApproveOwn,
   nonceOfDraft,
 } from './moves.ts';
@@ -41,11 +43,9 @@ export const lastOfLeg = (context: TreasuryContext, legId: string): SequenceTake
 
 /** The next free nonce for a new payout, the payout's own nonce for a replacement. */
 export function isLegalReservation(context: TreasuryContext, data: Reservation): boolean {
-  const nonce = nonceOf(data);
   const last = lastOfLeg(context, data.legId);
-  if (data.replaces === null) return last === undefined && data.attempt === 1 && (context.nextNonce === null || nonce === context.nextNonce);
-  if (!last || data.attempt !== last.attempt + 1 || data.replaces.txHash !== last.txHash) return false;
-  return nonce === last.nonce;
+  const follows = last ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 : data.replaces === null && data.attempt === 1;
+  return follows && isRightSequence(context, data.draft, last?.draft, true);
 }
 
 const isOpen = (context: TreasuryContext, data: { legId: string; attempt: number }): boolean => {
@@ -59,7 +59,8 @@ function foldSigned(context: TreasuryContext, data: Of<'PayoutSequenceSigned'>):
   const nonce = nonceOf(open);
   const taken: SequenceTaken = { sessionId, refundId, legId, attempt, nonce, txHash: data.txHash, draft };
   const nextNonce = nonce === null ? null : Math.max(nonce + 1, context.nextNonce ?? 0);
-  return { open: null, nextNonce, journal: data.journal, recent: [...context.recent, taken].slice(-RECENT_KEPT) };
+  const usedNonces = foldUsedNonce(context.usedNonces, draft);
+  return { open: null, nextNonce, usedNonces, journal: data.journal, recent: [...context.recent, taken].slice(-RECENT_KEPT) };
 }
 
 const KINDS = Object.fromEntries(Object.entries(MOVE_NAMES).map(([kind, name]) => [`${name}Requested`, kind])) as Readonly<Record<string, MoveKind>>;
@@ -138,6 +139,7 @@ export const treasuryMachine = setup({
         WithdrawalSigned: signed,
         SettlementSigned: signed,
         ReturnSigned: signed,
+        NonceAccountSigned: signed,
       },
     },
   },
@@ -147,6 +149,7 @@ export const treasuryMachine = setup({
     WithdrawalRequested: requested,
     SettlementRequested: requested,
     ReturnRequested: requested,
+    NonceAccountRequested: requested,
     WithdrawalApproved: approved,
     SettlementApproved: approved,
     ReturnApproved: approved,
@@ -155,11 +158,13 @@ export const treasuryMachine = setup({
     WithdrawalCompleted: completed,
     SettlementCompleted: completed,
     ReturnCompleted: completed,
+    NonceAccountCompleted: completed,
     SweepFailed: failed,
     GasTopUpFailed: failed,
     WithdrawalFailed: failed,
     SettlementFailed: failed,
     ReturnFailed: failed,
+    NonceAccountFailed: failed,
     TreasuryFunded: { actions: 'foldNothing' },
     UnknownOutflowFound: { guard: 'isNewOutflow', actions: 'foldOutflowFound' },
     UnknownOutflowAcknowledged: { guard: 'isUnknownOutflow', actions: 'foldOutflowAcknowledged' },

@@ -1,6 +1,6 @@
 import { initialMovesContext } from './moves.state.ts';
 import type { MovesContext, MoveReservation } from './moves.state.ts';
-import type { PayoutSequenceReserved } from '../../src/domain/events/treasury-events.ts';
+import type { PayoutSequenceReserved, UsedNonces } from '../../src/domain/events/treasury-events.ts';
 import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 
 export type Reservation = PayoutSequenceReserved['data'];
@@ -23,10 +23,18 @@ export interface TreasuryContext extends MovesContext {
   readonly open: Reservation | MoveReservation | null;
   /** The next free nonce; null before the first payout and on chains without nonces. */
   readonly nextNonce: number | null;
+  readonly usedNonces: UsedNonces;
   /** Where the signer's journal stood when it signed last. */
   readonly journal: JournalPlace | null;
   /** The newest payouts, oldest first: as many as a chain may lose or hold in flight. */
   readonly recent: readonly SequenceTaken[];
 }
 
-export const initialTreasuryContext: TreasuryContext = { open: null, nextNonce: null, journal: null, recent: [], ...initialMovesContext };
+export const initialTreasuryContext: TreasuryContext = {
+  open: null,
+  nextNonce: null,
+  usedNonces: {},
+  journal: null,
+  recent: [],
+  ...initialMovesContext,
+};

@@ -26,7 +26,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
       from: "case 'absent':",
       to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
     },
-    { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#isDead(last, false);", to: 'return true;' },
+    { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#areDead(earlier, false);", to: 'return true;' },
   ],
   /** The same bug, but the signer is sound. */
   'new-transaction-on-retry-in-the-process-only': [

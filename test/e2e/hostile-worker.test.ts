@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
-import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, MoveDraft } from '../../src/domain/events/payout-draft.ts';
 import type { MoveOrder } from '../../src/ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../../src/ports/payouts.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
+import type { ModelChain } from '../support/model-chains/model-chain.ts';
+import { modelSolana } from '../support/model-chains/solana-model.ts';
 import { evmNodeWithDeposit, type StubNode } from '../crash/stub-evm-node.ts';
 
 /* Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more than deposits, caps and approvals allow. */
@@ -138,6 +140,40 @@ describe('a hostile worker at the socket of the signer', () => {
   });
 });
 
+describe('a hostile worker on Solana', () => {
+  it('gets a deposit paid back once, whatever blockhash, nonce, price and attempt it names, and however often the signer starts', async () => {
+    const chain = await modelSolana();
+    const journalDirectory = mkdtempSync(join(directory, 'journal-'));
+    try {
+      const networks = [{ mode: 'test', network: 'solana', chainId: 'model', tokens: tokensOf(chain), urls: chain.urls }] as const;
+      const [of] = chain.paid;
+      const order: PayoutOrder = {
+        ...{ mode: 'test', network: 'solana', sessionId: 'cs_x', refundId: 're_1', legId: 're_1-1', coin: 'USDT', amount: '60' },
+        ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '60' }] },
+      };
+      let ledger: JournalPlace | null = null;
+      let attempt = 1;
+      let signed = 0;
+      for (const round of [0, 1]) {
+        const signer = await signerOn({ journalDirectory, networks });
+        for (let pick = 0; pick < 24; pick += 1) {
+          const draft = pick % 3 === 0 ? chain.draft(of!.units, pick, pick % 2) : chain.lie(of!.units, 100 * round + pick);
+          const answer = await signer.signPayout({ order, attempt, fromAddress: wallet.treasury.solana, draft, ledger });
+          chain.advance(pick);
+          if (!answer.ok) continue;
+          [ledger, attempt, signed] = [answer.journal, attempt + 1, signed + 1];
+          chain.submit(answer.signedBytes);
+        }
+        await signer.close();
+      }
+      expect(signed).toBeGreaterThan(0);
+      expect(chain.landed.map(({ toAddress, units }) => [toAddress, units])).toEqual([[of!.payer, of!.units]]);
+    } finally {
+      await chain.close();
+    }
+  });
+});
+
 describe('a provider that answers without end', () => {
   let server: Server;
   let endless: 'drips' | 'floods';
@@ -172,6 +208,8 @@ describe('a provider that answers without end', () => {
     20_000,
   );
 });
+
+const tokensOf = ({ token }: ModelChain) => [{ coin: 'USDT', address: token, decimals: 6 }] as const;
 
 function request0() {
   const txHash = `0x${'ab'.repeat(32)}`;

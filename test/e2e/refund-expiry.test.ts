@@ -13,7 +13,9 @@ import type { SignedEntry } from '../../src/signer/payout-journal.ts';
 import { SolanaView } from '../../src/signer/solana-view.ts';
 import { TronView } from '../../src/signer/tron-view.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
-import { MAINNET_GENESIS, mintAccount, playSolanaNode, type PlayedSolanaNode } from '../support/solana-node.ts';
+import { base58 } from '../../src/runtime/util/base58.ts';
+import { nonceAccountOf } from '../../src/runtime/util/solana-nonce.ts';
+import { MAINNET_GENESIS, mintAccount, nonceAccount, playSolanaNode, TOKEN_PROGRAM, type PlayedSolanaNode } from '../support/solana-node.ts';
 import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 
 /* The moment at which a payout can no longer land is the moment at which another may be signed: one block too early pays twice. */
@@ -77,13 +79,13 @@ describe('a payout on TRON whose expiration comes', () => {
     expect(nowMs).toBeGreaterThanOrEqual(draft.expirationMs);
     for (let block = 0; block < SOLID; block += 1) {
       expect(await fateOf(payout)).toBe('pending');
-      expect(await view.mayFollow(entryOf(payout, draft), next)).toBe(false);
+      expect(await view.mayFollow([entryOf(payout, draft)], next)).toBe(false);
       mine(1);
     }
     expect(await fateOf(payout)).toBe('landed');
     mine(LAG_BLOCKS + 1);
     expect(await fateOf(payout)).toBe('landed');
-    expect(await view.mayFollow(entryOf(payout, draft), next)).toBe(false);
+    expect(await view.mayFollow([entryOf(payout, draft)], next)).toBe(false);
   });
 
   it('is not followed by another because a provider shows no receipt: the blocks of its time list it', async () => {
@@ -109,13 +111,20 @@ describe('a payout on TRON whose expiration comes', () => {
   it('is followed by another only when solid time is well past it', async () => {
     const { payout, draft } = await signed();
     const next = { ...draft, expirationMs: draft.expirationMs + LIFETIME_MS };
-    const may = (): Promise<boolean> => view.mayFollow(entryOf(payout, draft), next);
+    const may = (): Promise<boolean> => view.mayFollow([entryOf(payout, draft)], next);
     while (nowMs < draft.expirationMs) mine(1);
     expect([await fateOf(payout), await may()]).toEqual(['pending', false]);
     mine(SOLID + LAG_BLOCKS - 1);
     expect([await fateOf(payout), await may()]).toEqual(['pending', false]);
     mine(1);
     expect([await fateOf(payout), await may()]).toEqual(['never', true]);
+    // What one provider does not confirm is not proven, and what stands beside the bytes says nothing.
+    const { mode, chainId, tokens } = sandbox.settings;
+    const ofTwo = new TronView({ mode, network: 'tron', chainId, tokens, urls: [sandbox.rpcUrl, 'http://127.0.0.1:1'] });
+    await expect(ofTwo.mayFollow([entryOf(payout, draft)], next)).rejects.toThrow(/not every provider/);
+    const later = { ...draft, expirationMs: draft.expirationMs + 10 * LIFETIME_MS };
+    const long = { ...(await view.sign(later, order, wallet)), validity: validityOf(later) };
+    expect(await view.mayFollow([entryOf({ ...long, validity: payout.validity }, draft)], next)).toBe(false);
     // Whoever kept the bytes is too late.
     await payouts.broadcast(payout);
     mine(SOLID + 1);
@@ -123,34 +132,32 @@ describe('a payout on TRON whose expiration comes', () => {
   });
 });
 
-describe('a payout on Solana whose blockhash expires', () => {
+describe('a payout on Solana that names a nonce', () => {
   const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
-  const LAST_HEIGHT = 1_000;
-  /** Those that a balancer's other machine may lack. */
-  const LAG_BLOCKS = 150;
-  const draft: PayoutDraft = {
-    ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000' },
-    ...{ blockhash: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', lastValidBlockHeight: LAST_HEIGHT },
-  };
+  const [NONCE, NEXT_NONCE] = [1, 2].map((digit) => base58(Buffer.alloc(32, digit)));
+  const draft = {
+    ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000', nonceIndex: 3, nonce: NONCE! },
+  } as const satisfies PayoutDraft;
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
+  const treasury = wallet.treasury.solana;
   let node: PlayedSolanaNode;
   let payouts: SolanaPayouts;
   let view: SolanaView;
   let payout: SentPayout;
-  let height: number;
   let status: { err: unknown; confirmationStatus: string; slot: number } | null;
   let answeredSlot: number;
   beforeEach(async () => {
     node = await playSolanaNode(5_000);
     node.accounts.set(MINT, mintAccount());
-    [height, status, answeredSlot] = [LAST_HEIGHT, null, 5_000];
+    [status, answeredSlot] = [null, 5_000];
     const hasHistory = (params: readonly unknown[]): boolean =>
       (params[1] as { searchTransactionHistory?: boolean } | undefined)?.searchTransactionHistory === true;
     node.override = ({ method, params }) => {
-      if (method === 'getBlockHeight') return { result: height };
+      if (method === 'getRecentPrioritizationFees') return { result: [] };
       if (method !== 'getSignatureStatuses') return undefined;
       return { result: { context: { slot: answeredSlot }, value: (params[0] as string[]).map(() => (hasHistory(params) ? status : null)) } };
     };
+    store(3, NONCE!);
     const settings: NetworkSettings = {
       ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
       ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
@@ -164,37 +171,60 @@ describe('a payout on Solana whose blockhash expires', () => {
     await node.close();
   });
 
-  const fateOf = async () => (await payouts.fate(order, wallet.treasury.solana, [payout])).kind;
-  const may = () => view.mayFollow(entryOf(payout, draft), draft);
+  const store = (index: number, nonce: string, change: Parameters<typeof nonceAccount>[2] = {}): unknown =>
+    node.accounts.set(nonceAccountOf(treasury, index), nonceAccount(treasury, nonce, change));
+  const fateOf = async () => (await payouts.fate(order, treasury, [payout])).kind;
+  const may = (next: PayoutDraft = { ...draft, nonce: NEXT_NONCE! }) => view.mayFollow([entryOf(payout, draft)], next);
+  const hadNone = () => view.hadNoEffect([entryOf(payout, draft)]);
 
-  it('goes out again in the same bytes up to the very last block, and is followed by another only well after it', async () => {
-    expect([await fateOf(), await may()]).toEqual(['absent', false]);
-    height = LAST_HEIGHT + 1;
-    expect([await fateOf(), await may()]).toEqual(['pending', false]);
-    height = LAST_HEIGHT + LAG_BLOCKS;
-    expect([await fateOf(), await may()]).toEqual(['pending', false]);
-    height = LAST_HEIGHT + LAG_BLOCKS + 1;
-    expect([await fateOf(), await may()]).toEqual(['never', true]);
+  it('goes out again in the same bytes as long as the nonce is unused, and is followed by nothing but the same at another price', async () => {
+    expect([await fateOf(), await may(), await hadNone()]).toEqual(['absent', false, false]);
+    expect(await may({ ...draft, computeUnitPrice: '2000' })).toBe(true);
+    expect(await may({ ...draft, nonceIndex: 4 })).toBe(false);
+    expect(await payouts.bump(draft)).toEqual({ ...draft, computeUnitPrice: '2000' });
+    expect(await payouts.bump({ ...draft, computeUnitPrice: '25000000' })).toBeNull();
   });
 
-  it('is not given up while the machine that knows no status of it may not have seen its last block', async () => {
-    // The height is of a machine that is ahead; the slot, and the answer after it, are of one that has not come to the payout's block.
-    height = LAST_HEIGHT + 40;
-    [node.finalizedSlot, answeredSlot] = [4_950, 4_982];
-    expect([await fateOf(), await may()]).toEqual(['pending', false]);
+  it('is believed lost by nobody when the nonce is used and no node shows by what', async () => {
+    store(3, NEXT_NONCE!);
+    expect([await fateOf(), await may(), await hadNone()]).toEqual(['pending', false, false]);
   });
 
-  it.each(['processed', 'confirmed', 'finalized'])('is not followed by another while anybody shows it as %s', async (confirmationStatus) => {
-    height = LAST_HEIGHT + 500;
-    status = { err: null, confirmationStatus, slot: 4_990 };
-    expect(await fateOf()).toBe('pending');
+  it('had no effect once it is finalized and failed, and not before', async () => {
+    store(3, NEXT_NONCE!);
+    status = { err: { InstructionError: [3, { Custom: 1 }] }, confirmationStatus: 'confirmed', slot: 4_990 };
+    expect([await fateOf(), await hadNone()]).toEqual(['pending', false]);
+    status = { ...status, confirmationStatus: 'finalized' };
+    expect(await hadNone()).toBe(true);
     expect(await may()).toBe(false);
   });
 
-  it('is not given up on the word of a machine that lags behind its provider', async () => {
-    height = LAST_HEIGHT + 500;
+  it.each(['processed', 'confirmed', 'finalized'])('is not given up while anybody shows it as %s', async (confirmationStatus) => {
+    store(3, NEXT_NONCE!);
+    status = { err: null, confirmationStatus, slot: 4_990 };
+    expect([await fateOf(), await may(), await hadNone()]).toEqual(['pending', false, false]);
+  });
+
+  it('is not judged by a machine that lags behind its provider', async () => {
     answeredSlot = 4_000;
     await expect(fateOf()).rejects.toThrow(/providers answered/);
-    await expect(may()).rejects.toThrow(/lags/);
+  });
+
+  it('is drawn up with a nonce that nothing was signed with, or not at all', async () => {
+    expect(await payouts.draft(order, treasury, null, {})).toMatchObject({ nonceIndex: 3, nonce: NONCE });
+    expect(await payouts.draft(order, treasury, null, { 3: NONCE! })).toBeNull();
+    store(5, NEXT_NONCE!);
+    expect(await payouts.draft(order, treasury, null, { 3: NONCE! })).toMatchObject({ nonceIndex: 5, nonce: NEXT_NONCE });
+  });
+
+  it('is signed only with the value that the signer finds in an account of the treasury', async () => {
+    const fault = (change: Partial<typeof draft> = {}): Promise<string | null> => view.sequenceFault({ ...draft, ...change }, treasury);
+    expect(await fault()).toBeNull();
+    expect(await fault({ nonce: base58(Buffer.alloc(32, 9)) })).not.toBeNull();
+    expect(await fault({ nonceIndex: 4 as never })).not.toBeNull();
+    for (const change of [{ owner: TOKEN_PROGRAM }, { version: 0 }, { state: 0 }, { authority: order.toAddress }, { bytes: 79 }]) {
+      store(3, NONCE!, change);
+      expect(await fault(), JSON.stringify(change)).not.toBeNull();
+    }
   });
 });

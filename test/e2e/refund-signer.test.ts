@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
+import { SolanaMoves } from '../../src/adapters/solana/moves.ts';
+import { SolanaPayouts } from '../../src/adapters/solana/payouts.ts';
+import type { JournalPlace } from '../../src/domain/events/payout-draft.ts';
+import { formatAmount } from '../../src/domain/money.ts';
+import type { MoveOrder } from '../../src/ports/moves.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
@@ -82,7 +87,29 @@ class Desk {
   }
 
   async request(order: PayoutOrder, ledger: PayoutRequest['ledger'] = null, nonce = 0): Promise<PayoutRequest> {
-    return { order, attempt: 1, fromAddress: this.treasury, draft: await this.payouts.draft(order, this.treasury, nonce), ledger };
+    const draft = await this.payouts.draft(order, this.treasury, nonce, {});
+    return { order, attempt: 1, fromAddress: this.treasury, draft: draft!, ledger };
+  }
+
+  /** The place in the journal after everything that payouts of the network need is made; null where they need nothing. */
+  async prepare(signer: SignerProcess): Promise<JournalPlace | null> {
+    if (!(this.payouts instanceof SolanaPayouts)) return null;
+    const moves = new SolanaMoves(this.payouts);
+    const { index, address, rent } = (await moves.missingAccount(this.treasury, {}))!;
+    const order: MoveOrder = {
+      ...{ kind: 'nonce_account', moveId: 'nac_1', mode: 'test', network: 'solana', coin: 'SOL', amount: formatAmount(rent) },
+      ...{ fromAddress: this.treasury, toAddress: address, derivationIndex: index, merchantId: null, forMoveId: null },
+    };
+    const draft = (await moves.draft(order, this.treasury, null, {}))!;
+    const signed = await signer.signMove({ order, attempt: 1, draft, ledger: null });
+    if (!signed.ok) throw new Error(signed.message);
+    const sent = { ...signed, validity: validityOf(draft) };
+    expect((await moves.fate(order, [sent])).kind).toBe('absent');
+    await moves.broadcast(sent);
+    await expect.poll(async () => (await moves.fate(order, [sent])).kind, { timeout: 60_000 }).toBe('landed');
+    expect(await moves.fate(order, [sent])).toMatchObject({ landed: { networkFee: '0.000005' } });
+    await expect.poll(() => moves.missingAccount(this.treasury, {}), { timeout: 60_000 }).toBeNull();
+    return signed.journal;
   }
 
   async #solanaPlace(txHash: string, owner: string): Promise<number> {
@@ -139,7 +166,7 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
       await expect
         .poll(() => executor.payouts.check(order, executor.treasury, { coins: {}, payouts: 0 }), { timeout: 20_000 })
         .toEqual({ kind: 'ready' });
-      const request = await executor.request(order);
+      const request = await executor.request(order, await executor.prepare(signer));
       const signed = await signer.signPayout(request);
       if (!signed.ok) throw new Error(signed.message);
       expect(await signer.signPayout(request)).toEqual(signed);

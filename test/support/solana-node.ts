@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fromBase58 } from '../../src/runtime/util/base58.ts';
 
 export interface PlayedTransaction {
   readonly slot: number;
@@ -84,6 +85,20 @@ export function mintAccount(decimals = 6): { data: string } {
   return { data: data.toString('base64') };
 }
 
+/** An initialised nonce account, unless told otherwise. */
+export function nonceAccount(
+  authority: string,
+  nonce: string,
+  change: { readonly owner?: string; readonly version?: number; readonly state?: number; readonly authority?: string; readonly bytes?: number } = {},
+): { data: string; owner: string } {
+  const data = Buffer.alloc(80);
+  data.writeUInt32LE(change.version ?? 1, 0);
+  data.writeUInt32LE(change.state ?? 1, 4);
+  data.set(fromBase58(change.authority ?? authority)!, 8);
+  data.set(fromBase58(nonce)!, 40);
+  return { data: data.subarray(0, change.bytes ?? 80).toString('base64'), owner: change.owner ?? '11111111111111111111111111111111' };
+}
+
 export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: bigint): { data: string } {
   const data = Buffer.alloc(165);
   data.set(mint, 0);
@@ -130,6 +145,8 @@ function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
       while (node.skipped.has(slot)) slot += 1;
       return { result: slot > limit ? [] : [slot] };
     }
+    case 'getAccountInfo':
+      return { result: { context: { slot: limit }, value: accountOf(node, params[0] as string, limit) } };
     case 'getMultipleAccounts':
       return { result: { context: { slot: limit }, value: (params[0] as string[]).map((address) => accountOf(node, address, limit)) } };
     case 'getSignaturesForAddress': {

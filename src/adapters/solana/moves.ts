@@ -1,10 +1,12 @@
+import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import type { MoveDraft } from '../../domain/events/payout-draft.ts';
-import { fromTokenUnits, type Coin } from '../../domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits, type Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import {
   moveFailureOf,
   tokenTransferOf,
   type AccountBalances,
+  type MissingAccount,
   type MoveChain,
   type MoveCheck,
   type MoveOrder,
@@ -13,9 +15,13 @@ import {
 } from '../../ports/moves.ts';
 import type { PayoutFate, Reserved, SentPayout } from '../../ports/payouts.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { missingNonceAccount } from './nonces.ts';
 import { solanaOutflows } from './outflows.ts';
 import { LAMPORT, tokenAccount, type SolanaPayouts } from './payouts.ts';
 import { ACCOUNTS_A_CALL, ask, readBalances, slotOf } from './rpc.ts';
+
+/** Of one transaction without a priority fee. */
+const MAKING_FEE_LAMPORTS = 5_000n;
 
 /**
  * Sweeps and transfers out of the treasury on Solana. The treasury pays every fee, so a collection address needs none of
@@ -23,12 +29,13 @@ import { ACCOUNTS_A_CALL, ask, readBalances, slotOf } from './rpc.ts';
  */
 export class SolanaMoves implements MoveChain {
   readonly settings: NetworkSettings;
-  readonly bumpAfterMs = Number.POSITIVE_INFINITY;
+  readonly bumpAfterMs: number;
   readonly #payouts: SolanaPayouts;
 
   constructor(payouts: SolanaPayouts) {
     this.#payouts = payouts;
     this.settings = payouts.settings;
+    this.bumpAfterMs = payouts.bumpAfterMs;
   }
 
   get network(): MoveChain['network'] {
@@ -66,22 +73,40 @@ export class SolanaMoves implements MoveChain {
   }
 
   async check(order: MoveOrder, treasury: string, reserved: Reserved): Promise<MoveCheck> {
+    if (order.kind === 'nonce_account') return this.#checkRent(order);
     const check = await this.#payouts.check(tokenTransferOf(order), order.fromAddress, reserved, treasury);
     if (check.kind !== 'fail') return check;
     return { kind: 'fail', reason: moveFailureOf(check.reason) };
   }
 
-  /** Solana numbers no sequence; the blockhash alone keeps two transactions of one move apart. */
+  async #checkRent({ amount, fromAddress }: MoveOrder): Promise<MoveCheck> {
+    const { native } = await this.balances(fromAddress);
+    const need = amountOf(amount) + MAKING_FEE_LAMPORTS * LAMPORT;
+    if (native >= need) return { kind: 'ready' };
+    const detail = `the treasury ${fromAddress} holds ${formatAmount(native)} SOL and needs ${formatAmount(need)} for a nonce account`;
+    return { kind: 'wait', reason: 'insufficient_gas', detail };
+  }
+
+  missingAccount(treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
+    return this.#payouts.on((provider) => missingNonceAccount(provider, treasury, used));
+  }
+
+  /** Solana numbers no sequence of an account. */
   nextNonce(): Promise<null> {
     return Promise.resolve(null);
   }
 
-  draft(order: MoveOrder): Promise<MoveDraft> {
-    return this.#payouts.draft(tokenTransferOf(order));
+  draft(order: MoveOrder, treasury: string, nonce: number | null, used: UsedNonces): Promise<MoveDraft | null> {
+    if (order.kind !== 'nonce_account') return this.#payouts.draft(tokenTransferOf(order), treasury, nonce, used);
+    return this.#payouts.on(async (provider) => {
+      const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
+      const lamports = String(amountOf(order.amount) / LAMPORT);
+      return { kind: 'solana-nonce-account', nonceIndex: order.derivationIndex!, lamports, blockhash: value.blockhash };
+    });
   }
 
-  bump(): Promise<null> {
-    return Promise.resolve(null);
+  bump(draft: MoveDraft): Promise<MoveDraft | null> {
+    return this.#payouts.bump(draft);
   }
 
   broadcast(sent: SentPayout): Promise<void> {
@@ -97,6 +122,8 @@ export class SolanaMoves implements MoveChain {
   }
 
   fate(order: MoveOrder, sent: readonly SentPayout[]): Promise<PayoutFate> {
-    return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent);
+    if (order.kind === 'nonce_account') return this.#payouts.fateOfMaking(sent, amountOf(order.amount));
+    const treasury = order.kind === 'sweep' ? order.toAddress : order.fromAddress;
+    return this.#payouts.fate(tokenTransferOf(order), order.fromAddress, sent, treasury);
   }
 }

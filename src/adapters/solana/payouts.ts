@@ -1,6 +1,7 @@
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
-import type { PayoutDraft } from '../../domain/events/payout-draft.ts';
+import type { UsedNonces } from '../../domain/events/treasury-events.ts';
+import type { MoveDraft, PayoutDraft } from '../../domain/events/payout-draft.ts';
 import { ChainUnavailable } from '../../ports/chain.ts';
 import {
   tokenToMove,
@@ -16,6 +17,7 @@ import {
 import { ProviderFault, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { freeNonce, nonceAt } from './nonces.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { ask, blockAtSlot, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
@@ -25,11 +27,11 @@ export interface SolanaPayoutsOptions {
   readonly pool: RpcPool;
   /** Micro-lamports for a unit of computation, at most. */
   readonly maxPrice: number;
+  /** How long a payout may stay out before it offers more. */
+  readonly bumpAfterMs?: number;
 }
 
 export const LAMPORT = 10n ** 9n;
-/** Blocks, about a minute: a provider may ask another machine for the status than for the height; that one is believed to lag less. */
-export const BALANCER_LAG_BLOCKS = 150;
 /** Base fee and the dearest priority fee of one payout. */
 const FEE_LAMPORTS = 2_010_000n;
 const TOKEN_ACCOUNT_BYTES = 165;
@@ -41,19 +43,29 @@ interface Status {
   readonly err: unknown;
   readonly confirmationStatus: string;
 }
+/** How the fate of one transfer is told from what the chain shows. */
+interface FateParts {
+  landed(txHash: string): Promise<PayoutFate>;
+  /** In no block up to this slot. */
+  unseen(slot: number): Promise<PayoutFate>;
+}
 interface ParsedTokenAccount {
   readonly data: { readonly parsed?: { readonly info?: { readonly state?: string; readonly tokenAmount?: { readonly amount: string } } } };
 }
 
-/** Payouts on Solana over JSON-RPC. A payout has no nonce; the height of the last block that takes its blockhash ends it. */
+/**
+ * Payouts on Solana over JSON-RPC. Each names the value of a nonce account of the treasury, so it lives until that value is used, and of all that
+ * name one value one lands at most.
+ */
 export class SolanaPayouts implements PayoutChain {
   readonly settings: NetworkSettings;
-  readonly bumpAfterMs = Number.POSITIVE_INFINITY;
+  readonly bumpAfterMs: number;
   readonly #pool: RpcPool;
   readonly #maxPrice: number;
   readonly #admitted = new Set<string>();
 
-  constructor({ settings, pool, maxPrice }: SolanaPayoutsOptions) {
+  constructor({ settings, pool, maxPrice, bumpAfterMs = Number.POSITIVE_INFINITY }: SolanaPayoutsOptions) {
+    this.bumpAfterMs = bumpAfterMs;
     this.settings = settings;
     this.#pool = pool;
     this.#maxPrice = maxPrice;
@@ -96,27 +108,35 @@ export class SolanaPayouts implements PayoutChain {
     });
   }
 
-  /** Solana numbers no sequence; the blockhash alone keeps two transactions of one payout apart. */
+  /** Solana numbers no sequence of an account. */
   sequence(): Promise<ChainSequence> {
     return Promise.resolve({ next: null, final: null });
   }
 
-  async draft(order: TokenTransfer): Promise<PayoutDraft> {
+  async draft(order: TokenTransfer, treasury: string, _: number | null, used: UsedNonces): Promise<PayoutDraft | null> {
     const token = this.token(order);
     const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
     return this.on(async (provider) => {
-      const { value } = await ask<{ value: { blockhash: string; lastValidBlockHeight: number } }>(provider, 'getLatestBlockhash', [
-        { commitment: 'confirmed' },
-      ]);
-      const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [[token.address]]).catch(() => []);
-      const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
-      const price = Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
-      return { kind: 'solana', tokenAddress: token.address, tokenUnits, decimals: token.decimals, ...value, computeUnitPrice: String(price) };
+      const free = await freeNonce(provider, treasury, used);
+      if (free === null) return null;
+      const computeUnitPrice = String(await this.#price(provider, token));
+      return { kind: 'solana', tokenAddress: token.address, tokenUnits, decimals: token.decimals, ...free, computeUnitPrice };
     });
   }
 
-  bump(): Promise<PayoutDraft | null> {
-    return Promise.resolve(null);
+  /** The same with the same nonce at twice the price, or at what the network takes now if that is more. */
+  async bump(draft: MoveDraft): Promise<PayoutDraft | null> {
+    if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
+    const token = this.settings.tokens.find(({ address }) => address === draft.tokenAddress)!;
+    const price = await this.on((provider) => this.#price(provider, token));
+    return { ...draft, computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))) };
+  }
+
+  /** What three of four transactions of the token paid at most. */
+  async #price(provider: RpcProvider, token: Token): Promise<number> {
+    const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [[token.address]]).catch(() => []);
+    const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
+    return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
   }
 
   async broadcast({ signedBytes }: SentPayout): Promise<void> {
@@ -128,14 +148,29 @@ export class SolanaPayouts implements PayoutChain {
     crashPoint('after-broadcast');
   }
 
-  async fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
-    const opinions = await this.#ask((provider) => this.#fateAt(provider, order, treasury, payouts));
-    const [first, ...others] = opinions;
-    const same = others.every(
-      (other) => other.kind === first!.kind && (other.kind !== 'landed' || other.landed.txHash === (first as typeof other).landed.txHash),
-    );
-    if (same) return first!;
-    return opinions.find(({ kind }) => kind === 'alarm') ?? { kind: 'pending', inBlock: opinions.some(({ kind }) => kind === 'landed') };
+  /** `owner` keeps the nonce accounts; it need not be who sends. */
+  async fate(order: TokenTransfer, treasury: string, payouts: readonly SentPayout[], owner = treasury): Promise<PayoutFate> {
+    const fate = (provider: RpcProvider): Promise<PayoutFate> =>
+      this.#fateAt(provider, payouts, {
+        landed: (txHash) => this.#landedAt(provider, order, treasury, txHash),
+        unseen: async (slot) => unseenAt(await nonceAt(provider, owner, payouts.at(-1)!.validity, slot)),
+      });
+    return agreedFate(await this.#ask(fate));
+  }
+
+  /** What became of a transaction that makes a nonce account: the space is taken once, whoever takes it. */
+  async fateOfMaking(payouts: readonly SentPayout[], rent: bigint): Promise<PayoutFate> {
+    const { validity } = payouts.at(-1)!;
+    if (validity.kind !== 'solana-blockhash') throw new Error('does not make an account');
+    const fate = (provider: RpcProvider): Promise<PayoutFate> =>
+      this.#fateAt(provider, payouts, {
+        landed: (txHash) => this.#landed(provider, txHash, (transaction) => lamportsOf(transaction) * LAMPORT - rent),
+        unseen: async () => {
+          const { value } = await ask<{ value: boolean }>(provider, 'isBlockhashValid', [validity.blockhash, { commitment: 'confirmed' }]);
+          return value ? { kind: 'absent' } : { kind: 'never' };
+        },
+      });
+    return agreedFate(await this.#ask(fate));
   }
 
   /** Only a finalized payout counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
@@ -147,52 +182,54 @@ export class SolanaPayouts implements PayoutChain {
     return this.#pool.close();
   }
 
-  async #fateAt(provider: RpcProvider, order: TokenTransfer, treasury: string, payouts: readonly SentPayout[]): Promise<PayoutFate> {
-    // Slot and height first: what has no status in an answer at or past them was in no block up to there. Only the slot can be compared.
+  async #fateAt(provider: RpcProvider, payouts: readonly SentPayout[], parts: FateParts): Promise<PayoutFate> {
+    // Slot first: what has no status in an answer at or past it was in no block up to there.
     const slot = await slotOf(provider, 'finalized');
-    const height = await ask<number>(provider, 'getBlockHeight', [{ commitment: 'finalized' }]);
     const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(provider, 'getSignatureStatuses', [
       payouts.map(({ txHash }) => txHash),
       { searchTransactionHistory: true },
     ]);
     if (answer.context.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');
-    const seen = payouts.flatMap((payout, index) => (answer.value[index] ? [{ payout, status: answer.value[index] }] : []));
-    const working = seen.find(({ status }) => status.err === null);
-    if (working)
-      return working.status.confirmationStatus === 'finalized'
-        ? this.#landedAt(provider, order, treasury, working.payout.txHash)
-        : { kind: 'pending', inBlock: true };
-    const last = payouts.at(-1)!;
-    const failed = seen.find(({ payout }) => payout.txHash === last.txHash);
-    if (failed) return failed.status.confirmationStatus === 'finalized' ? this.#failedAt(provider, last.txHash) : { kind: 'pending', inBlock: true };
-    if (last.validity.kind !== 'solana-block-height') throw new Error('not a payout of this chain');
-    const pastBlocks = height - last.validity.lastValidBlockHeight;
-    if (pastBlocks > BALANCER_LAG_BLOCKS) return { kind: 'never' };
-    return pastBlocks > 0 ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
+    const seen = payouts.flatMap(({ txHash }, index) => (answer.value[index] ? [{ txHash, status: answer.value[index] }] : []));
+    const included = seen.find(({ status }) => status.err === null) ?? seen.at(-1);
+    if (!included) return parts.unseen(slot);
+    if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
+    return included.status.err === null ? parts.landed(included.txHash) : this.#failedAt(provider, included.txHash);
   }
 
   async #landedAt(provider: RpcProvider, order: TokenTransfer, treasury: string, txHash: string): Promise<PayoutFate> {
-    const transaction = await readTransaction(provider, txHash, 'finalized');
-    if (!transaction) return { kind: 'pending', inBlock: true };
     const token = this.token(order);
     const units = toTokenUnits(amountOf(order.amount), token.decimals);
-    const deltas = tokenDeltas(transaction, [token]);
-    const moved =
-      deltas.some((delta) => delta.owner === order.toAddress && delta.units === units) &&
-      deltas.some((delta) => delta.owner === treasury && delta.units === -units);
-    if (!moved) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
+    return this.#landed(provider, txHash, (transaction) => {
+      const deltas = tokenDeltas(transaction, [token]);
+      const moved =
+        deltas.some((delta) => delta.owner === order.toAddress && delta.units === units) &&
+        deltas.some((delta) => delta.owner === treasury && delta.units === -units);
+      return moved ? lamportsOf(transaction) * LAMPORT : null;
+    });
+  }
+
+  /** `feeOf`: what it cost, in 10^-18 SOL; null when it did not do what it was signed for. */
+  async #landed(provider: RpcProvider, txHash: string, feeOf: (transaction: SolanaTransaction) => bigint | null): Promise<PayoutFate> {
+    const transaction = await readTransaction(provider, txHash, 'finalized');
+    if (!transaction) return { kind: 'pending', inBlock: true };
+    const fee = feeOf(transaction);
+    if (fee === null) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
     const block = await blockAtSlot(provider, transaction.slot, 'finalized');
     if (!block) throw new ProviderFault('behind', `has no block at slot ${transaction.slot}`);
+    const networkFee = formatAmount(fee);
     return {
       kind: 'landed',
-      landed: { txHash, blockNumber: block.number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee: spentLamports(transaction) },
+      landed: { txHash, blockNumber: block.number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee },
       final: true,
     };
   }
 
   async #failedAt(provider: RpcProvider, txHash: string): Promise<PayoutFate> {
     const transaction = await readTransaction(provider, txHash, 'finalized');
-    return transaction ? { kind: 'ineffective', txHash, networkFee: spentLamports(transaction) } : { kind: 'pending', inBlock: true };
+    return transaction
+      ? { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) }
+      : { kind: 'pending', inBlock: true };
   }
 
   /** Throws `TransferImpossible`. */
@@ -235,7 +272,20 @@ export async function tokenAccount(provider: RpcProvider, account: string): Prom
 }
 
 /** What the fee payer, the first account, lost: fee and rent. */
-function spentLamports(transaction: SolanaTransaction): string {
+function lamportsOf(transaction: SolanaTransaction): bigint {
   const meta = transaction.meta as unknown as { preBalances: readonly number[]; postBalances: readonly number[] };
-  return formatAmount(BigInt(meta.preBalances[0]! - meta.postBalances[0]!) * LAMPORT);
+  return BigInt(meta.preBalances[0]! - meta.postBalances[0]!);
+}
+
+/** Nobody shows the transaction. Once its nonce was used something landed that is not shown yet; what, is not to be guessed. */
+const unseenAt = (nonceIsUnused: boolean): PayoutFate => (nonceIsUnused ? { kind: 'absent' } : { kind: 'pending', inBlock: true });
+
+/** A conclusion needs all that were asked to agree. */
+function agreedFate(opinions: readonly PayoutFate[]): PayoutFate {
+  const [first, ...others] = opinions;
+  const same = others.every(
+    (other) => other.kind === first!.kind && (other.kind !== 'landed' || other.landed.txHash === (first as typeof other).landed.txHash),
+  );
+  if (same) return first!;
+  return opinions.find(({ kind }) => kind === 'alarm') ?? { kind: 'pending', inBlock: opinions.some(({ kind }) => kind === 'landed') };
 }

@@ -1,3 +1,5 @@
+import type { NonceAccountDraft } from './treasury-events.ts';
+
 /** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
 export type PayoutDraft =
   | {
@@ -29,8 +31,9 @@ export type PayoutDraft =
       readonly tokenAddress: string;
       readonly tokenUnits: string;
       readonly decimals: number;
-      readonly blockhash: string;
-      readonly lastValidBlockHeight: number;
+      /** Which nonce account of the treasury, and the value stored there: whatever names the same excludes each other. */
+      readonly nonceIndex: number;
+      readonly nonce: string;
       /** Micro-lamports for a unit of computation. */
       readonly computeUnitPrice: string;
     };
@@ -57,7 +60,7 @@ export type NativeDraft =
     };
 
 /** Whatever the treasury or a collection address sends. */
-export type MoveDraft = PayoutDraft | NativeDraft;
+export type MoveDraft = PayoutDraft | NativeDraft | NonceAccountDraft;
 
 /** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
 export interface JournalPlace {

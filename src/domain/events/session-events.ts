@@ -3,6 +3,7 @@ import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
+import type { PayoutValidity } from './treasury-events.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -301,11 +302,6 @@ export interface RefundPayoutSigned {
     readonly signedAtSec: number;
   };
 }
-
-export type PayoutValidity =
-  | { readonly kind: 'evm-nonce'; readonly nonce: number; readonly maxFeePerGas: string }
-  | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
-  | { readonly kind: 'solana-block-height'; readonly lastValidBlockHeight: number; readonly blockhash: string };
 
 /** The same payout at a higher fee on the same nonce (EVM), or anew after the last one provably can never land. */
 export interface RefundPayoutReplaced {

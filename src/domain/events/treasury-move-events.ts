@@ -2,7 +2,7 @@ import type { DepositProof } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
-import type { PayoutValidity } from './session-events.ts';
+import type { PayoutValidity } from './treasury-events.ts';
 import type { JournalPlace, MoveDraft } from './payout-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
 
@@ -12,8 +12,11 @@ import type { ImpossibleReason } from './refund-failures.ts';
  * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
  */
 
-/** Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a unmatched transfer to who paid it. */
-export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return'] as const;
+/**
+ * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a unmatched transfer to who paid it; the
+ * rent of an account by which Solana tells transactions of the treasury apart.
+ */
+export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'nonce_account'] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
 /** What the events of each kind are called. */
@@ -23,6 +26,7 @@ export const MOVE_NAMES = {
   withdrawal: 'Withdrawal',
   settlement: 'Settlement',
   return: 'Return',
+  nonce_account: 'NonceAccount',
 } as const satisfies Record<MoveKind, string>;
 export type MoveName = (typeof MOVE_NAMES)[MoveKind];
 
@@ -35,7 +39,7 @@ export interface MoveTerms {
   readonly amount: string;
   readonly fromAddress: string;
   readonly toAddress: string;
-  /** Place in the wallet of the collection address that a sweep empties or a top-up feeds; null when none takes part. */
+  /** Place in the wallet of the collection address that a sweep empties or a top-up feeds, or number of the nonce account; null when none takes part. */
   readonly derivationIndex: number | null;
   /** Whose money a settlement pays out. */
   readonly merchantId: MerchantId | null;
@@ -189,6 +193,7 @@ export type TreasuryMoveEvent =
   | MoveEventOf<'Withdrawal'>
   | MoveEventOf<'Settlement'>
   | MoveEventOf<'Return'>
+  | MoveEventOf<'NonceAccount'>
   | MoveApproved<'Withdrawal'>
   | MoveApproved<'Settlement'>
   | MoveApproved<'Return'>

@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { advancedBy, withNonce } from '../../runtime/util/solana-nonce.ts';
+
 /**
  * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between it
  * and everyone else, so that code that works here works there.
@@ -56,10 +60,40 @@ export async function answerCorrected(request: JsonRpcRequest, upstream: Upstrea
  */
 const FIRST_SLOT = 31;
 
+/** Surfpool leaves the nonce of a transaction that failed as it was; Agave advances it, so that nothing else can use it. */
+const NONCE_LOOKS = 40;
+const NONCE_LOOK_MS = 25;
+
+async function correctSending(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
+  const signature = await ask(upstream, request);
+  const [wire] = request.params ?? [];
+  const account = configOf(request)['encoding'] === 'base64' ? advancedBy(Buffer.from(String(wire), 'base64')) : null;
+  if (account !== null && (await hasFailed(upstream, signature))) {
+    const { value } = (await ask(upstream, { method: 'getAccountInfo', params: [account, { encoding: 'base64' }] })) as {
+      value: { readonly data: readonly [string, string] } | null;
+    };
+    const data = value && withNonce(Buffer.from(value.data[0], 'base64'), randomBytes(32)).toString('hex');
+    if (data) await ask(upstream, { method: 'surfnet_setAccount', params: [account, { data }] });
+  }
+  return signature;
+}
+
+async function hasFailed(upstream: Upstream, signature: unknown): Promise<boolean> {
+  for (let looks = 0; looks < NONCE_LOOKS; looks += 1) {
+    const { value } = (await ask(upstream, { method: 'getSignatureStatuses', params: [[signature]] })) as {
+      value: readonly ({ err: unknown } | null)[];
+    };
+    if (value[0]) return value[0].err !== null;
+    await sleep(NONCE_LOOK_MS);
+  }
+  return false;
+}
+
 const corrections: Readonly<Record<string, (request: JsonRpcRequest, upstream: Upstream) => Promise<unknown>>> = {
   getTransaction: correctTransaction,
   getSignaturesForAddress: correctSignatures,
   getBlock: correctBlock,
+  sendTransaction: correctSending,
   getGenesisHash: async (_, upstream) => upstream.genesis,
   getSlot: (request, upstream) => slotOf(upstream, commitmentOf(configOf(request))),
 };

@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MoveDraft } from '../../../src/domain/events/payout-draft.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JournalPlace, MoveDraft } from '../../../src/domain/events/payout-draft.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
 import type { MoveOrder } from '../../../src/ports/moves.ts';
 import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
+import { base58 } from '../../../src/runtime/util/base58.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
 import { Payouts } from '../../../src/signer/payouts.ts';
 import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
+import { nonceAccount, playSolanaNode, type PlayedSolanaNode } from '../../support/solana-node.ts';
 
-/* Whoever took over the API process can ask the signer for anything; these are the answers. No chain is needed for any of them. */
+/* Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a nonce account at most. */
 
 const wallet = new Wallet('test test test test test test test test test test test junk');
 const strangers = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow').treasury;
@@ -25,6 +28,19 @@ const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approv
 const tokenOf = (network: Network): string => wallet.collectionAddress(addressFamilyOf(network), 99);
 const coldOf = (network: Network): string => wallet.collectionAddress(addressFamilyOf(network), 50);
 
+const NONCE = base58(Buffer.alloc(32, 5));
+const urls: Record<string, string> = {};
+let solana: PlayedSolanaNode;
+beforeAll(async () => {
+  solana = await playSolanaNode(5_000);
+  urls['solana'] = solana.url;
+  for (let index = 0; index < NONCE_ACCOUNTS; index += 1) {
+    const [treasury, nonce] = [wallet.treasury.solana, index === 0 ? NONCE : base58(Buffer.alloc(32, 100 + index))];
+    solana.accounts.set(nonceAccountOf(treasury, index), nonceAccount(treasury, nonce));
+  }
+});
+afterAll(() => solana.close());
+
 let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'signer-moves-'));
@@ -35,7 +51,7 @@ function signer(keys: SigningWallet = wallet): Payouts['moves'] {
   const rules: PayoutRules = {
     journalDirectory: mkdtempSync(join(directory, 'journal-')),
     networks: NETWORKS.map((network) => ({
-      ...{ mode: 'test', network, chainId: '31337', urls: ['http://127.0.0.1:1'] },
+      ...{ mode: 'test', network, chainId: '31337', urls: [urls[network] ?? 'http://127.0.0.1:1'] },
       tokens: [{ coin: 'USDT', address: tokenOf(network), decimals: 6 }],
     })),
     limits: { USDT: limits },
@@ -70,7 +86,7 @@ function draftOf({ network, kind }: MoveOrder): MoveDraft {
       : { kind: 'evm-native', chainId: '31337', nonce: 0, value: '10000000000000000', ...fees, gasLimit: '21000' };
   if (network === 'tron') return { kind: 'tron', ...token, feeLimit: 1_000_000, ...tron };
   if (network === 'ethereum') return { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees };
-  return { kind: 'solana', ...token, decimals: 6, blockhash: coldOf('solana'), lastValidBlockHeight: 9, computeUnitPrice: '1000' };
+  return { kind: 'solana', ...token, decimals: 6, nonceIndex: 0, nonce: NONCE, computeUnitPrice: '1000' };
 }
 
 const sign = (moves: Payouts['moves'], order: MoveOrder) => moves.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
@@ -162,5 +178,46 @@ describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
     const toStranger = orderOf('gas_top_up', network, { toAddress: strangers[addressFamilyOf(network)] });
     expect(await sign(moves, toStranger)).toMatchObject({ ok: false, kind: 'denied', code: 'not_our_address' });
     expect(await sign(moves, orderOf('gas_top_up', network))).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+  });
+});
+
+describe('a nonce account of the treasury on Solana', () => {
+  const treasury = wallet.treasury.solana;
+  const order = (index: number, change: Partial<MoveOrder> = {}): MoveOrder => ({
+    ...{ kind: 'nonce_account', moveId: `nac_${index}`, mode: 'test', network: 'solana', coin: 'SOL', amount: '0.00144768' },
+    ...{ fromAddress: treasury, toAddress: nonceAccountOf(treasury, index), derivationIndex: index, merchantId: null, forMoveId: null, ...change },
+  });
+  const draft = (index: number, blockhash = 1, lamports = '1447680'): MoveDraft => {
+    return { kind: 'solana-nonce-account', nonceIndex: index, lamports, blockhash: base58(Buffer.alloc(32, blockhash)) };
+  };
+
+  it('is paid its rent at an address that the signer derives, and nothing else is', async () => {
+    const moves = signer();
+    const cases: [Partial<MoveOrder>, MoveDraft][] = [
+      [{ toAddress: strangers.solana }, draft(0)],
+      [{ toAddress: nonceAccountOf(strangers.solana, 0) }, draft(0)],
+      [{ toAddress: nonceAccountOf(treasury, 1) }, draft(0)],
+      [{ fromAddress: wallet.collectionAddress('solana', 1) }, draft(0)],
+      [{ coin: 'USDT' }, draft(0)],
+      [{ amount: '0.007' }, draft(0, 1, '7000000')],
+      [{ derivationIndex: NONCE_ACCOUNTS, toAddress: nonceAccountOf(treasury, NONCE_ACCOUNTS) }, draft(NONCE_ACCOUNTS)],
+      [{}, draft(0, 1, '1447681')],
+    ];
+    for (const [change, of] of cases)
+      expect(await moves.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }), JSON.stringify(change)).toMatchObject({ ok: false });
+    expect(await moves.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({ ok: true });
+  });
+
+  it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {
+    const moves = signer();
+    let ledger: JournalPlace | null = null;
+    let signed = 0;
+    for (let attempt = 1; attempt <= 100; attempt += 1) {
+      const answer = await moves.sign({ order: order(0), attempt, draft: draft(0, attempt), ledger });
+      if (!answer.ok) break;
+      [ledger, signed] = [answer.journal, signed + 1];
+    }
+    expect(signed).toBe(32);
+    expect(await moves.check(order(1))).toMatchObject({ ok: false, code: 'velocity' });
   });
 });

@@ -11,6 +11,7 @@ import {
   mayStillLand,
   TransferImpossible,
   validityOf,
+  waitsUnseen,
   type PayoutFate,
   type PayoutRefusal,
   type Reserved,
@@ -27,7 +28,7 @@ import { isApproved, isBeingSigned, isFromTreasury, movesInFlight } from '../../
 import type { Move, MoveReservation } from '../../../../state-machines/treasury/moves.state.ts';
 import { isTransient, RoundFaults, textOf } from '../faults.ts';
 import { MoveRetryState, type WaitingMove } from './retry-state.ts';
-import { WAIT_REASONS } from '../refunds/retry-state.ts';
+import { SEQUENCE_BUSY, WAIT_REASONS } from '../refunds/retry-state.ts';
 import { addedTo, reservedOf } from '../reserved.ts';
 import { WAIT_LOOKS } from '../turns.ts';
 
@@ -160,8 +161,8 @@ export class MoveExecutor {
     const onChain = await this.chain.nextNonce(order.fromAddress);
     if (own && onChain !== null && onChain > (context.nextNonce ?? 0))
       return this.#holdUp(moveId, 'payouts_stopped', `${this.treasury} has sent ${onChain} transactions, the ledger knows ${context.nextNonce ?? 0}`);
-    const draft = await this.chain.draft(order, this.treasury, own ? (context.nextNonce ?? onChain) : onChain);
-    return this.#reserve(move, draft, 1, null);
+    const draft = await this.chain.draft(order, this.treasury, own ? (context.nextNonce ?? onChain) : onChain, context.usedNonces);
+    return draft === null ? this.#wait(moveId, 'sequence_busy', SEQUENCE_BUSY) : this.#reserve(move, draft, 1, null);
   }
 
   /** Gas for a sweep, from the treasury; the sweep goes on by itself once it is there. */
@@ -237,7 +238,6 @@ export class MoveExecutor {
     faults.answered('chain');
     this.#retries.turns.clear(moveId);
     this.#retries.setAlarm(moveId, fate.kind === 'alarm' ? fate.detail : null);
-    const last = move.signed.at(-1)!;
     switch (fate.kind) {
       case 'alarm':
         return;
@@ -246,22 +246,29 @@ export class MoveExecutor {
       case 'ineffective':
         return this.#ineffective(move, fate);
       case 'never':
-        return this.#reserve(move, await this.chain.draft(orderOf(move), this.treasury, null), last.attempt + 1, {
-          txHash: last.txHash,
-          why: 'can_never_land',
-        });
+        return this.#replace(move, await this.chain.draft(orderOf(move), this.treasury, null, {}), 'can_never_land');
       case 'absent':
         // The newest alone may cost more than the address holds.
         for (const sent of mayStillLand(move.signed)) await this.chain.broadcast(sent);
-        return this.#retries.goesOn(moveId);
-      case 'pending': {
-        const outMs = this.#retries.sentSince.outMs(moveId, last, this.#deps.clock.nowMs());
-        if (fate.inBlock || outMs < this.chain.bumpAfterMs) return this.#retries.goesOn(moveId);
-        const bumped = await this.chain.bump(last.draft);
-        if (bumped) return this.#reserve(move, bumped, last.attempt + 1, { txHash: last.txHash, why: 'fee_bump' });
-        this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
-      }
+        return waitsUnseen(move.signed) ? this.#bumpWhenDue(move) : this.#retries.goesOn(moveId);
+      case 'pending':
+        return fate.inBlock ? this.#retries.goesOn(moveId) : this.#bumpWhenDue(move);
     }
+  }
+
+  /** Offers more for the same once it is out for long. */
+  async #bumpWhenDue(move: Move): Promise<void> {
+    const { moveId } = move.terms;
+    const last = move.signed.at(-1)!;
+    if (this.#retries.sentSince.outMs(moveId, last, this.#deps.clock.nowMs()) < this.chain.bumpAfterMs) return;
+    const bumped = await this.chain.bump(last.draft);
+    if (bumped) return this.#replace(move, bumped, 'fee_bump');
+    this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+  }
+
+  async #replace(move: Move, draft: MoveDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+    const last = move.signed.at(-1)!;
+    if (draft !== null) await this.#reserve(move, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
   /** What a return took of its deposit is there again, once the signer saw so itself. */

@@ -2,7 +2,9 @@ import type { MoveKind } from '../../../domain/events/treasury-move-events.ts';
 import { base32 } from '../../../domain/ids.ts';
 import type { Random } from '../../../ports/random.ts';
 
-const PREFIX = { sweep: 'swp', gas_top_up: 'top', withdrawal: 'wdr', settlement: 'stl', return: 'rtn' } as const satisfies Record<MoveKind, string>;
+const PREFIX = {
+  ...{ sweep: 'swp', gas_top_up: 'top', withdrawal: 'wdr', settlement: 'stl', return: 'rtn', nonce_account: 'nac' },
+} as const satisfies Record<MoveKind, string>;
 const ID_BYTES = 13;
 
 /** A prefix that names the kind, and 104 random bits in base32. */

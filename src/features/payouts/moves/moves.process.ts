@@ -2,6 +2,7 @@ import type { Mode } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import type { MoveChain } from '../../../ports/moves.ts';
 import type { Reserved, TreasuryAddresses } from '../../../ports/payouts.ts';
+import { keepNonceAccounts } from '../../../processes/keep-nonce-accounts.ts';
 import { MoveExecutor, type MoveExecutorDeps } from './executor.ts';
 import type { WaitingMove } from './retry-state.ts';
 import { isTransient } from '../faults.ts';
@@ -68,12 +69,19 @@ export class MoveMoney {
     const { mode, network } = executor.chain;
     while (!this.#stopped) {
       try {
-        if (this.#deps.mayPay()) await executor.round();
+        if (this.#deps.mayPay()) await this.#look(executor);
       } catch (error) {
         this.#deps.log[isTransient(error) ? 'warn' : 'error']({ err: error, mode, network }, 'moves of a treasury cannot go on now');
       }
       if (!this.#stopped) await this.#pause(executor);
     }
+  }
+
+  async #look(executor: MoveExecutor): Promise<void> {
+    const { clock, random, owed } = this.#deps;
+    const { mode, network } = executor.chain;
+    await keepNonceAccounts(executor, { clock, random, owed: () => owed(mode, network) });
+    await executor.round();
   }
 
   #pause(executor: MoveExecutor): Promise<void> {

@@ -13,7 +13,7 @@ import type { Reservation } from '../../../../state-machines/treasury/treasury.s
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from '../faults.ts';
 import { PayoutBooks, type Found } from './books.ts';
 import type { RefundExecutorDeps } from './deps.ts';
-import { RefundRetryState, WAIT_REASONS, type Waiting } from './retry-state.ts';
+import { RefundRetryState, SEQUENCE_BUSY, WAIT_REASONS, type Waiting } from './retry-state.ts';
 import { SentPayouts } from './sent.ts';
 import type { LegRef } from './work.ts';
 import { reservedOf } from '../reserved.ts';
@@ -185,9 +185,11 @@ export class RefundExecutor {
       await this.#refused(ref, verdict, true);
       return false;
     }
-    const { nextNonce } = await this.#books.treasury();
-    const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next);
-    return this.#reserve(ref, order, draft, 1, null);
+    const { nextNonce, usedNonces } = await this.#books.treasury();
+    const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next, usedNonces);
+    if (draft !== null) return this.#reserve(ref, order, draft, 1, null);
+    this.#retries.wait(ref, 'sequence_busy', SEQUENCE_BUSY);
+    return false;
   }
 
   /** Nothing is signed for it yet. Within a reorganisation the money may come back; once that is over the leg ends. */
@@ -208,7 +210,8 @@ export class RefundExecutor {
     this.#retries.wait(ref, reason, detail);
   }
 
-  async #replace({ ref, order, leg }: Found, draft: PayoutDraft, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+  async #replace({ ref, order, leg }: Found, draft: PayoutDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+    if (draft === null) return this.#retries.wait(ref, 'sequence_busy', SEQUENCE_BUSY);
     const last = leg.payouts.at(-1)!;
     await this.#reserve(ref, order, draft, last.attempt + 1, { txHash: last.txHash, why });
   }

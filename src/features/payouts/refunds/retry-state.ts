@@ -15,6 +15,8 @@ export interface Waiting {
 
 /** What keeps every leg of a treasury from being paid. */
 export type Outage = Pick<Waiting, 'reason' | 'detail' | 'sinceMs'>;
+/** For people: why nothing can tell another transaction apart now. */
+export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use, or is being made';
 
 /** What a refusal that passes is called in the API. */
 export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
@@ -24,6 +26,7 @@ export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   network_fee_too_high: 'network_fee_too_high',
   deposit_not_found: 'deposit_not_final',
   deposit_not_final: 'deposit_not_final',
+  sequence_busy: 'sequence_busy',
 };
 
 type Leg = Pick<LegRef, 'legId'>;

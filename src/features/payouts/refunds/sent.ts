@@ -1,7 +1,7 @@
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
 import type { PayoutDraft } from '../../../domain/events/payout-draft.ts';
 import type { RefundId } from '../../../domain/ids.ts';
-import { mayStillLand, type PayoutChain, type PayoutFate } from '../../../ports/payouts.ts';
+import { mayStillLand, waitsUnseen, type PayoutChain, type PayoutFate } from '../../../ports/payouts.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import { coverOf } from '../../../../state-machines/checkout-session/refund-cover.ts';
 import { lastOfLeg } from '../../../../state-machines/treasury/treasury.machine.ts';
@@ -19,7 +19,7 @@ interface Parts {
   readonly deps: RefundExecutorDeps;
   readonly books: PayoutBooks;
   readonly notes: RefundRetryState;
-  readonly replace: (found: Found, draft: PayoutDraft, why: NonNullable<Reservation['replaces']>['why']) => Promise<void>;
+  readonly replace: (found: Found, draft: PayoutDraft | null, why: NonNullable<Reservation['replaces']>['why']) => Promise<void>;
   readonly fail: (ref: LegRef, reason: RefundFailureReason, networkFee: string | null, excludedTxHash?: string) => Promise<void>;
   readonly finished: (ref: LegRef) => void;
 }
@@ -84,7 +84,7 @@ export class SentPayouts {
 
   async #act(found: Found, fate: Exclude<PayoutFate, { kind: 'alarm' }>): Promise<void> {
     const { ref, leg, order, context } = found;
-    const { notes, deps, books } = this.#parts;
+    const { notes, deps } = this.#parts;
     if (!notes.isWithheld(ref)) notes.setAlarm(ref.legId, null);
     switch (fate.kind) {
       case 'landed':
@@ -97,27 +97,34 @@ export class SentPayouts {
       }
       case 'never':
         if (coverOf(context, ref.legId) !== 'final') return this.#giveUp(found);
-        return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');
-      case 'absent':
-        await this.send(
+        return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null, {}), 'can_never_land');
+      case 'absent': {
+        const sent = await this.send(
           ref,
           mayStillLand(leg.payouts).map(({ txHash }) => txHash),
         );
-        return;
-      case 'pending': {
+        return sent && waitsUnseen(leg.payouts) ? this.#bumpWhenDue(found) : undefined;
+      }
+      case 'pending':
         if (coverOf(context, ref.legId) !== 'final')
           return notes.withhold(ref, `a node has the transaction of ${ref.legId}, whose deposits are no longer final: it may land`, false);
         notes.goesOn(ref);
-        const outMs = notes.sentSince.outMs(ref.legId, leg.payouts.at(-1)!, deps.clock.nowMs());
-        const draft = lastOfLeg(await books.treasury(), ref.legId)?.draft;
-        // A higher fee helps nothing that waits for its place in the sequence.
-        if (fate.inBlock || outMs < this.#chain.bumpAfterMs || !draft || notes.isWithholding) return;
-        const bumped = await this.#chain.bump(draft);
-        return bumped
-          ? this.#parts.replace(found, bumped, 'fee_bump')
-          : notes.wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
-      }
+        return fate.inBlock ? undefined : this.#bumpWhenDue(found);
     }
+  }
+
+  /** Offers more for the same once it is out for long. */
+  async #bumpWhenDue(found: Found): Promise<void> {
+    const { ref, leg } = found;
+    const { notes, deps, books } = this.#parts;
+    const outMs = notes.sentSince.outMs(ref.legId, leg.payouts.at(-1)!, deps.clock.nowMs());
+    const draft = lastOfLeg(await books.treasury(), ref.legId)?.draft;
+    // A higher fee helps nothing that waits for its place in the sequence.
+    if (outMs < this.#chain.bumpAfterMs || !draft || notes.isWithholding) return;
+    const bumped = await this.#chain.bump(draft);
+    return bumped
+      ? this.#parts.replace(found, bumped, 'fee_bump')
+      : notes.wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
   }
 
   #withhold({ ref, leg }: Found): void {

@@ -47,7 +47,8 @@ const BOOKED_BY = {
   ...{ WithdrawalFailed: 'treasury', SettlementRequested: 'treasury', SettlementApproved: 'treasury', SettlementSigned: 'treasury' },
   ...{ SettlementCompleted: 'treasury', SettlementFailed: 'treasury', TreasuryFunded: 'treasury', UnknownOutflowFound: 'treasury' },
   ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
-  ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury' },
+  ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury', NonceAccountRequested: 'treasury' },
+  ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
   ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
   ...{ TransferGivenUp: 'nothing' },
   ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
@@ -455,6 +456,9 @@ describe("the treasury's rules", () => {
     expect(lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } })).toEqual([
       ...['assets:deposit-wallets ethereum 0.50 ETH @0xTo', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
       ...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
+    ]);
+    expect(lines({ type: 'NonceAccountCompleted', data: { ...terms, coin: 'SOL', amount: '0.002', derivationIndex: 0 } })?.slice(0, 2)).toEqual([
+      ...['expenses:network-fees ethereum 0.002 SOL', 'assets:treasury ethereum -0.002 SOL @0xFrom'],
     ]);
     expect(lines({ type: 'WithdrawalCompleted', data: terms })?.[0]).toBe('assets:cold-storage ethereum 100.00 USDT @0xTo');
     expect(lines({ type: 'SettlementCompleted', data: { ...terms, merchantId: MERCHANT_ID } })?.[0]).toBe(

@@ -1,0 +1,51 @@
+import type { PayoutValidity, UsedNonces } from '../../domain/events/treasury-events.ts';
+import type { MissingAccount } from '../../ports/moves.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';
+import { ask } from './rpc.ts';
+
+interface RawAccounts {
+  readonly context: { readonly slot: number };
+  readonly value: readonly ({ readonly owner: string; readonly data: readonly [string, string] } | null)[];
+}
+
+const LAMPORT = 10n ** 9n;
+const ACCOUNTS = Array.from({ length: NONCE_ACCOUNTS }, (_, index) => index);
+
+async function readNonces(provider: RpcProvider, treasury: string, indexes: readonly number[]): Promise<{ slot: number; nonces: (string | null)[] }> {
+  // A value of a block that is not final may be gone again, and with it everything that names it.
+  const options = { encoding: 'base64', commitment: 'finalized' };
+  const addresses = indexes.map((index) => nonceAccountOf(treasury, index));
+  const { context, value } = await ask<RawAccounts>(provider, 'getMultipleAccounts', [addresses, options]);
+  if (value.length !== indexes.length) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+  const nonces = value.map((account) => account && storedNonce({ owner: account.owner, data: Buffer.from(account.data[0], 'base64') }, treasury));
+  return { slot: context.slot, nonces };
+}
+
+/** A nonce that nothing was signed with; null while there is none. */
+export async function freeNonce(
+  provider: RpcProvider,
+  treasury: string,
+  used: UsedNonces,
+): Promise<{ readonly nonceIndex: number; readonly nonce: string } | null> {
+  const { nonces } = await readNonces(provider, treasury, ACCOUNTS);
+  const nonceIndex = nonces.findIndex((nonce, index) => nonce !== null && nonce !== used[index]);
+  return nonceIndex < 0 ? null : { nonceIndex, nonce: nonces[nonceIndex]! };
+}
+
+/** The account to be made next; null while one is free, or all are made. */
+export async function missingNonceAccount(provider: RpcProvider, treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
+  const { nonces } = await readNonces(provider, treasury, ACCOUNTS);
+  const index = nonces.indexOf(null);
+  if (index < 0 || nonces.some((nonce, at) => nonce !== null && nonce !== used[at])) return null;
+  const rent = await ask<number>(provider, 'getMinimumBalanceForRentExemption', [NONCE_ACCOUNT_BYTES]);
+  return { index, address: nonceAccountOf(treasury, index), rent: BigInt(rent) * LAMPORT };
+}
+
+/** Whether the nonce that a payout names was not used yet, as of a slot or later. */
+export async function nonceAt(provider: RpcProvider, treasury: string, validity: PayoutValidity, slot: number): Promise<boolean> {
+  if (validity.kind !== 'solana-nonce') throw new Error('not a payout of this chain');
+  const read = await readNonces(provider, treasury, [validity.nonceIndex]);
+  if (read.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');
+  return read.nonces[0] === validity.nonce;
+}

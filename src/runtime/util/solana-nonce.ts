@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type * as Web3 from '@solana/web3.js';
+import { base58, fromBase58 } from './base58.ts';
+
+/*
+ * Durable nonces: a transaction that names the value stored in a nonce account instead of a recent blockhash, and advances the
+ * account with its first instruction, lives until that value is used, and of all that name one value one lands at most.
+ */
+
+const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+/** Of `nonce::state::Versions` with an initialised `Current`. */
+export const NONCE_ACCOUNT_BYTES = 80;
+const [CURRENT_VERSION, INITIALISED] = [1, 1];
+const [AUTHORITY_AT, NONCE_AT, FEE_AT] = [8, 40, 72];
+
+/** As many transactions of one treasury may be out at once. */
+export const NONCE_ACCOUNTS = 8;
+
+/** Loaded with the first use: the library is large, and many processes never need it. */
+let loaded: typeof Web3 | null = null;
+const web3 = (): typeof Web3 => (loaded ??= createRequire(import.meta.url)('@solana/web3.js') as typeof Web3);
+
+const seedOf = (index: number): string => `quittance nonce ${index}`;
+
+/** Where a treasury keeps its nonce account of this number; derived, so that nobody needs to be told. */
+export function nonceAccountOf(treasury: string, index: number): string {
+  return base58(hash('sha256', Buffer.concat([fromBase58(treasury)!, Buffer.from(seedOf(index)), fromBase58(SYSTEM_PROGRAM)!]), 'buffer'));
+}
+
+/** The value (base58) of a nonce account of this treasury; null for any other account. */
+export function storedNonce(account: { readonly owner: string; readonly data: Uint8Array }, treasury: string): string | null {
+  const data = Buffer.from(account.data);
+  if (account.owner !== SYSTEM_PROGRAM || data.length !== NONCE_ACCOUNT_BYTES) return null;
+  if (data.readUInt32LE(0) !== CURRENT_VERSION || data.readUInt32LE(4) !== INITIALISED) return null;
+  if (base58(data.subarray(AUTHORITY_AT, NONCE_AT)) !== treasury) return null;
+  return base58(data.subarray(NONCE_AT, FEE_AT));
+}
+
+/** Must be a transaction's first instruction. */
+export function advanceNonce(treasury: string, index: number): Web3.TransactionInstruction {
+  const { PublicKey, SystemProgram } = web3();
+  const [noncePubkey, authorizedPubkey] = [new PublicKey(nonceAccountOf(treasury, index)), new PublicKey(treasury)];
+  return SystemProgram.nonceAdvance({ noncePubkey, authorizedPubkey });
+}
+
+/**
+ * Makes the account: its space can be taken once only, so of all transactions that do so one lands at most. `createAccount` in
+ * one step would fail for ever once a stranger sent the address a coin.
+ */
+export function makeNonceAccount(treasury: string, index: number, lamports: bigint): Web3.TransactionInstruction[] {
+  const { PublicKey, SystemProgram } = web3();
+  const [noncePubkey, base] = [new PublicKey(nonceAccountOf(treasury, index)), new PublicKey(treasury)];
+  return [
+    SystemProgram.transfer({ fromPubkey: base, toPubkey: noncePubkey, lamports }),
+    SystemProgram.allocate({
+      ...{ accountPubkey: noncePubkey, basePubkey: base, seed: seedOf(index) },
+      ...{ space: NONCE_ACCOUNT_BYTES, programId: SystemProgram.programId },
+    }),
+    SystemProgram.nonceInitialize({ noncePubkey, authorizedPubkey: base }),
+  ];
+}
+
+/** The nonce account whose value this transaction advances first; null for a transaction of another kind. */
+export function advancedBy(transaction: Uint8Array): string | null {
+  const { PublicKey, SystemInstruction, SystemProgram, Transaction } = web3();
+  try {
+    const [first] = Transaction.from(transaction).instructions;
+    if (!first?.programId.equals(SystemProgram.programId) || SystemInstruction.decodeInstructionType(first) !== 'AdvanceNonceAccount') return null;
+    return new PublicKey(first.keys[0]!.pubkey).toBase58();
+  } catch {
+    return null;
+  }
+}
+
+/** A nonce account's data with another value. */
+export function withNonce(data: Uint8Array, nonce: Uint8Array): Buffer {
+  const changed = Buffer.from(data);
+  changed.set(nonce, NONCE_AT);
+  return changed;
+}

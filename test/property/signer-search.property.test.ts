@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import { addressFamilyOf } from '../../src/domain/networks.ts';
+import type { PayoutOrder, PayoutSignature, PayoutVerdict } from '../../src/ports/payouts.ts';
+import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
+import { MethodRefused } from '../../src/signer/method.ts';
+import { callMethod } from '../../src/signer/methods.ts';
+import { Payouts } from '../../src/signer/payouts.ts';
+import { modelEvm } from '../support/model-chains/evm-model.ts';
+import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
+import { modelSolana } from '../support/model-chains/solana-model.ts';
+import { modelTron } from '../support/model-chains/tron-model.ts';
+import { runsOf } from '../support/runs.ts';
+
+/*
+ * A worker that lies searches for any order of requests, chain events and restarts after which the chain shows more than deposits and caps
+ * allow. Requests go through the signer's door as its socket hands them on.
+ */
+
+const LIMITS = { perTransaction: '45', perHour: '110', perDay: '110', approvalFrom: '1000' };
+const PAYOUTS_PER_HOUR = 5;
+const LEGS = 6;
+const COIN = 1_000_000n;
+const AMOUNTS = ['45', '30', '25', '20', '60', '7.5', '40'];
+
+const LIES = ['attempt', 'terms', 'deposits', 'draft', 'draft', 'ledger'] as const;
+type Lie = (typeof LIES)[number];
+type Action =
+  | { readonly does: 'sign'; readonly leg: number; readonly what: number; readonly pick: number; readonly lie: Lie | null }
+  | { readonly does: 'submit' | 'advance' | 'release' | 'second'; readonly pick: number }
+  | { readonly does: 'fail' | 'restart' };
+
+const pick = fc.nat(1_000);
+const lie = fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...LIES) });
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ does: fc.constant('sign' as const), leg: fc.nat(LEGS - 1), what: pick, pick, lie }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('submit' as const), pick }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('advance', 'advance', 'release', 'second'), pick }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
+);
+
+/** The worker: all that it asked for, and all that it was given. */
+class Worker {
+  readonly held: { readonly leg: number; readonly signedBytes: string }[] = [];
+  readonly #chain: ModelChain;
+  readonly #rules: PayoutRules;
+  #signer: Payouts;
+  #ledger: JournalPlace | null = null;
+  #before: JournalPlace | null = null;
+  readonly #attempts = new Map<number, number>();
+  readonly #orders = new Map<number, PayoutOrder>();
+  readonly #drafts = new Map<number, PayoutDraft>();
+
+  constructor(chain: ModelChain, journalDirectory: string) {
+    const { network, chainId, token, urls } = chain;
+    this.#chain = chain;
+    this.#rules = {
+      networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
+      ...{ journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR, approvers: [] },
+    };
+    this.#signer = this.#open();
+  }
+
+  async act(step: Action): Promise<void> {
+    const chain = this.#chain;
+    switch (step.does) {
+      case 'sign':
+        return this.#sign(step);
+      case 'submit': {
+        const one = this.held[step.pick % Math.max(1, this.held.length)];
+        if (one) chain.submit(one.signedBytes);
+        return;
+      }
+      case 'advance':
+        return chain.advance(step.pick);
+      case 'second':
+        chain.second = (['sound', 'silent', 'behind'] as const satisfies readonly SecondProvider[])[step.pick % 3]!;
+        return;
+      case 'release': {
+        const order = this.#orders.get(step.pick % LEGS);
+        if (order) await this.#ask<PayoutVerdict>('releasePayout', { order });
+        return;
+      }
+      case 'fail':
+        chain.failsNext = true;
+        return;
+      case 'restart':
+        this.#signer = this.#open();
+    }
+  }
+
+  #open(): Payouts {
+    return new Payouts(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
+  }
+
+  async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
+    const { network } = this.#chain;
+    const known = this.#orders.get(leg);
+    const order = known && lie !== 'terms' ? known : this.#order(leg, what, lie);
+    const [whole, fraction = ''] = order.amount.split('.');
+    const units = BigInt(whole!) * COIN + BigInt(fraction.padEnd(6, '0'));
+    const next = (this.#attempts.get(leg) ?? 0) + 1;
+    const request = {
+      ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next, fromAddress: MODEL_WALLET.treasury[addressFamilyOf(network)] },
+      ...{ draft: this.#draft(leg, units, pick, lie === 'draft'), ledger: lie === 'ledger' ? this.#before : this.#ledger },
+    };
+    const answer = await this.#ask<PayoutSignature>('signPayout', request);
+    if (!answer?.ok) return;
+    if (answer.journal.seq > (this.#ledger?.seq ?? 0)) {
+      [this.#before, this.#ledger] = [this.#ledger, answer.journal];
+      this.#attempts.set(leg, request.attempt);
+      this.#orders.set(leg, order);
+      this.#drafts.set(leg, request.draft);
+    }
+    this.held.push({ leg, signedBytes: answer.signedBytes });
+    // Half of the payloads go out at once, the others wait for their moment.
+    if (pick % 2 === 0) this.#chain.submit(answer.signedBytes);
+  }
+
+  #order(leg: number, what: number, lie: Lie | null): PayoutOrder {
+    const { network, paid } = this.#chain;
+    const { payer } = paid[what % paid.length]!;
+    const named = paid.filter((one) => lie === 'deposits' || one.payer === payer);
+    return {
+      ...{ mode: 'test', network, sessionId: 'cs_a', refundId: 're_a', legId: `re_a-${leg}`, coin: 'USDT' },
+      ...{ amount: AMOUNTS[what % AMOUNTS.length]!, toAddress: payer },
+      // As much of each as could be asked for: what is left of a deposit is the signer's to know.
+      deposits: (what % 2 === 0 ? named : named.toReversed()).map(({ proof }) => ({ ...proof, amount: '999999' })),
+    };
+  }
+
+  /** The same at another price, as an honest replacement is; the next one of its kind; or whatever comes to mind. */
+  #draft(leg: number, units: bigint, pick: number, isLie: boolean): PayoutDraft {
+    const last = this.#drafts.get(leg);
+    if (isLie) return this.#chain.lie(units, pick);
+    if (last?.kind === 'evm') return { ...last, maxFeePerGas: String(2_000 + pick) };
+    if (last?.kind === 'solana') return { ...last, computeUnitPrice: String(2_000 + pick) };
+    return this.#chain.draft(units, pick, this.#orders.size);
+  }
+
+  async #ask<Answer>(name: string, params: object): Promise<Answer | null> {
+    const context = { wallets: new Map([['test' as const, MODEL_WALLET]]), payouts: this.#signer, audit: null };
+    try {
+      return (await callMethod(name, JSON.parse(JSON.stringify(params)), context)) as Answer;
+    } catch (error) {
+      if (error instanceof MethodRefused) return null;
+      throw error;
+    }
+  }
+}
+
+/** What the chain shows that must never be; null when it is as it should be. */
+function violationOf({ paid, landed }: ModelChain, { held }: Worker): string | null {
+  const legs = landed.map(({ signedBytes }) => held.find((one) => one.signedBytes === signedBytes)!.leg);
+  if (new Set(legs).size < legs.length) return `legs ${legs.join(', ')} were paid`;
+  for (const payer of new Set([...paid.map((one) => one.payer), ...landed.map(({ toAddress }) => toAddress)])) {
+    const sum = (list: readonly { readonly units: bigint }[]): bigint => list.reduce((total, { units }) => total + units, 0n);
+    const [got, gave] = [sum(landed.filter(({ toAddress }) => toAddress === payer)), sum(paid.filter((one) => one.payer === payer))];
+    if (got > gave) return `${payer} got ${got} back of ${gave}`;
+  }
+  const total = landed.reduce((sum, { units }) => sum + units, 0n);
+  if (total > BigInt(LIMITS.perHour) * COIN) return `${total} within an hour`;
+  if (landed.some(({ units }) => units > BigInt(LIMITS.perTransaction) * COIN)) return 'one payout above its cap';
+  return landed.length > PAYOUTS_PER_HOUR ? `${landed.length} payouts within an hour` : null;
+}
+
+describe.each([
+  ['ethereum', modelEvm],
+  ['tron', modelTron],
+  ['solana', modelSolana],
+] as const)('on %s', (_, model) => {
+  it('no order of requests, lies and restarts moves more than deposits and caps allow', async () => {
+    let moved = 0;
+    let replaced = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const directory = mkdtempSync(join(tmpdir(), 'signer-search-'));
+        const chain = await model();
+        try {
+          const worker = new Worker(chain, directory);
+          for (const step of steps) await worker.act(step);
+          // Whatever it still holds, in both orders: a nonce that is missing may come, and the newest need not be the one that lands.
+          for (const { signedBytes } of [...worker.held, ...worker.held.toReversed()]) chain.submit(signedBytes);
+          moved += chain.landed.length;
+          replaced += worker.held.length - new Set(worker.held.map(({ leg }) => leg)).size;
+          expect(violationOf(chain, worker)).toBeNull();
+        } finally {
+          await chain.close();
+          rmSync(directory, { recursive: true, force: true });
+        }
+      }),
+      { numRuns: runsOf(40) },
+    );
+    // A search that gets nothing finds nothing.
+    expect(moved).toBeGreaterThan(40);
+    expect(replaced).toBeGreaterThan(2);
+  }, 120_000);
+});

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import { id } from 'ethers';
+import type { PayoutDraft } from '../../../src/domain/events/payout-draft.ts';
+import { fromBase58 } from '../../../src/runtime/util/base58.ts';
+import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+
+const TOKEN = MODEL_WALLET.collectionAddress('tron', 99);
+const START_MS = 1_800_000_000_000;
+const DAY_MS = 86_400_000;
+const accountOf = (address: string): string => Buffer.from(fromBase58(address)!).subarray(1, 21).toString('hex');
+
+/** TRON: a transaction lands up to the expiration in its bytes. */
+export async function modelTron(): Promise<ModelChain> {
+  const paid = deposits('tron', 'tron', (index) => String(index + 1).repeat(64));
+  const landed: Landed[] = [];
+  const infos = new Map<string, { readonly atMs: number; readonly info: object }>();
+  let headMs = START_MS;
+  for (const { proof, payer, units } of paid) {
+    const log = {
+      ...{ address: accountOf(TOKEN), data: units.toString(16).padStart(64, '0') },
+      topics: [id('Transfer(address,address,uint256)').slice(2), ...[payer, proof.toAddress].map((address) => accountOf(address).padStart(64, '0'))],
+    };
+    infos.set(proof.txHash, { atMs: 0, info: { id: proof.txHash, receipt: { result: 'SUCCESS' }, log: [log] } });
+  }
+  const server = await serveTwo((path, { value }: { value?: string }, provider) => {
+    if (provider === 1 && chain.second === 'silent') return null;
+    const seenMs = provider === 1 && chain.second === 'behind' ? START_MS : headMs;
+    if (path.endsWith('getnowblock')) return { block_header: { raw_data: { timestamp: seenMs } } };
+    const known = infos.get(value ?? '');
+    return known && known.atMs <= seenMs ? known.info : {};
+  });
+  const chain: ModelChain = {
+    ...{ network: 'tron', chainId: '1', token: TOKEN, paid, landed, failsNext: false, second: 'sound' },
+    urls: server.urls,
+    draft: (tokenUnits, pick) => ({
+      ...{ kind: 'tron', tokenAddress: TOKEN, tokenUnits: String(tokenUnits), refBlockBytes: '0001', refBlockHash: '0011223344556677' },
+      ...{ timestampMs: headMs, expirationMs: headMs + 600_000, feeLimit: 30_000_000 + pick },
+    }),
+    // Long ago, over before it begins, or late.
+    lie: (tokenUnits, pick) => {
+      const expirationMs = [1, headMs + 30_000, headMs + DAY_MS][pick % 3]!;
+      return { ...chain.draft(tokenUnits, pick, 0), timestampMs: expirationMs === 1 ? 1 : headMs, expirationMs } as PayoutDraft;
+    },
+    submit: (signedBytes) => {
+      const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');
+      const txId = hash('sha256', raw, 'hex');
+      const expirationMs = expirationIn(raw);
+      if (infos.has(txId) || expirationMs <= headMs || expirationMs > headMs + DAY_MS) return;
+      const result = chain.failsNext ? 'REVERT' : 'SUCCESS';
+      chain.failsNext = false;
+      infos.set(txId, { atMs: headMs, info: { id: txId, receipt: { result } } });
+      const call = /a9059cbb([0-9a-f]{64})([0-9a-f]{64})/.exec(raw.toString('hex'));
+      if (result === 'REVERT' || !call) return;
+      const toAddress = paid.find(({ payer }) => call[1]!.endsWith(accountOf(payer)))?.payer ?? 'a stranger';
+      landed.push({ toAddress, units: BigInt(`0x${call[2]}`), signedBytes });
+    },
+    advance: (pick) => (headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!),
+    close: () => server.close(),
+  };
+  return chain;
+}
+
+/** Behind the reference block's two fields of 4 and 10 bytes. */
+function expirationIn(raw: Buffer): number {
+  if (raw[14] !== 0x40) throw new Error('no expiration where it belongs');
+  let value = 0n;
+  for (let at = 15, shift = 0n; ; at += 1, shift += 7n) {
+    value |= BigInt(raw[at]! & 0x7f) << shift;
+    if (raw[at]! < 0x80) return Number(value);
+  }
+}
