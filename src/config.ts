@@ -25,7 +25,6 @@ const AMOUNT = /^(0|[1-9]\d{0,11})(\.\d{1,6})?$/;
 const url = z.url({ protocol: /^https?$/ });
 
 const ROLES = ['api', 'worker', 'signer'] as const;
-export type Role = (typeof ROLES)[number];
 export const RATE_PROVIDERS = ['static', 'coinbase', 'kraken', 'coingecko'] as const;
 export type RateProviderName = (typeof RATE_PROVIDERS)[number];
 

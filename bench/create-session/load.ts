@@ -15,7 +15,7 @@ export interface LoadResult {
 }
 
 /** The order of the benches: one line item, two return URLs, two metadata keys, about 500 bytes. */
-export function orderBody(): string {
+function orderBody(): string {
   return JSON.stringify({
     amount: '10.00',
     currency: 'USD',

@@ -44,7 +44,7 @@ export interface OwnedDraft {
 type Days = Readonly<Record<LedgerClock, string>>;
 
 /** The days of the books that a fact belongs to: its own, or the first open one when its period is closed. */
-export function daysOf(atMs: number, chainTimeSec: number | undefined, { closedThrough }: ModeRow): Days {
+function daysOf(atMs: number, chainTimeSec: number | undefined, { closedThrough }: ModeRow): Days {
   const openFrom = closedThrough === null ? '' : firstDayOf(nextMonth(closedThrough));
   const own = dayOf(atMs / 1000);
   const recorded = own < openFrom ? openFrom : own;

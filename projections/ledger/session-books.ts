@@ -111,7 +111,7 @@ function openServiceFee({ policy, dueAmount, paymentOptions }: SessionCreated['d
   return { serviceFee: { basisPoints, due: dueAmount, tolerance, decimals, isPaid: false, charged: null } };
 }
 
-export const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
+const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
 export const legKey = (refundId: string, legId: string): string => `${refundId}/${legId}`;
 
 const EMPTY: Pocket = { unapplied: '0', payable: '0', onTime: '0' };

@@ -19,7 +19,7 @@ export type Place = {
 };
 
 const NONE: Counter = { next: 0, lastSec: 0 };
-export const NO_RECORDS: CountersRow = { sessions: NONE, transactions: NONE, refunds: NONE };
+const NO_RECORDS: CountersRow = { sessions: NONE, transactions: NONE, refunds: NONE };
 
 export function countersKey(mode: Mode, merchantId: MerchantId): string {
   if (last.mode !== mode || last.merchantId !== merchantId) last = { mode, merchantId, key: `${mode}/${merchantId}` };

@@ -9,7 +9,6 @@ import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './sessio
 export const SESSION_LISTS = 'sessions@3/';
 
 /** The finer status, or the public `payment_status`: `unpaid` is every status but `paid`. */
-export const SESSION_FILTER_STATUSES = ['unpaid', 'paid', 'open', 'processing', 'expired', 'failed', 'cancelled'] as const;
 export type SessionFilterStatus = 'unpaid' | SessionRowStatus;
 
 export interface SessionListFilters {

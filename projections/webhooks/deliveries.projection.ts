@@ -7,7 +7,7 @@ import type { RowChange } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 
 export const DELIVERIES_TABLE = 'webhook-deliveries@2';
-export const DELIVERY_LISTS = 'webhook-deliveries@2/';
+const DELIVERY_LISTS = 'webhook-deliveries@2/';
 /** Every event of a merchant in the order it was told, samples left out: what the pull feed walks. */
 export const EVENT_FEED_TABLE = 'webhook-event-feed@2';
 const COUNTERS_TABLE = 'webhook-delivery-counters@2';

@@ -23,7 +23,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 const DECEPTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Without the characters that could make a text look like another one. */
-export const plain = (text: string): string => text.replace(DECEPTIVE, '');
+const plain = (text: string): string => text.replace(DECEPTIVE, '');
 
 /** At most `length` characters, for texts that have one line on the page. */
 export function clip(text: string, length: number): string {

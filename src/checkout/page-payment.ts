@@ -27,7 +27,7 @@ const LINK_SCHEMES = /^(?:https|ethereum|solana|tpoutside|tronlinkoutside|imtoke
 /** Characters of the address that stand together. */
 const GROUP = /.{1,4}/g;
 
-export const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
+const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
   [...options].sort((left, right) => CHEAPEST_FIRST.indexOf(left.network) - CHEAPEST_FIRST.indexOf(right.network));
 
 /** How to pay what is still to be sent, by default on the network that the payer has used already: one choice and one panel a network, switched by style alone. */

@@ -120,7 +120,7 @@ function nextSteps(input: PageInput): Html | null {
 }
 
 /** Where the merchant wants its payer back; never anywhere that a link to this page could name. */
-export function returnUrl(session: SessionView, paid: boolean): string | null {
+function returnUrl(session: SessionView, paid: boolean): string | null {
   const url = (paid ? session.personal?.successUrl : session.personal?.cancelUrl) ?? null;
   return url !== null && /^https?:\/\//.test(url) ? url : null;
 }

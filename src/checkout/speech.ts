@@ -75,4 +75,4 @@ export function sentenceHtml(sentence: Sentence): Html {
   })}`;
 }
 
-export const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();
+const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();

@@ -75,7 +75,7 @@ export function watchLedger({ readModel, metrics, log }: { readModel: ReadModel;
 const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
 /** The operator's ledger over HTTP; each path is the command of the same name. */
-export const LEDGER_ROUTES: readonly AdminRoute[] = [
+const LEDGER_ROUTES: readonly AdminRoute[] = [
   { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'clock'] },
   { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
   { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },

@@ -48,7 +48,7 @@ export type MigrationReport = {
 };
 
 /** The move cannot begin or go on; the message says why and what to do. */
-export class MigrationRefused extends Error {
+class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
 }
 

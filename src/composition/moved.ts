@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export const MOVED_FILE = 'moved.json';
 
 /** The ledger lives elsewhere now: going on here would make two ledgers, and refunds could be paid twice. */
-export class LedgerMoved extends Error {
+class LedgerMoved extends Error {
   override readonly name = 'LedgerMoved';
 }
 

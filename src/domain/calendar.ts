@@ -31,5 +31,5 @@ export function nextMonth(month: string): string {
 export const lastDayOf = (month: string): string => dayBefore(firstDayOf(nextMonth(month)));
 
 /** Unix seconds of the first moment of a day. */
-export const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
+const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
 export const dayBefore = (day: string): string => dayOf(startOfDaySec(day) - 1);

@@ -20,12 +20,6 @@ export const MAX_WHOLE_UNITS = 10n ** 12n;
 /** The same in 10^-18 units. */
 export const MAX_UNITS = MAX_WHOLE_UNITS * POWERS[SCALE]!;
 
-/** An amount of one coin, in 10^-18 units. Amounts of different coins never add. */
-export interface Money {
-  readonly coin: Coin;
-  readonly units: bigint;
-}
-
 const NORMAL_FORM = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const MAX_TEXT_LENGTH = 40;
 

@@ -16,7 +16,7 @@ export interface NativeLimits {
 const none = { maxGasPriceGwei: '0', maxPriorityFeeGwei: '0', maxPriorityFeeMicroLamports: '0' };
 
 /** Enough for some hundred payouts a day on a dear day; an operator who pays out more says so. */
-export const DEFAULT_NATIVE_LIMITS: Readonly<Record<Network, NativeLimits>> = {
+const DEFAULT_NATIVE_LIMITS: Readonly<Record<Network, NativeLimits>> = {
   ethereum: { ...none, perTransaction: '0.1', perHour: '1', perDay: '4', maxGasPriceGwei: '300', maxPriorityFeeGwei: '50' },
   bsc: { ...none, perTransaction: '0.02', perHour: '0.5', perDay: '2', maxGasPriceGwei: '30', maxPriorityFeeGwei: '30' },
   tron: { ...none, perTransaction: '160', perHour: '4000', perDay: '20000' },

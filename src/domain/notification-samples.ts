@@ -13,7 +13,7 @@ import { isOptionalType } from './optional-notifications.ts';
 import type { OptionalType } from './optional-notifications.ts';
 
 /** The session that samples speak of: in the form of a real one, and no real one. */
-export const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
+const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
 const SAMPLE_REFUND_ID = `re_sample${'a'.repeat(20)}` as RefundId;
 
 const SAMPLE_EVENTS: readonly NotifyingEvent[] = [

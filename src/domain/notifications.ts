@@ -33,7 +33,6 @@ const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
   'RefundRequested',
 ]);
 
-export const isNotificationType = (text: string): text is NotificationType => (NOTIFICATION_TYPES as readonly string[]).includes(text);
 export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 

@@ -3,7 +3,7 @@ import type { AuthenticatedKey, KeyDirectory } from '../features/shared/merchant
 import type { RequestHeaders } from './request-headers.ts';
 
 /** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */
-export const TIMESTAMP_TOLERANCE_SEC = 300;
+const TIMESTAMP_TOLERANCE_SEC = 300;
 
 /** Why authentication failed: for logs and metrics only, never for the client. */
 export type AuthenticationFault = 'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used';

@@ -4,7 +4,7 @@ import { pathText, refusedField, type Validated } from './validation.ts';
 /** Nesting of arrays and objects a request may have. */
 export const MAX_DEPTH = 8;
 /** Values a request may hold, nested ones included: more than any operation needs, few enough to judge in no time. */
-export const MAX_VALUES = 4_000;
+const MAX_VALUES = 4_000;
 
 /**
  * JSON as a money route may read it: UTF-8 without BOM, no repeated keys (parsers disagree which one counts), no keys

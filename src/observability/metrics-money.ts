@@ -12,10 +12,6 @@ const REFUND_OUTCOMES = ['requested', 'completed', 'failed', 'reverted'] as cons
 const BLOCK_TO_PAID_SEC = [1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600];
 const REFUND_SEC = [5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
-export type SessionOutcome = (typeof OUTCOMES)[number];
-export type DepositOutcome = (typeof DEPOSIT_OUTCOMES)[number];
-export type RefundOutcome = (typeof REFUND_OUTCOMES)[number];
-
 /** What is under way at this moment. */
 export interface MoneyUnderWay {
   /** Sessions that can still be paid. */

@@ -134,7 +134,7 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
   };
 }
 
-export function sessionIdOf(args: AdminArguments): SessionId {
+function sessionIdOf(args: AdminArguments): SessionId {
   return parseSessionId(requiredText(args, 'session_id')) ?? refusedWith('session_id is not a session id');
 }
 

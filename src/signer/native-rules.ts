@@ -23,7 +23,7 @@ const SOLANA_COMPUTE_UNITS = 80_000n;
 const MICRO = 1_000_000n;
 
 /** The most that a transaction can take of its network's native coin, in 10^-18 units. */
-export function mostNative(draft: MoveDraft): bigint {
+function mostNative(draft: MoveDraft): bigint {
   switch (draft.kind) {
     case 'evm':
       return BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);

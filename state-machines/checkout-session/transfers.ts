@@ -105,7 +105,7 @@ export const foldGivenUp = ({ operations }: SessionContext, { depositKey, operat
   operations: { ...operations, [depositKey]: operation },
 });
 
-export function creditedDeposit(data: Data<TransferCredited>): DepositState {
+function creditedDeposit(data: Data<TransferCredited>): DepositState {
   const { sender } = data;
   return { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'final', credit: data, ...(sender && { sender }) };
 }

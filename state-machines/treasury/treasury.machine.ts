@@ -28,12 +28,12 @@ import { type Reservation, type SequenceTaken, type TreasuryContext, initialTrea
 export type TreasuryValue = 'idle' | 'signing';
 
 /** More than a mempool takes of one sender, and more than a local chain loses when it is killed. */
-export const RECENT_KEPT = 256;
+const RECENT_KEPT = 256;
 
 type Of<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
 type Seen = { context: TreasuryContext; event: TreasuryEvent };
 
-export const nonceOf = ({ draft }: Reservation): number | null => nonceOfDraft(draft);
+const nonceOf = ({ draft }: Reservation): number | null => nonceOfDraft(draft);
 
 /** The open reservation when it is a refund's. */
 export const openPayout = ({ open }: TreasuryContext): Reservation | null => (open !== null && 'legId' in open ? open : null);

@@ -109,10 +109,10 @@ function giveBack({ transfer, moveId, acknowledgedSender, by }: Of<'ReturnTransf
 }
 
 /** Why it cannot go back, in words; null when it can. */
-export const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
+const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
   fromAddress === null ? 'the chain does not name exactly one address that paid' : null;
 
-export function senderWords({ sender, fromAddress }: UnmatchedTransfer): string {
+function senderWords({ sender, fromAddress }: UnmatchedTransfer): string {
   if (sender === null) return `nobody could tell what ${fromAddress} is`;
   return sender.kind === 'exchange' ? `${fromAddress} is a wallet of ${sender.name ?? 'an exchange'}` : `${fromAddress} is a contract`;
 }

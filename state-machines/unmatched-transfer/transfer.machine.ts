@@ -25,7 +25,7 @@ export interface TransferContext {
   readonly decision: TransferDecision | null;
 }
 
-export const initialTransferContext: TransferContext = { transfer: null, operation: 0, decision: null };
+const initialTransferContext: TransferContext = { transfer: null, operation: 0, decision: null };
 
 type Of<Type extends TransferEvent['type']> = Extract<TransferEvent, { type: Type }>['data'];
 type Seen = { context: TransferContext; event: TransferEvent };

@@ -25,7 +25,7 @@ export interface DeliveryContext {
   readonly redeliveryOwed: boolean;
 }
 
-export const initialDeliveryContext: DeliveryContext = {
+const initialDeliveryContext: DeliveryContext = {
   scheduled: null,
   attempts: 0,
   last: null,

@@ -23,7 +23,7 @@ export function sampleEvent(stream: string, { revision, prev }: Place, note = 'n
   });
 }
 
-export function sampleEvents(stream: string, from: Place, count: number): EncodedEvent[] {
+function sampleEvents(stream: string, from: Place, count: number): EncodedEvent[] {
   const events: EncodedEvent[] = [];
   let place = from;
   for (let index = 0; index < count; index += 1) {
@@ -34,7 +34,7 @@ export function sampleEvents(stream: string, from: Place, count: number): Encode
   return events;
 }
 
-export const expectedBefore = ({ revision }: Place): ExpectedRevision => (revision === 0 ? 'no-stream' : revision - 1);
+const expectedBefore = ({ revision }: Place): ExpectedRevision => (revision === 0 ? 'no-stream' : revision - 1);
 
 export function appendOf(stream: string, from: Place, count = 1, coCommits?: readonly CoCommit[]): AppendRequest {
   return { stream, expected: expectedBefore(from), events: sampleEvents(stream, from, count), ...(coCommits && { coCommits }) };

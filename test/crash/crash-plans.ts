@@ -5,7 +5,7 @@ export type KilledNetwork = (typeof NETWORKS)[number];
 export const isKilledNetwork = (text: string): text is KilledNetwork => (NETWORKS as readonly string[]).includes(text);
 
 /** In the order a payout comes by. */
-export const REFUND_POINTS = [
+const REFUND_POINTS = [
   'before-reserve',
   'after-reserve',
   'signer-before-journal',
@@ -20,7 +20,7 @@ export const REFUND_POINTS = [
 ] as const;
 
 /** In the order any move of the treasury comes by. */
-export const MOVE_POINTS = [
+const MOVE_POINTS = [
   'before-move-reserve',
   'after-move-reserve',
   'signer-before-journal',
@@ -34,7 +34,7 @@ export const MOVE_POINTS = [
 ] as const;
 
 /** What comes before the move that pays a unmatched transfer back. */
-export const INBOX_POINTS = ['inbox-after-set-aside', 'inbox-after-return-request'] as const;
+const INBOX_POINTS = ['inbox-after-set-aside', 'inbox-after-return-request'] as const;
 
 export const JOURNEYS = ['refund', 'sweep', 'withdrawal', 'settlement', 'return'] as const;
 export type JourneyName = (typeof JOURNEYS)[number];

@@ -39,7 +39,7 @@ export interface Outcome {
 
 export const WAIT_MS = 300_000;
 const DECIMALS: Readonly<Record<KilledNetwork, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
-export const OPERATORS = ['ada', 'ben'] as const;
+const OPERATORS = ['ada', 'ben'] as const;
 export const secretOf = (operator: string): string => `secret of ${operator}`;
 
 /** A chain that goes on, and beside it the sandbox as a user runs it, which is killed and started again. */

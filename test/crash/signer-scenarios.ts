@@ -76,7 +76,7 @@ export async function withSigner(
 }
 
 /** True when the rule holds. */
-export const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
+const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
   'a clock that is set back frees no cap': () =>
     withSigner(async (open, _, request) => {
       let nowMs = START_MS;
@@ -108,7 +108,7 @@ export const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
     }),
 };
 
-export async function brokenRules(): Promise<string[]> {
+async function brokenRules(): Promise<string[]> {
   const broken: string[] = [];
   for (const [rule, holds] of Object.entries(RULES)) if (!(await holds())) broken.push(rule);
   return broken;

@@ -26,7 +26,7 @@ const BLOCK_MS = 500;
 export type DrillNetworkName = 'ethereum' | 'bsc';
 
 /** A chain of the drill with the providers before it. */
-export class DrillChain {
+class DrillChain {
   readonly node: TokenChain;
   /** Read from. */
   readonly first: FaultProxy;

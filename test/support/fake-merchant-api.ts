@@ -17,7 +17,7 @@ const refusal = (code: Refusal['code'], message: string, param?: string): Outcom
 });
 const notFound = refusal('not_found', 'no such session');
 
-export const ETHEREUM_OPTION: PaymentOption = {
+const ETHEREUM_OPTION: PaymentOption = {
   network: 'ethereum',
   coin: 'USDT',
   tokenAddress: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
@@ -27,7 +27,7 @@ export const ETHEREUM_OPTION: PaymentOption = {
   derivationIndex: 7,
   finality: { kind: 'confirmations', confirmations: 12 },
 };
-export const BSC_OPTION: PaymentOption = { ...ETHEREUM_OPTION, network: 'bsc', decimals: 18, chainId: '31338', finality: { kind: 'finalized' } };
+const BSC_OPTION: PaymentOption = { ...ETHEREUM_OPTION, network: 'bsc', decimals: 18, chainId: '31338', finality: { kind: 'finalized' } };
 
 interface Kept {
   view: SessionView;

@@ -117,11 +117,6 @@ export function laggingBy(blocks: number): Fault {
   return upTo(async (forward) => Number(await forward({ method: 'eth_blockNumber', params: [] })) - blocks);
 }
 
-/** The node stopped at a block. */
-export function frozenAt(block: number): Fault {
-  return upTo(async () => block);
-}
-
 /** Sees its own headers, but its log index ends at a block: too few logs and no error. */
 export function logsIndexedUpTo(block: number): Fault {
   return onLogs((logs) => logs.filter((log) => Number(log.blockNumber) <= block), { byHash: { code: -32000, message: 'unknown block' } });

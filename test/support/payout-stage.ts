@@ -27,7 +27,7 @@ import type { TreasuryContext } from '../../state-machines/treasury/treasury.sta
 import { MemoryEventStore } from './memory-event-store.ts';
 import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SESSION_ID } from './session-facts.ts';
 
-export const TREASURY = '0xTreasury';
+const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
 
 export const EVM_DRAFT: PayoutDraft = {

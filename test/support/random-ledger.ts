@@ -17,7 +17,7 @@ const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
 ];
 /** By owner. */
 const SERVICE_FEES = [0, 33, 250] as const;
-export const SESSIONS = 4;
+const SESSIONS = 4;
 export const sessionIdOf = (index: number): SessionId => `cs_${String.fromCharCode(97 + index).repeat(32)}` as SessionId;
 export const ownerOf = (index: number) => OWNERS[index % OWNERS.length]!;
 export const serviceFeeOf = (index: number) => SERVICE_FEES[index % SERVICE_FEES.length]!;

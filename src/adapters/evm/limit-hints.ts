@@ -43,6 +43,3 @@ function hintedEnd(message: string, data: unknown): number | null {
   const hex = typeof fromData === 'string' && /^0x[0-9a-f]+$/i.test(fromData) ? fromData : HEX_RANGE.exec(message)?.[1];
   return hex === undefined ? null : Number.parseInt(hex, 16);
 }
-
-/** True when the error says that the provider lacks a block, which a lagging node does. */
-export const saysBehind = (error: RpcError): boolean => BEHIND.test(error.message);

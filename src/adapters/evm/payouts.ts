@@ -36,7 +36,7 @@ export interface EvmPayoutsOptions {
   readonly bumpAfterMs: number;
 }
 
-export const TOKEN = new Interface([
+const TOKEN = new Interface([
   'function transfer(address to, uint256 value)',
   'function balanceOf(address) view returns (uint256)',
   'function isBlackListed(address) view returns (bool)',

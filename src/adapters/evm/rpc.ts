@@ -45,7 +45,7 @@ export function fromQuantity(value: unknown, what: string): number {
   return Number.parseInt(value, 16);
 }
 
-export function readHash(value: unknown, what: string): string {
+function readHash(value: unknown, what: string): string {
   if (typeof value !== 'string' || !HASH.test(value)) throw new ProviderFault('inconsistent', `${what} is not a hash`);
   return value.toLowerCase();
 }

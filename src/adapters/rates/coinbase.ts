@@ -5,7 +5,7 @@ import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
 
-export const COINBASE_URL = 'https://api.coinbase.com';
+const COINBASE_URL = 'https://api.coinbase.com';
 
 /**
  * Coinbase's data API: one call per coin gives its price in every fiat currency Coinbase knows. It converts USDC to US

@@ -4,7 +4,7 @@ import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
 
-export const COINGECKO_URL = 'https://api.coingecko.com';
+const COINGECKO_URL = 'https://api.coingecko.com';
 
 const IDS: Readonly<Record<Coin, string>> = { USDT: 'tether', USDC: 'usd-coin' };
 

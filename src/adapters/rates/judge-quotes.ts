@@ -26,7 +26,7 @@ export interface Judgement {
 }
 
 /** Names the rule in the evidence: a change of the rule is a new version. */
-export const ruleName = (maxAgeMs: number): string => `median.v1 max_age=${maxAgeMs / 1000}s max_deviation=${MAX_DEVIATION * 100}%`;
+const ruleName = (maxAgeMs: number): string => `median.v1 max_age=${maxAgeMs / 1000}s max_deviation=${MAX_DEVIATION * 100}%`;
 
 /**
  * The median of the fresh quotes that are sane, without outliers. More than half of them must agree, so that two that

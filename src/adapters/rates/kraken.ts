@@ -4,7 +4,7 @@ import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
 
-export const KRAKEN_URL = 'https://api.kraken.com';
+const KRAKEN_URL = 'https://api.kraken.com';
 
 /** Kraken refuses the whole question when it does not know one pair; then the deep markets alone are asked for. */
 const DEEP_PAIRS = ['USDTUSD', 'USDTEUR', 'USDCUSD', 'USDCEUR', 'USDCUSDT'];

@@ -73,7 +73,7 @@ export function withCoinCrosses(quotes: readonly Quote[]): Quote[] {
   return [...quotes, ...crosses];
 }
 
-export function olderOf(a: number | null, b: number | null): number | null {
+function olderOf(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b;
   return Math.min(a, b);
 }

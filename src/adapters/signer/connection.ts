@@ -8,7 +8,7 @@ export class SignerUnavailable extends Error {
 }
 
 /** The signer's answer is no. */
-export class SignerRefused extends Error {
+class SignerRefused extends Error {
   override readonly name = 'SignerRefused';
   readonly code: SignerErrorCode;
   constructor(code: SignerErrorCode, message: string) {

@@ -3,7 +3,7 @@ import type { WalletSource } from '../../ports/signer-protocol.ts';
 import type { Mode } from '../../domain/ids.ts';
 
 /** Environment variables that hold secrets; after `takeWalletSources` they are gone from the environment given. */
-export const SECRET_VARIABLES = ['WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE', 'TEST_WALLET_KEYSTORE_PASSPHRASE'] as const;
+const SECRET_VARIABLES = ['WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE', 'TEST_WALLET_KEYSTORE_PASSPHRASE'] as const;
 
 export class InvalidWalletSettings extends Error {
   override readonly name = 'InvalidWalletSettings';

@@ -68,7 +68,7 @@ export function createDataDir(dataDir: string): void {
   syncDirectory(dirname(dataDir));
 }
 
-export function syncDirectory(path: string): void {
+function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

@@ -14,9 +14,9 @@ export interface AddressGuardOptions {
 }
 
 /** Indexes left out after a restore, beyond all that is known to be leased. */
-export const RESTORE_GAP = 100_000;
+const RESTORE_GAP = 100_000;
 /** So many unknown addresses in a row, and the chains need not be asked about the next. */
-export const CHECKED_IN_A_ROW = 256;
+const CHECKED_IN_A_ROW = 256;
 /** An exported pool has an end: at most this part of what is left is given up for a gap. */
 const GAP_DIVISOR = 4;
 

@@ -76,7 +76,7 @@ function rowsOf(entry: EntryRow): Cell[][] {
 const jsonRow = (cells: readonly Cell[]): string =>
   `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [EXPORT_COLUMNS[index]!, cell])))}\n`;
 
-export const csvRow = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+const csvRow = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 

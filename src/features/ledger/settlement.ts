@@ -24,7 +24,7 @@ export interface SettlementLine {
   readonly value: FiatValue | null;
 }
 
-export const NOTHING_OWED: Owed = { payable: 0n, unapplied: 0n, 'refunds-reserved': 0n };
+const NOTHING_OWED: Owed = { payable: 0n, unapplied: 0n, 'refunds-reserved': 0n };
 
 export const totalOf = (owed: Owed): bigint => MERCHANT_ACCOUNTS.reduce((sum, account) => sum + owed[account], 0n);
 

@@ -11,8 +11,7 @@ import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cur
 import { inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 
-export const DEFAULT_PAGE_SIZE = 20;
-export const MAX_PAGE_SIZE = 100;
+const MAX_PAGE_SIZE = 100;
 
 export interface CreatedRange {
   /** Unix seconds, both included. */

@@ -124,7 +124,7 @@ export class Sessions implements MerchantApi, PayerApi {
 const notFound = { ok: false, refusal: { code: 'not_found', message: 'no such resource' } } as const;
 
 /** The metadata of a command that a merchant's request gave. */
-export function commandContext(caller: Caller) {
+function commandContext(caller: Caller) {
   return {
     correlationId: caller.requestId,
     actor: `merchant:${caller.merchantId}`,

@@ -90,10 +90,3 @@ export interface SessionView {
   readonly deposits: readonly DepositView[];
   readonly refunds: readonly RefundView[];
 }
-
-/** Confirmations of a deposit as a page shows them: `have` of `need`, `need` null while the rule is the chain's own finality. */
-export interface Progress {
-  readonly rule: FinalityRule;
-  readonly have: number;
-  readonly need: number | null;
-}

@@ -12,7 +12,7 @@ export interface Health {
 const DAY_MS = 86_400_000;
 
 /** When an endpoint is suspended (design, "webhook retries"). */
-export const SUSPENSION = {
+const SUSPENSION = {
   onlyFailuresForMs: 5 * DAY_MS,
   /** A handful of failures far apart are no evidence: one delivery with all its retries is six. */
   minFailures: 12,

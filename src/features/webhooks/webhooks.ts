@@ -57,7 +57,7 @@ export interface ReplayRange {
 }
 
 /** More than this many deliveries are not replayed with one request. */
-export const MAX_REPLAY = 10_000;
+const MAX_REPLAY = 10_000;
 const PAGE = 500;
 const UNDELIVERED: readonly DeliveryStatus[] = ['exhausted', 'rejected', 'blocked'];
 const notFound: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } };

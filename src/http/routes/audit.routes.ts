@@ -44,7 +44,7 @@ const PROOF = {
 } satisfies SessionProofBody;
 const PAGE = { page_size: DEFAULT_PAGE_SIZE, has_more: false, next_cursor: null };
 
-export const listCheckpointsOperation = {
+const listCheckpointsOperation = {
   id: 'listAuditCheckpoints',
   method: 'get',
   path: '/v1/audit/checkpoints',
@@ -58,7 +58,7 @@ export const listCheckpointsOperation = {
   example: { response: { verifier_key: KEY, data: [CHECKPOINT], pagination: PAGE } },
 } as const satisfies Operation;
 
-export const getConsistencyOperation = {
+const getConsistencyOperation = {
   id: 'getConsistencyProof',
   method: 'get',
   path: '/v1/audit/consistency',
@@ -71,7 +71,7 @@ export const getConsistencyOperation = {
   example: { response: { from: 4500, to: 4821, proof: [CHECKPOINT.root_hash] } },
 } as const satisfies Operation;
 
-export const getSessionProofOperation = {
+const getSessionProofOperation = {
   id: 'getSessionProof',
   method: 'get',
   path: '/v1/payment/sessions/{id}/proof',

@@ -20,7 +20,7 @@ export type LedgerApi = Pick<MerchantLedger, 'balances' | 'entries' | 'settlemen
 const TAG = 'Ledger';
 const ERRORS = ['invalid_request', 'unknown_field'] as const;
 
-export const getLedgerBalancesOperation = {
+const getLedgerBalancesOperation = {
   id: 'getLedgerBalances',
   method: 'get',
   path: '/v1/ledger/balances',
@@ -34,7 +34,7 @@ export const getLedgerBalancesOperation = {
   example: { response: LEDGER_BALANCES_EXAMPLE },
 } as const satisfies Operation;
 
-export const listLedgerEntriesOperation = {
+const listLedgerEntriesOperation = {
   id: 'listLedgerEntries',
   method: 'get',
   path: '/v1/ledger/entries',
@@ -47,7 +47,7 @@ export const listLedgerEntriesOperation = {
   example: { response: LEDGER_ENTRIES_EXAMPLE },
 } as const satisfies Operation;
 
-export const getSettlementReportOperation = {
+const getSettlementReportOperation = {
   id: 'getSettlementReport',
   method: 'get',
   path: '/v1/ledger/settlement',

@@ -51,7 +51,7 @@ export interface Lists {
 
 const LIST_ERRORS = ['invalid_request', 'unknown_field'] as const;
 
-export const listSessionsOperation = {
+const listSessionsOperation = {
   id: 'listPaymentSessions',
   method: 'get',
   path: '/v1/payment/sessions',
@@ -65,7 +65,7 @@ export const listSessionsOperation = {
   example: { response: { data: [SESSION_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
 } as const satisfies Operation;
 
-export const listRefundsOperation = {
+const listRefundsOperation = {
   id: 'listRefunds',
   method: 'get',
   path: '/v1/refunds',
@@ -78,7 +78,7 @@ export const listRefundsOperation = {
   example: { response: { data: [REFUND_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
 } as const satisfies Operation;
 
-export const listTransactionsOperation = {
+const listTransactionsOperation = {
   id: 'listTransactions',
   method: 'get',
   path: '/v1/transactions',
@@ -105,7 +105,7 @@ interface RawListQuery {
   readonly type?: string | undefined;
 }
 
-export function listRequestOf(query: RawListQuery): ListRequest {
+function listRequestOf(query: RawListQuery): ListRequest {
   const sessionId = query.session_id === undefined ? null : parseSessionId(query.session_id);
   return {
     page: Number(query.page ?? 1),

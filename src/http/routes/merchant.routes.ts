@@ -10,7 +10,7 @@ import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBod
 /** A merchant's own settings, as far as its API key may read and change them. */
 export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
 
-export const getMerchantOperation = {
+const getMerchantOperation = {
   id: 'getMerchant',
   method: 'get',
   path: '/v1/merchant',
@@ -22,7 +22,7 @@ export const getMerchantOperation = {
   example: { response: MERCHANT_EXAMPLE },
 } as const satisfies Operation;
 
-export const changeMerchantOperation = {
+const changeMerchantOperation = {
   id: 'changeMerchant',
   method: 'patch',
   path: '/v1/merchant',

@@ -10,7 +10,7 @@ import { CREATE_REFUND_EXAMPLE, REFUND_EXAMPLE } from '../schemas/refund.example
 import { createRefundBody, refund } from '../schemas/refund.schema.ts';
 import { refusedField } from '../validation.ts';
 
-export const createRefundOperation = {
+const createRefundOperation = {
   id: 'createRefund',
   method: 'post',
   path: '/v1/refunds',
@@ -37,7 +37,7 @@ export const createRefundOperation = {
   example: { body: CREATE_REFUND_EXAMPLE, response: REFUND_EXAMPLE },
 } as const satisfies Operation;
 
-export const getRefundOperation = {
+const getRefundOperation = {
   id: 'getRefund',
   method: 'get',
   path: '/v1/refunds/{id}',

@@ -48,7 +48,7 @@ const EXAMPLE_RESPONSE = {
   ],
 } satisfies SandboxPaymentBody;
 
-export const sandboxPayOperation = {
+const sandboxPayOperation = {
   id: 'paySandboxSession',
   method: 'post',
   path: '/v1/sandbox/sessions/{id}/pay',

@@ -11,7 +11,7 @@ import { cancelSessionBody, cancelledSession, createSessionBody, paymentSession,
 import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
 import { refusedField, type Validated } from '../validation.ts';
 
-export const createSessionOperation = {
+const createSessionOperation = {
   id: 'createPaymentSession',
   method: 'post',
   path: '/api/v1/checkout/sessions/create',
@@ -26,7 +26,7 @@ export const createSessionOperation = {
   example: { body: CREATE_SESSION_EXAMPLE, response: SESSION_EXAMPLE },
 } as const satisfies Operation;
 
-export const getSessionOperation = {
+const getSessionOperation = {
   id: 'getPaymentSession',
   method: 'get',
   path: '/api/v1/checkout/sessions/{id}',
@@ -38,7 +38,7 @@ export const getSessionOperation = {
   example: { response: SESSION_EXAMPLE },
 } as const satisfies Operation;
 
-export const cancelSessionOperation = {
+const cancelSessionOperation = {
   id: 'cancelPaymentSession',
   method: 'post',
   path: '/api/v1/checkout/sessions/{id}/cancel',
@@ -72,7 +72,7 @@ export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter): Ro
 }
 
 /** The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5` and `10.50` are one request. */
-export function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
+function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
   const currency = body.currency.toUpperCase();
   for (const name of ['amount', 'tax_amount', 'shipping_amount'] as const) {
     const text = body[name];

@@ -24,7 +24,7 @@ const EXAMPLE = {
   coverage: [{ network: 'ethereum', from_block: 21000010, to_block: 21000160, to_time: 1790001812, providers: ['rpc.example'], gaps: [] }],
 } satisfies TimelineBody;
 
-export const getTimelineOperation = {
+const getTimelineOperation = {
   id: 'getSessionTimeline',
   method: 'get',
   path: '/v1/payment/sessions/{id}/timeline',

@@ -25,7 +25,7 @@ export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | '
 
 const TAG = 'Webhooks';
 
-export const listDeliveriesOperation = {
+const listDeliveriesOperation = {
   id: 'listWebhookDeliveries',
   method: 'get',
   path: '/v1/webhooks/deliveries',
@@ -38,7 +38,7 @@ export const listDeliveriesOperation = {
   example: { response: { data: [DELIVERY_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
 } as const satisfies Operation;
 
-export const getDeliveryOperation = {
+const getDeliveryOperation = {
   id: 'getWebhookDelivery',
   method: 'get',
   path: '/v1/webhooks/deliveries/{id}',
@@ -50,7 +50,7 @@ export const getDeliveryOperation = {
   example: { response: DELIVERY_DETAIL_EXAMPLE },
 } as const satisfies Operation;
 
-export const redeliverOperation = {
+const redeliverOperation = {
   id: 'redeliverWebhook',
   method: 'post',
   path: '/v1/webhooks/deliveries/{id}/redeliver',
@@ -62,7 +62,7 @@ export const redeliverOperation = {
   example: { response: { ...DELIVERY_EXAMPLE, status: 'pending' } },
 } as const satisfies Operation;
 
-export const replayOperation = {
+const replayOperation = {
   id: 'replayWebhooks',
   method: 'post',
   path: '/v1/webhooks/replay',
@@ -76,7 +76,7 @@ export const replayOperation = {
   example: { body: REPLAY_EXAMPLE, response: { requested: 12 } },
 } as const satisfies Operation;
 
-export const testWebhookOperation = {
+const testWebhookOperation = {
   id: 'testWebhook',
   method: 'post',
   path: '/v1/webhooks/test',
@@ -93,7 +93,7 @@ export const testWebhookOperation = {
   },
 } as const satisfies Operation;
 
-export const listEventsOperation = {
+const listEventsOperation = {
   id: 'listEvents',
   method: 'get',
   path: '/v1/events',

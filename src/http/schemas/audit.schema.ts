@@ -48,5 +48,4 @@ export const sessionProof = z
   .meta({ id: 'SessionProof' });
 
 export type AuditCheckpointBody = z.output<typeof auditCheckpoint>;
-export type CheckpointListBody = z.output<typeof checkpointList>;
 export type SessionProofBody = z.output<typeof sessionProof>;

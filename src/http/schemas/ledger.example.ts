@@ -23,7 +23,7 @@ const ENTRY = {
 
 export const LEDGER_BALANCES_EXAMPLE = { as_of: '2026-01-31', clock: 'recorded', data: [OWED] } satisfies LedgerBalancesBody;
 
-export const LEDGER_ENTRY_EXAMPLE = {
+const LEDGER_ENTRY_EXAMPLE = {
   ...ENTRY,
   number: 3,
   memo: null,

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { amountText, coin, coinCode, currencyCode, httpsUrl, network, plainText, positiveAmountText, unixSeconds } from './words.schema.ts';
 
-export const MAX_LINE_ITEMS = 100;
-export const MAX_METADATA_KEYS = 50;
+const MAX_LINE_ITEMS = 100;
+const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 40;
 const MAX_METADATA_VALUE_LENGTH = 500;
 const MAX_QUANTITY = 1e9;
 
-export const productData = z.strictObject({
+const productData = z.strictObject({
   name: plainText(250, { min: 1 }).meta({ examples: ['Mug'] }),
   description: plainText(1000, { lines: true }).optional(),
 });
 
-export const priceData = z.strictObject({
+const priceData = z.strictObject({
   currency: currencyCode,
   unit_amount: amountText.meta({ description: 'Unit price, decimal string.' }),
   product_data: productData,
@@ -30,7 +30,7 @@ export const lineItem = z
 const METADATA_RULE = 'must be an object with string values';
 
 /** What the merchant keeps with the session: at most 50 keys of 40 characters, values of 500. `order_id` is added by the service. */
-export const metadata = z
+const metadata = z
   .record(
     z.string(),
     z.string('must be a string').max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { network, unixSeconds } from './words.schema.ts';
 
-export const timelineEntry = z
+const timelineEntry = z
   .object({
     at: unixSeconds,
     type: z.string().meta({ description: 'Name of the event in the ledger.', examples: ['DepositDetected'] }),
@@ -10,7 +10,7 @@ export const timelineEntry = z
   })
   .meta({ id: 'TimelineEntry' });
 
-export const coveredRange = z
+const coveredRange = z
   .object({
     network,
     from_block: z.int(),

@@ -5,7 +5,7 @@ import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './lis
 import { coin, network, plainText, unixSeconds } from './words.schema.ts';
 
 /** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
-export const eventType = z.enum(NOTIFICATION_TYPES, `must be one of ${NOTIFICATION_TYPES.join(', ')}`);
+const eventType = z.enum(NOTIFICATION_TYPES, `must be one of ${NOTIFICATION_TYPES.join(', ')}`);
 export type EventType = NotificationType;
 
 export const optionalEventType = z.enum(OPTIONAL_TYPES, `must be one of ${OPTIONAL_TYPES.join(', ')}`);
@@ -84,7 +84,7 @@ export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEve
 
 const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as const;
 
-export const attempt = z
+const attempt = z
   .object({
     attempt: z.int(),
     started_at: unixSeconds,

@@ -6,7 +6,7 @@ import { NETWORKS } from '../../domain/networks.ts';
 /* The small words of the wire, shared by requests and responses. */
 
 /** Normal form of amounts, as `parseAmount` reads it; a pattern alone decides it without building a number. */
-export const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
+const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
 const MAX_AMOUNT_LENGTH = 40;
 const AMOUNT_RULE = 'must be a decimal string such as "10.50": digits and at most one point, no sign, exponent or leading zeros, under 10^12';
 
@@ -80,7 +80,7 @@ export const httpsUrl = z
     examples: ['https://shop.example/thanks'],
   });
 
-export const MAX_URL_LENGTH = 2048;
+const MAX_URL_LENGTH = 2048;
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The normal form of a return URL, or what is wrong with it. */

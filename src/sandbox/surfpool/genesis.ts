@@ -13,7 +13,7 @@ export interface SolanaGenesis {
   readonly mints: Readonly<Record<Coin, string>>;
 }
 
-export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_DECIMALS = 6;
 const MINT_LAMPORTS = 1_461_600;
 const PAYER_LAMPORTS = 1_000_000_000_000;

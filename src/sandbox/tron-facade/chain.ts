@@ -20,7 +20,7 @@ export interface Broadcast {
 }
 
 /** Blocks until a transaction is solid: two thirds of the 27 producers must have built on it. */
-export const SOLIDIFIED_LAG = 19;
+const SOLIDIFIED_LAG = 19;
 const SNAPSHOT_EVERY = 100;
 /** So many blocks are built on a transaction before a fork replaces them, and so much later the fork includes it. */
 const FORK_SHOWN_BLOCKS = 4;

@@ -32,7 +32,7 @@ const NODE_ARGUMENTS = [
   ...['--transaction-block-keeper', '64', '--prune-history', '64'],
 ];
 
-export class EvmRefused extends Error {
+class EvmRefused extends Error {
   override readonly name = 'EvmRefused';
 }
 

@@ -56,7 +56,7 @@ export const payerAddress = (privateKeyHex: string): string => computeAddress(ne
 export const payerBase58 = (privateKeyHex: string): string => base58Of(tronAddressOf(payerAddress(privateKeyHex)));
 
 /** `mint(address,uint256)` in the issuer's name. */
-export async function mint(evm: EvmNode, token: string, to: string, units: bigint): Promise<void> {
+async function mint(evm: EvmNode, token: string, to: string, units: bigint): Promise<void> {
   await asIssuer(evm, token, `0x40c10f19${to.slice(2).toLowerCase().padStart(64, '0')}${word(units)}`);
 }
 

@@ -42,7 +42,7 @@ export function unavailable(): ServiceError {
 }
 
 /** Trailers as `RpcExceptions.LeaderInfo` of the server writes them and `NotLeaderError` of the client reads them. */
-export function notLeader(host: string, port: number): ServiceError {
+function notLeader(host: string, port: number): ServiceError {
   return withException(status.NOT_FOUND, 'Leader info available', 'not-leader', {
     'leader-endpoint-host': host,
     'leader-endpoint-port': String(port),

@@ -40,7 +40,7 @@ export function expectedFrom(
 export const nameFrom = (identifier: { getStreamName_asU8(): Uint8Array } | undefined): string =>
   Buffer.from(identifier!.getStreamName_asU8()).toString('utf8');
 
-export function identifierOf(stream: string): InstanceType<typeof shared.StreamIdentifier> {
+function identifierOf(stream: string): InstanceType<typeof shared.StreamIdentifier> {
   const identifier = new shared.StreamIdentifier();
   identifier.setStreamName(new Uint8Array(Buffer.from(stream, 'utf8')));
   return identifier;

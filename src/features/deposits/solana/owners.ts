@@ -15,9 +15,6 @@ export interface WatchedOwner {
   readonly endedAtSec: number | null;
 }
 
-/** How urgently money may be expected: `fresh` and `waiting` sessions are open. */
-export type Tier = 'fresh' | 'waiting' | 'recent' | 'old';
-
 /** Most payers pay within minutes or not at all. */
 const FRESH_SEC = 10 * 60;
 /** Around its deadline a session is looked at often again: its expiry waits for that. */
