@@ -107,6 +107,7 @@ export function startObservability(parts: ObservedParts): Observability {
     money: metrics.money,
     webhooks: metrics.webhooks,
     merchants,
+    hasEndpoint: (merchantId) => core.directory.endpointOf(merchantId) !== null,
     sinceMs: parts.startedAtMs,
     onError: (error) => log.warn({ err: error }, 'the money figures missed an event'),
     onStartError: (error) => log.warn({ err: error }, 'the money figures could not be started, which is tried again'),

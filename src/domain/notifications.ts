@@ -104,6 +104,11 @@ export interface NotificationBody {
   readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject };
 }
 
+const NANOSECONDS_IN_MS = 1_000_000n;
+
+/** The id of a notification is the moment of its decision in nanoseconds. */
+export const decidedAtMs = (id: NotificationId): number => Number(BigInt(id.slice('evt_'.length)) / NANOSECONDS_IN_MS);
+
 /** Without conversion one unit of the order currency is one unit of the coin. */
 const NO_CONVERSION = '1';
 

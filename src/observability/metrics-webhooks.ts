@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AttemptFailure, DeliveryAttempted } from '../domain/events/delivery-events.ts';
-import { NOTIFICATION_TYPES } from '../domain/notifications.ts';
+import { decidedAtMs, NOTIFICATION_TYPES } from '../domain/notifications.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 
@@ -22,11 +22,10 @@ const SUCCESS = 'success';
 const ALARMS = ['exhausted', 'rejected', 'blocked', 'suspended', 'parked'] as const;
 const ATTEMPT_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const DELIVERED_BUCKETS_SEC = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 43_200];
-const NANOSECONDS_IN_MS = 1_000_000n;
 
 /** What waits to be delivered. */
 export interface WebhookQueue {
-  /** When the oldest delivery that is not settled was scheduled; null when there is none. */
+  /** When the oldest delivery that is not settled was scheduled, of merchants that have an endpoint; null when there is none. */
   oldestPendingAtMs(): number | null;
   pending(): number;
   suspendedEndpoints(): number;
@@ -99,9 +98,7 @@ export class WebhookMetrics {
     this.#attempts.inc({ result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
     if (failure !== null || trigger === 'manual' || !(NOTIFICATION_TYPES as readonly string[]).includes(eventType)) return;
-    // The id of a notification is the moment of its decision in nanoseconds.
-    const decidedAtMs = Number(BigInt(notificationId.slice('evt_'.length)) / NANOSECONDS_IN_MS);
-    this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs) / 1000);
+    this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000);
   }
 
   /** Reports the queue from now on. */
@@ -119,10 +116,14 @@ export class WebhookMetrics {
     gauge('quittance_webhook_attempts_in_flight', 'Attempts that wait for an answer.', () => stats().inFlight);
     gauge('quittance_webhook_deliveries_retrying', 'Deliveries that wait for their next attempt.', () => stats().retrying);
     gauge('quittance_webhook_queue_deliveries', 'Deliveries that are not settled.', () => queue.pending());
-    gauge('quittance_webhook_oldest_pending_age_seconds', 'Age of the oldest delivery that is not settled; 0 when there is none.', () => {
-      const oldest = queue.oldestPendingAtMs();
-      return oldest === null ? 0 : Math.max(0, clock.nowMs() - oldest) / 1000;
-    });
+    gauge(
+      'quittance_webhook_oldest_pending_age_seconds',
+      'Age of the oldest delivery that is not settled and has an endpoint to go to; 0 when there is none.',
+      () => {
+        const oldest = queue.oldestPendingAtMs();
+        return oldest === null ? 0 : Math.max(0, clock.nowMs() - oldest) / 1000;
+      },
+    );
     gauge('quittance_webhook_endpoints_suspended', 'Endpoints that get nothing until their merchant sets or resumes them.', () =>
       queue.suspendedEndpoints(),
     );

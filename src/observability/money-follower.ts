@@ -45,6 +45,8 @@ export interface MoneyFollowerDeps {
   readonly money: MoneyMetrics;
   readonly webhooks: WebhookMetrics;
   readonly merchants: () => readonly { readonly merchantId: MerchantId; readonly mode: Mode }[];
+  /** Whether there is anywhere to send to: what waits for an endpoint to be set is not late. */
+  readonly hasEndpoint: (merchantId: MerchantId) => boolean;
   /** Events from this moment on are counted; older ones only say what is under way. */
   readonly sinceMs: number;
   readonly onError: (error: unknown) => void;
@@ -61,12 +63,17 @@ const MAX_ENDED = 50_000;
 const MAX_PENDING = 20_000;
 const SETTLED = { DeliverySucceeded: 'delivered', DeliveryExhausted: 'exhausted', DeliveryRejected: 'rejected', DeliveryBlocked: 'blocked' } as const;
 
+interface PendingDelivery {
+  readonly merchantId: MerchantId;
+  readonly atMs: number;
+}
+
 /** Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by that. */
 export class MoneyFollower implements MoneyUnderWay {
   readonly #deps: MoneyFollowerDeps;
   readonly #sessions = new Map<SessionId, OpenSession>();
   readonly #refunds = new Map<string, OpenRefund>();
-  readonly #deliveries = new Map<string, number>();
+  readonly #deliveries = new Map<string, PendingDelivery>();
   /** Modes of sessions that ended: money may still come, and go. */
   readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
   #subscription: Subscription | null = null;
@@ -132,7 +139,8 @@ export class MoneyFollower implements MoneyUnderWay {
 
   oldestPendingAtMs(): number | null {
     let oldest: number | null = null;
-    for (const atMs of this.#deliveries.values()) if (oldest === null || atMs < oldest) oldest = atMs;
+    for (const { merchantId, atMs } of this.#deliveries.values())
+      if ((oldest === null || atMs < oldest) && this.#deps.hasEndpoint(merchantId)) oldest = atMs;
     return oldest;
   }
 
@@ -165,7 +173,9 @@ export class MoneyFollower implements MoneyUnderWay {
         DELIVERIES_TABLE,
         members.map(({ member }) => member),
       )) as (DeliveryRow | null)[];
-      for (const row of rows) if (row?.status === 'pending') this.#deliveries.set(row.notificationId, row.createdSec * 1000);
+      for (const row of rows) {
+        if (row?.status === 'pending') this.#deliveries.set(row.notificationId, { merchantId: row.merchantId, atMs: row.createdSec * 1000 });
+      }
       if (members.length < PAGE) return;
       seen += members.length;
       before = members.at(-1)!.order;
@@ -199,9 +209,9 @@ export class MoneyFollower implements MoneyUnderWay {
     this.#deps.onError(error);
   }
 
-  #takeDelivery({ stream, type, atMs }: RecordedEvent, isNew: boolean): void {
+  #takeDelivery({ stream, type, atMs, data }: RecordedEvent, isNew: boolean): void {
     const id = stream.slice('delivery-'.length);
-    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#deliveries.set(id, atMs);
+    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#deliveries.set(id, { merchantId: merchantIn(data), atMs });
     if (!(type in SETTLED)) return;
     this.#deliveries.delete(id);
     if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
@@ -328,3 +338,8 @@ export class MoneyFollower implements MoneyUnderWay {
 }
 
 const networkOf = (depositKey: string): Network => depositKey.slice(0, depositKey.indexOf(':')) as Network;
+
+const MERCHANT_FIELD = /"merchantId":"([^"]+)"/;
+
+/** Told without reading the whole event: inside a JSON text this pattern is a field. */
+const merchantIn = (deliveryJson: string): MerchantId => (MERCHANT_FIELD.exec(deliveryJson)?.[1] ?? '') as MerchantId;

@@ -229,12 +229,22 @@ function dustLimit(context: SessionContext, limit: bigint): bigint {
 
 const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
 
+/** What completed the payment once does so again when it is back in the chain. */
+function hasCounted({ deposits }: SessionContext, { depositKey, amount }: { depositKey: string; amount: string }): boolean {
+  const known = deposits[depositKey];
+  return known?.kind === 'on_time' && known.units === amountOf(amount);
+}
+
 /** How a transfer counts, judged by the block time the chain gives it. */
-export function kindOf(context: SessionContext, deposit: { coin: Coin; network: string; amount: string; blockTimeSec: number }): DepositKind {
+export function kindOf(
+  context: SessionContext,
+  deposit: Pick<DepositDetected['data'], 'depositKey' | 'coin' | 'network' | 'amount' | 'blockTimeSec'>,
+): DepositKind {
   const created = context.created;
   if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
   if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
-  if (amountOf(deposit.amount) < dustLimit(context, amountOf(created.policy.dustLimit))) return 'dust';
+  const limit = dustLimit(context, amountOf(created.policy.dustLimit));
+  if (amountOf(deposit.amount) < limit && !hasCounted(context, deposit)) return 'dust';
   return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
 }
 

@@ -242,16 +242,18 @@ describe('order', () => {
 });
 
 describe('an endpoint', () => {
-  it('W26: that was removed is not called any more, and the delivery shows why', async () => {
+  it('W26: that was removed is not called any more; what is left waits, and in the end the delivery shows why', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     const id = await world.cancelled(1);
     await pass(500);
     world.directory.remove(merchantId(1));
-    await pass(HOUR);
+    await pass(DAY);
     expect(sender.sent).toHaveLength(1);
-    const history = await world.history(id);
-    expect(history.at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
+    expect((await world.history(id)).map(({ type }) => type)).toEqual(['DeliveryScheduled', 'DeliveryAttempted']);
+    await pass(7 * DAY);
+    expect(sender.sent).toHaveLength(1);
+    expect((await world.history(id)).at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
   });
 
   it('W26: that moved gets the retries at its new URL, signed with its new secret', async () => {
@@ -290,17 +292,55 @@ describe('an endpoint', () => {
     expect(headerOf(sender.sent[1]!, 'X-Service-Signature-Next')).toBeUndefined();
   });
 
-  it('of a merchant without one leaves a visible, repeatable delivery', async () => {
+  it('of a merchant without one is waited for: what happened meanwhile goes out in order once it is set, at a gentle pace', async () => {
+    const { world, sender, pass } = await setting();
+    const ids: string[] = [];
+    for (let session = 1; session <= 30; session += 1) ids.push(await world.cancelled(session, 2));
+    await pass(3 * DAY);
+    expect(sender.sent).toHaveLength(0);
+    world.directory.set(merchantId(2), 'https://two.example.org/');
+    await pass(SECOND);
+    expect(sender.sent.length).toBeLessThan(15);
+    await pass(MINUTE);
+    expect(sender.sent.map((sent) => headerOf(sent, 'X-Service-Event-ID'))).toEqual(ids);
+  });
+
+  it('of a merchant without one is waited for over a restart', async () => {
     const { world, sender, pass } = await setting();
     const id = await world.cancelled(1, 2);
     await pass(MINUTE);
-    expect(sender.sent).toHaveLength(0);
-    expect((await world.history(id)).at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
-    world.directory.set(merchantId(2), 'https://two.example.org/');
-    await world.redeliver(id);
+    await world.reopen();
+    await world.process.start();
     await pass(MINUTE);
-    expect(sender.of(id)).toHaveLength(1);
-    expect((await world.history(id)).at(-1)?.type).toBe('DeliverySucceeded');
+    expect(sender.sent).toHaveLength(0);
+    world.directory.set(merchantId(2), 'https://two.example.org/');
+    await pass(MINUTE);
+    expect(sender.sent.map((sent) => headerOf(sent, 'X-Service-Event-ID'))).toEqual([id]);
+  });
+
+  it('of a merchant without one is not waited for longer than stated, and the delivery can be sent again', async () => {
+    const { world, sender, pass } = await setting();
+    const old = await world.cancelled(1, 2);
+    await pass(6 * DAY);
+    const young = await world.cancelled(2, 2);
+    await pass(2 * DAY);
+    expect((await world.history(old)).at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
+    expect((await world.history(young)).map(({ type }) => type)).toEqual(['DeliveryScheduled']);
+    world.directory.set(merchantId(2), 'https://two.example.org/');
+    await pass(MINUTE);
+    expect(sender.sent.map((sent) => headerOf(sent, 'X-Service-Event-ID'))).toEqual([young]);
+    await world.redeliver(old);
+    await pass(MINUTE);
+    expect((await world.history(old)).at(-1)).toMatchObject({ type: 'DeliverySucceeded' });
+  });
+
+  it('of a merchant without one is waited for by so many deliveries as stated, the newest', async () => {
+    const { world, pass } = await setting({ process: { waiting: { forMs: DAY, perMerchant: 3 } } });
+    const ids: NotificationId[] = [];
+    for (let session = 1; session <= 5; session += 1) ids.push(await world.cancelled(session, 2));
+    await pass(2 * HOUR);
+    const ends = await Promise.all(ids.map(async (id) => (await world.history(id)).at(-1)!.type));
+    expect(ends).toEqual(['DeliveryRejected', 'DeliveryRejected', 'DeliveryScheduled', 'DeliveryScheduled', 'DeliveryScheduled']);
   });
 
   it('that answers 410 three times in a row is suspended, and its events wait for it', async () => {

@@ -1,6 +1,7 @@
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import { deliveryStream } from '../../domain/streams.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
@@ -21,6 +22,7 @@ import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits, type DispatchStats } 
 import { EndpointWatch } from './endpoints.ts';
 import { decodeOrNull, isNotifying, NotificationReader, type PendingNotification } from './notifications.ts';
 import { Scheduling } from './scheduling.ts';
+import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
 
 /** What operators should hear of. */
 export type DeliveryAlarm =
@@ -47,6 +49,7 @@ export interface DeliverWebhooksOptions {
   readonly headerPrefix: string;
   readonly schedule?: RetrySchedule;
   readonly limits?: Partial<DispatchLimits>;
+  readonly waiting?: WaitingLimits;
   readonly observer?: DeliveryObserver;
   /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
   readonly stopGraceMs?: number;
@@ -71,6 +74,7 @@ export class DeliverWebhooks {
   readonly #reader: NotificationReader;
   readonly #dispatcher: Dispatcher;
   readonly #endpoints: EndpointWatch;
+  readonly #waiting: WaitingForEndpoint;
   /** Deliveries that this process admitted itself, until the subscription brings them back. */
   readonly #admitted = new Set<NotificationId>();
   #scheduling: Scheduling;
@@ -85,14 +89,19 @@ export class DeliverWebhooks {
     this.#reader = new NotificationReader(options);
     this.#scheduling = this.#schedulingFrom(null);
     const attemptDeps: AttemptDeps = { ...options, schedule: options.schedule ?? RETRY_SCHEDULE, isStopping: () => this.#stopping };
-    this.#dispatcher = new Dispatcher({
+    const work = {
       ...options,
       backlog: this.#backlog,
-      limits: { ...DISPATCH_LIMITS, ...options.limits },
-      attempt: (state, trigger) => attemptDelivery(attemptDeps, state, trigger),
-      record: (before, attempt) => this.#record(before, attempt),
-      stateOf: (id) => this.#scheduling.stateOf(id),
+      attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => attemptDelivery(attemptDeps, state, trigger),
+      record: (before: DeliveryState, attempt: RecordAttempt) => this.#record(before, attempt),
       handled: () => this.#scheduling.handled,
+    };
+    const limits = { ...DISPATCH_LIMITS, ...options.limits };
+    this.#dispatcher = new Dispatcher({ ...work, limits, stateOf: (id) => this.#scheduling.stateOf(id) });
+    this.#waiting = new WaitingForEndpoint({
+      ...work,
+      limits: options.waiting ?? WAITING_LIMITS,
+      read: (id) => options.handler.read(deliveryStream(id)),
     });
     this.#endpoints = new EndpointWatch({
       ...options,
@@ -104,7 +113,8 @@ export class DeliverWebhooks {
   }
 
   get stats(): DispatchStats & { readonly lag: number; readonly unsettled: number } {
-    return { ...this.#dispatcher.stats, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
+    const stats = this.#dispatcher.stats;
+    return { ...stats, working: stats.working + this.#waiting.working, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
   }
 
   /** The checkpoint as this process last left it. */
@@ -128,6 +138,7 @@ export class DeliverWebhooks {
       onCaughtUp: () => this.#onCaughtUp(),
     });
     this.#dispatcher.start();
+    this.#waiting.start();
   }
 
   /** Resolves when nothing runs any more and the backlog is written. */
@@ -140,7 +151,7 @@ export class DeliverWebhooks {
     const grace = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.stopGraceMs ?? STOP_GRACE_MS);
     });
-    await Promise.race([this.#dispatcher.stop(), grace]);
+    await Promise.race([Promise.all([this.#dispatcher.stop(), this.#waiting.stop()]), grace]);
     clearTimeout(timer);
     // Whoever goes on from the checkpoint finds in the log what could not be written here.
     await this.#backlog.flush(this.#scheduling.handled).catch((error: unknown) => {
@@ -152,10 +163,16 @@ export class DeliverWebhooks {
     const { handler, timers, log } = this.#options;
     const admit = ({ delivery }: PendingNotification, state: DeliveryState): void => {
       this.#admitted.add(delivery.notificationId);
-      this.#dispatcher.admit({ id: delivery.notificationId, merchantId: delivery.merchantId, sessionId: delivery.sessionId }, state, false);
+      const { notificationId: id, merchantId, sessionId } = delivery;
+      this.#admit({ id, merchantId, sessionId }, state, false);
     };
     const isPrompt = (merchantId: MerchantId): boolean => this.#dispatcher.isPrompt(merchantId);
     return new Scheduling({ handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() }, handled);
+  }
+
+  #admit(...work: Parameters<Dispatcher['admit']>): void {
+    this.#endpoints.noteWork(work[0].merchantId);
+    this.#dispatcher.admit(...work);
   }
 
   async #record(before: DeliveryState, attempt: RecordAttempt): Promise<DeliveryState> {
@@ -209,10 +226,10 @@ export class DeliverWebhooks {
         this.#park(recorded);
         break;
       case 'DeliveryScheduled':
-        this.#dispatcher.admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, false);
+        this.#admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, false);
         break;
       case 'RedeliveryRequested':
-        this.#dispatcher.admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, event.data.bulk);
+        this.#admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, event.data.bulk);
         break;
       case 'DeliveryAttempted':
         this.#endpoints.learn(event.data);

@@ -7,6 +7,7 @@ import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { insistently } from './attempts.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
+import { isReachable } from './endpoints.ts';
 import { PostponedWork } from './postponed.ts';
 import { MerchantQueues, type Job, type QueueLimits } from './merchant-queues.ts';
 
@@ -84,7 +85,7 @@ export class Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    const isOpen = (merchantId: MerchantId): boolean => deps.directory.endpointOf(merchantId)?.suspended !== true;
+    const isOpen = (merchantId: MerchantId): boolean => isReachable(deps.directory, merchantId);
     this.#merchantQueues = new MerchantQueues(deps.limits, isOpen, (merchantId, atMs) => this.#wakeAt(merchantId, atMs));
     this.#postponed = new PostponedWork({
       ...deps,
@@ -145,7 +146,7 @@ export class Dispatcher {
 
   /** Whether a delivery that is admitted now is attempted at once or soon. */
   isPrompt(merchantId: MerchantId): boolean {
-    return this.#merchantQueues.waiting(merchantId) < PROMPT_WAITING && this.#deps.directory.endpointOf(merchantId)?.suspended !== true;
+    return this.#merchantQueues.waiting(merchantId) < PROMPT_WAITING && isReachable(this.#deps.directory, merchantId);
   }
 
   /** Another writer moved the delivery on: what is known of it may be old. */

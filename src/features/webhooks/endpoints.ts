@@ -18,11 +18,15 @@ export interface EndpointWatchDeps {
   readonly onChanged: (merchantId: MerchantId) => void;
 }
 
+/** What is to be notifications goes out now. Without an endpoint, or while it is suspended, it waits. */
+export const isReachable = (directory: EndpointDirectory, merchantId: MerchantId): boolean => directory.endpointOf(merchantId)?.suspended === false;
+
 /** Keeps count of how endpoints fare, suspends those that are gone, and notices when they are back. */
 export class EndpointWatch {
   readonly #deps: EndpointWatchDeps;
   readonly #health = new Map<MerchantId, Health>();
-  readonly #suspended = new Set<MerchantId>();
+  /** Suspended, or without an endpoint while something waits. */
+  readonly #away = new Set<MerchantId>();
   #isLive = false;
   #unlisten: () => void = () => {};
 
@@ -33,12 +37,17 @@ export class EndpointWatch {
   /** `withBacklog`: merchants for whom something waits since before. */
   async open(withBacklog: readonly MerchantId[]): Promise<void> {
     for (const { merchantId, row } of await this.#deps.backlog.health()) this.#health.set(merchantId, readHealth(row));
-    for (const merchantId of withBacklog) if (this.#isSuspended(merchantId)) this.#suspended.add(merchantId);
+    for (const merchantId of withBacklog) if (this.#isAway(merchantId)) this.#away.add(merchantId);
     this.#unlisten = this.#deps.directory.onChange((merchantId) => this.#changed(merchantId));
   }
 
   close(): void {
     this.#unlisten();
+  }
+
+  /** Something was admitted: where it has to wait, it goes out slowly once the endpoint is there. */
+  noteWork(merchantId: MerchantId): void {
+    if (this.#isAway(merchantId)) this.#away.add(merchantId);
   }
 
   /** The log was read to its end: only now is known how endpoints fared before the last stop. */
@@ -47,7 +56,7 @@ export class EndpointWatch {
     this.#isLive = true;
     for (const [merchantId, health] of this.#health) {
       // It may have been resumed while nobody was looking: its history must not suspend it again.
-      if (this.#isSuspended(merchantId)) this.#suspended.add(merchantId);
+      if (this.#isAway(merchantId)) this.#away.add(merchantId);
       else if (suspensionReason(health, this.#deps.timers.nowMs()) !== null) this.#resumed(merchantId);
     }
   }
@@ -72,19 +81,19 @@ export class EndpointWatch {
     const { directory, timers, log, onSuspended } = this.#deps;
     const reason = suspensionReason(health, timers.nowMs());
     const endpoint = directory.endpointOf(merchantId);
-    if (reason === null || endpoint?.endpointId !== endpointId || endpoint.suspended || this.#suspended.has(merchantId)) return;
-    this.#suspended.add(merchantId);
+    if (reason === null || endpoint?.endpointId !== endpointId || endpoint.suspended || this.#away.has(merchantId)) return;
+    this.#away.add(merchantId);
     onSuspended(merchantId, endpointId, reason);
     directory.suspend(merchantId, endpointId, reason).catch((error: unknown) => {
       // The next failure tries again.
-      this.#suspended.delete(merchantId);
+      this.#away.delete(merchantId);
       log.error({ err: error, merchantId, endpointId }, 'a webhook endpoint could not be suspended');
     });
   }
 
   #changed(merchantId: MerchantId): void {
-    if (this.#isSuspended(merchantId)) this.#suspended.add(merchantId);
-    else if (this.#suspended.delete(merchantId)) this.#resumed(merchantId);
+    if (this.#isAway(merchantId)) this.#away.add(merchantId);
+    else if (this.#away.delete(merchantId)) this.#resumed(merchantId);
     else this.#deps.onChanged(merchantId);
   }
 
@@ -94,7 +103,7 @@ export class EndpointWatch {
     this.#deps.onResumed(merchantId);
   }
 
-  #isSuspended(merchantId: MerchantId): boolean {
-    return this.#deps.directory.endpointOf(merchantId)?.suspended === true;
+  #isAway(merchantId: MerchantId): boolean {
+    return !isReachable(this.#deps.directory, merchantId);
   }
 }

@@ -21,15 +21,21 @@ async function rowsOf(...sessionIds: readonly string[]): Promise<MemoryReadModel
 
 function follower(readModel: MemoryReadModel, errors: unknown[], retryMs: number, merchants: MoneyFollowerDeps['merchants'] = () => []) {
   const subscribed: string[] = [];
+  let tell: (events: readonly object[]) => Promise<void> = async () => undefined;
   const store = {
-    subscribe: ({ name }: { name: string }) => {
+    subscribe: ({ name, onEvents }: { name: string; onEvents: (events: readonly object[]) => Promise<void> }) => {
       subscribed.push(name);
+      tell = onEvents;
       return { close: async () => undefined };
     },
   } as unknown as EventStore;
   const metrics = {} as Pick<MoneyFollowerDeps, 'money' | 'webhooks'>;
   const noted = { onError: () => undefined, onStartError: (error: unknown) => void errors.push(error) };
-  return { subscribed, follower: new MoneyFollower({ ...metrics, ...noted, store, readModel, merchants, sinceMs: 0, retryMs }) };
+  return {
+    subscribed,
+    tell: (events: readonly object[]) => tell(events),
+    follower: new MoneyFollower({ ...metrics, ...noted, store, readModel, merchants, hasEndpoint: (id) => id === 'mer_told', sinceMs: 0, retryMs }),
+  };
 }
 
 it('one failed read at the start does not leave the figures empty for as long as the process runs', async () => {
@@ -72,4 +78,16 @@ it('a stop ends the tries to start', async () => {
   await figures.close();
   await started;
   expect(subscribed).toEqual([]);
+});
+
+it('what waits for an endpoint to be set is under way, and not late', async () => {
+  const { follower: figures, tell } = follower(await rowsOf(), [], 1);
+  await figures.start();
+  const scheduled = (id: string, merchantId: string, atMs: number) => ({
+    ...{ stream: `delivery-${id}`, type: 'DeliveryScheduled', atMs },
+    data: JSON.stringify({ notificationId: id, merchantId, body: JSON.stringify({ merchantId: 'mer_told' }) }),
+  });
+  await tell([scheduled('evt_1', 'mer_silent', 1), scheduled('evt_2', 'mer_told', 7), scheduled('evt_3', 'mer_told', 9)]);
+  expect([figures.pendingDeliveries(), figures.oldestPendingAtMs()]).toEqual([3, 7]);
+  await figures.close();
 });

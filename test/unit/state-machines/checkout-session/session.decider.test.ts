@@ -511,6 +511,20 @@ describe('what completes a payment', () => {
       .then('DepositConfirmed', 'SessionPaid');
   });
 
+  it('counts again when it is back after a reorganisation, also when the session is paid', () => {
+    const rest = little('0.005');
+    const paying = [created(), detected(nearly), confirmed(nearly), detected(rest), confirmed(rest), paid()];
+    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: rest.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400 } };
+    expect(sessionView(given(...paying, lost).state, null).reversed).toBe(true);
+    const back = given(...paying, lost)
+      .when({ type: 'RecordDeposit', facts: rest })
+      .then('DepositDetected').events;
+    const { after } = given(...paying, lost, ...back)
+      .when(confirm(rest))
+      .then('DepositConfirmed');
+    expect(sessionView(after, null).reversed).toBe(false);
+  });
+
   it('is not what anybody sends below that, or beside enough', () => {
     const before = [created(), detected(nearly), confirmed(nearly)];
     const kind = (history: SessionEvent[], amount: string) => kindOf(given(...history).state.context, little(amount));
