@@ -38,7 +38,7 @@ export async function withSigner(
         amount: '10.00',
         toAddress: node.payer,
       },
-      deposits: [{ depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress, derivationIndex: 0, amount: '10.00' }],
+      deposits: [{ depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress, derivationIndex: 0, amount: '100.00' }],
     };
     const limits = { perTransaction: '100', perHour: '20', perDay: '1000', approvalFrom: '1000', ...change.limits };
     const network = {

@@ -2,7 +2,7 @@ import type { Mode } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import type { MoveChain } from '../../../ports/moves.ts';
 import type { Reserved, TreasuryAddresses } from '../../../ports/payouts.ts';
-import { keepNonceAccounts } from '../../../processes/keep-nonce-accounts.ts';
+import { keepNonceAccounts } from './keep-nonce-accounts.ts';
 import { MoveExecutor, type MoveExecutorDeps } from './executor.ts';
 import type { WaitingMove } from './retry-state.ts';
 import { isTransient } from '../faults.ts';
