@@ -74,7 +74,15 @@ const nativeLimit = z.strictObject({
 });
 const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
 const withdrawalAddresses = z.strictObject({ live: destinations.optional(), test: destinations.optional() });
-const approvers = z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) }));
+const approver = { name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/), publicKey: z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/) };
+const approvers = z
+  .array(
+    z.discriminatedUnion('kind', [
+      z.strictObject({ ...approver, kind: z.literal('ed25519') }),
+      z.strictObject({ ...approver, kind: z.literal('webauthn'), credentialId: approver.publicKey, rpId: z.hostname(), origin: z.url() }),
+    ]),
+  )
+  .max(100);
 
 const environment = z.object({
   /** Port of the merchant API and the payment page. */
@@ -140,7 +148,7 @@ const environment = z.object({
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** Payouts of one mode within an hour at most. */
   PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
-  /** JSON list of `{"name":"...","secretHash":"<SHA-256 of the secret in hex>"}`: two of them agree to what is above `approvalFrom`. */
+  /** JSON list of what `quittance approver enroll` prints, and of passkeys: two of them, neither who proposed it, agree to what needs approval. */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
   /** A checkpoint of the ledger is signed after this many events, or when anything new is this old. */
   AUDIT_CHECKPOINT_EVENTS: z.coerce.number().int().min(1).default(10_000),

@@ -64,6 +64,10 @@ function host(): CliHost {
       await runUntilSignal(() => startProduction(config, log, process.env));
     },
     admin,
+    openApproverKey: async (args) => {
+      const { openKeyFile } = await import('./composition/approver-tools.ts');
+      return openKeyFile(args, process.env);
+    },
     exportLedger: async (file) => {
       const [{ openLedgerReader }, { exportLedger }] = await Promise.all([import('./composition/event-log-reader.ts'), import('./cli/audit.ts')]);
       const store = await openLedgerReader(readConfig(process.env));
@@ -81,6 +85,8 @@ function host(): CliHost {
     migrate: async ({ from, to }) => {
       const url = to ?? process.env['EVENTSTORE_URL'];
       if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
+      if (to !== undefined && /^[^/]*\/\/[^/]*:[^/]*@/.test(to))
+        throw new InvalidConfig('--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL');
       const { migrate } = await import('./composition/migrate.ts');
       const { createProgress } = await import('./cli/progress.ts');
       const progress = createProgress(process.stderr);
@@ -98,6 +104,10 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
   if (command.startsWith('wallet.')) {
     const { runWalletTool } = await import('./composition/wallet-tools.ts');
     return runWalletTool(command, args, process.env, createLogger('warn'));
+  }
+  if (command === 'approver.enroll') {
+    const { enrolApprover } = await import('./composition/approver-tools.ts');
+    return enrolApprover(args, process.env);
   }
   const config = readConfig(process.env);
   try {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifiedFiles, VerifyOptions } from './audit.ts';
 import type { AdminArguments, AdminStream } from '../operator/commands.ts';
+import { type OpenKey } from './program-approvals.ts';
 
 /** What the commands need from the composition root. */
 export interface CliHost {
@@ -17,6 +18,8 @@ export interface CliHost {
   verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */
   admin(command: string, args: AdminArguments): Promise<JsonValue>;
+  /** Opens the key file of an approver. */
+  openApproverKey(args: AdminArguments): Promise<OpenKey>;
   /** The same for an answer too long to be held. */
   adminStream(command: string, args: AdminArguments): Promise<AdminStream>;
 }

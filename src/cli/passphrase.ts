@@ -2,23 +2,34 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CommandRefused } from '../operator/commands.ts';
 
-/** Asks on the terminal, twice, without showing what is typed. Throws `CommandRefused` where there is no terminal or the two differ. */
-export async function askNewPassphrase(): Promise<string> {
+type Ask = (question: string) => Promise<string>;
+
+/** Asks twice for the passphrase of something new. Throws `CommandRefused` where there is no terminal or the two differ. */
+export function askNewPassphrase(of: 'keystore' | 'key'): Promise<string> {
+  return onTerminal(async (ask) => {
+    const passphrase = await ask(`Passphrase of the new ${of}: `);
+    if ((await ask('Once more: ')) !== passphrase) throw new CommandRefused('the two passphrases differ');
+    return passphrase;
+  });
+}
+
+/** Throws `CommandRefused` where there is no terminal. */
+export const askPassphrase = (question: string): Promise<string> => onTerminal((ask) => ask(question));
+
+/** What is typed is not shown. */
+async function onTerminal(task: (ask: Ask) => Promise<string>): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandRefused('the passphrase is missing: name a file with --passphrase-file');
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const input = createInterface({ input: process.stdin, output: silent, terminal: true });
   const lines = input[Symbol.asyncIterator]();
-  const ask = async (question: string): Promise<string> => {
-    process.stderr.write(question);
-    const { value, done } = await lines.next();
-    process.stderr.write('\n');
-    if (done === true) throw new CommandRefused('no passphrase was given');
-    return value;
-  };
   try {
-    const passphrase = await ask('Passphrase of the new keystore: ');
-    if ((await ask('Once more: ')) !== passphrase) throw new CommandRefused('the two passphrases differ');
-    return passphrase;
+    return await task(async (question) => {
+      process.stderr.write(question);
+      const { value, done } = await lines.next();
+      process.stderr.write('\n');
+      if (done === true) throw new CommandRefused('no passphrase was given');
+      return value;
+    });
   } finally {
     input.close();
   }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import { print } from './print.ts';
+import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addLedger } from './program-ledger.ts';
@@ -20,13 +21,14 @@ export function createProgram(host: CliHost): Command {
     .command('migrate')
     .description('copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again')
     .requiredOption('--from <data_dir>', 'data directory of the embedded service')
-    .option('--to <url>', 'esdb://... of the target (default: EVENTSTORE_URL, which shows no password in the list of processes)')
+    .option('--to <url>', 'esdb://... of the target, without a password (default: EVENTSTORE_URL, which may have one)')
     .option('--json', 'print JSON')
     .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) => print(await host.migrate({ from, to }), json === true));
   addSandbox(program, host);
-  addMerchants(program, host);
+  const merchant = addMerchants(program, host);
   addWebhooks(program, host);
-  addTreasury(program, host);
+  const treasury = addTreasury(program, host);
+  addApprovals(program, treasury, merchant, host, admin);
   addWallet(program, host);
   addLedger(program, host, admin);
   addInbox(program, host, admin);
@@ -83,7 +85,7 @@ function addSandbox(program: Command, host: CliHost): void {
   ]);
 }
 
-function addMerchants(program: Command, host: CliHost): void {
+function addMerchants(program: Command, host: CliHost): Command {
   const merchant = program.command('merchant').description('merchants and their settings');
   admin(merchant, host, 'create', 'merchant.create', 'register a merchant; prints its secrets once', [
     ['--name <name>', 'shown to payers', true],
@@ -107,15 +109,10 @@ function addMerchants(program: Command, host: CliHost): void {
     ['--offer-tron-usdc <bool>', 'true or false'],
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
   ]);
-  admin(merchant, host, 'settlement-address <merchant_id>', 'merchant.settlement-address', 'where settlements go; two operators run this', [
-    ['--network <network>', 'ethereum, bsc, tron or solana', true],
-    ['--address <address>', "the merchant's own address", true],
-    ['--operator <name>', 'one of PAYOUT_APPROVERS', true],
-    ['--secret <secret>', "the operator's own secret", true],
-  ]);
   const key = program.command('key').description('API keys');
   admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once');
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
+  return merchant;
 }
 
 function addWebhooks(program: Command, host: CliHost): void {
@@ -140,24 +137,18 @@ function addWebhooks(program: Command, host: CliHost): void {
 }
 
 const PROPOSER = [
-  ['--operator <name>', 'who proposes it: one of PAYOUT_APPROVERS', true],
-  ['--secret <secret>', "the operator's own secret", true],
+  ['--operator <name>', 'who proposes it: none of those who approve it', true],
   ['--reason <text>', 'why, for the record'],
 ] as const;
 
-function addTreasury(program: Command, host: CliHost): void {
+function addTreasury(program: Command, host: CliHost): Command {
   const treasury = program.command('treasury').description('the accounts that refunds are paid from');
   admin(treasury, host, 'status', 'treasury.status', 'accounts, alarms, and refunds that wait, with the reason');
   admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true]]);
-  admin(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again', [['--mode <mode>', 'test or live', true]]);
   admin(treasury, host, 'balances', 'treasury.balances', 'what the treasury holds on chain', [['--network <network>', 'only this one']]);
   admin(treasury, host, 'reconcile', 'treasury.reconcile', 'compare the books with the chain; an outflow nobody ordered stops payouts', [
     ['--network <network>', 'only this one'],
     ['--after <address>', 'go on where the look at addresses ended (`next` of the answer before)'],
-  ]);
-  admin(treasury, host, 'acknowledge <outflow>', 'treasury.acknowledge', 'explain an outflow that reconcile found, so that payouts go on', [
-    ['--operator <name>', 'who explains it', true],
-    ['--reason <text>', 'what it was', true],
   ]);
   admin(treasury, host, 'moves', 'treasury.moves', 'sweeps, top-ups, withdrawals and settlements under way');
   admin(treasury, host, 'sweep', 'treasury.sweep', 'bring money from collection addresses to the treasury', [
@@ -167,27 +158,20 @@ function addTreasury(program: Command, host: CliHost): void {
     ['--coin <coin>', 'USDT or USDC'],
     ['--min <amount>', 'leave less than this at an address'],
   ]);
-  admin(
-    treasury,
-    host,
-    'withdraw',
-    'treasury.withdraw',
-    'propose a transfer to a cold address of WITHDRAWAL_ADDRESSES; another operator approves it',
-    [
-      ['--network <network>', 'ethereum, bsc, tron or solana', true],
-      ['--coin <coin>', 'USDT or USDC', true],
-      ['--amount <amount>', 'decimal amount', true],
-      ['--to <address>', 'one of WITHDRAWAL_ADDRESSES', true],
-      ...PROPOSER,
-      ['--mode <mode>', 'test or live, where the network is used in both'],
-    ],
-  );
+  admin(treasury, host, 'withdraw', 'treasury.withdraw', 'propose a transfer to a cold address of WITHDRAWAL_ADDRESSES; two approvers agree to it', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--coin <coin>', 'USDT or USDC', true],
+    ['--amount <amount>', 'decimal amount', true],
+    ['--to <address>', 'one of WITHDRAWAL_ADDRESSES', true],
+    ...PROPOSER,
+    ['--mode <mode>', 'test or live, where the network is used in both'],
+  ]);
   admin(
     treasury,
     host,
     'settle <merchant_id>',
     'treasury.settle',
-    "propose a transfer to the merchant's settlement address; another operator approves it",
+    "propose a transfer to the merchant's settlement address; two approvers agree to it",
     [
       ['--network <network>', 'ethereum, bsc, tron or solana', true],
       ['--coin <coin>', 'USDT or USDC', true],
@@ -195,11 +179,8 @@ function addTreasury(program: Command, host: CliHost): void {
       ...PROPOSER,
     ],
   );
-  admin(treasury, host, 'approve <id>', 'treasury.approve', 'agree to a refund or return above the threshold, a withdrawal or a settlement', [
-    ['--approver <name>', 'one of PAYOUT_APPROVERS', true],
-    ['--secret <secret>', "the approver's own secret", true],
-  ]);
   admin(treasury, host, 'reject <id>', 'treasury.reject', 'give up a refund or a move that nothing was signed for');
+  return treasury;
 }
 
 /** These need neither a service nor a data directory, so that keys can be made on another machine. */

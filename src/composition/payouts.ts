@@ -12,6 +12,7 @@ import { addressFamilyOf, NETWORKS, type Network, type NetworkSettings } from '.
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { ApprovalSigner } from '../ports/approvals.ts';
 import type { MoveSigner } from '../ports/moves.ts';
 import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
@@ -22,12 +23,13 @@ import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-p
 import { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
 import type { WholeRows } from '../runtime/projections/whole-rows.ts';
 import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
+import { demoApprovers } from './approver-key.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 
 /** What money out needs beside the core. */
 export interface PayoutParts {
-  readonly signer: PayoutSigner & MoveSigner;
+  readonly signer: PayoutSigner & MoveSigner & ApprovalSigner;
   /** Ways out for one term: who stops paying closes them. */
   readonly chains: () => readonly PayoutChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
@@ -171,7 +173,7 @@ export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetw
     treasuryLimits: config.TREASURY_LIMITS ?? { USDT: SANDBOX_OUTWARD, USDC: SANDBOX_OUTWARD },
     nativeLimits: config.NATIVE_LIMITS ?? SANDBOX_NATIVE,
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
-    approvers: config.PAYOUT_APPROVERS ?? [],
+    approvers: config.PAYOUT_APPROVERS ?? demoApprovers(config.DATA_DIR),
   };
 }
 

@@ -9,7 +9,8 @@ import type { Mode } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer-protocol.ts';
-import { SCRYPT_COST, sealKeystore, writePrivateFile } from '../signer/keystore.ts';
+import { sealKeystore, writePrivateFile } from '../signer/keystore.ts';
+import { SCRYPT_COST } from '../signer/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -41,10 +42,8 @@ async function init(args: AdminArguments, env: Environment, log: Log): Promise<J
   if (existsSync(file)) throw new CommandRefused(`${file} exists: a keystore is never replaced, move it away first`);
   const brought = optionalText(args, 'import');
   const mnemonic = brought === undefined ? newMnemonic() : checked(readText(brought, 'import'));
-  const passphrase = givenPassphrase(mode, args, env) ?? (await askNewPassphrase());
-  if (passphrase.length < MIN_PASSPHRASE || passphrase.length > MAX_PASSPHRASE)
-    throw new CommandRefused(`the passphrase must have ${MIN_PASSPHRASE} to ${MAX_PASSPHRASE} characters`);
-  write(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
+  const passphrase = checkedPassphrase(givenPassphrase(mode, args, env) ?? (await askNewPassphrase('keystore')));
+  writeText(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
   // The signer itself must be able to open what was written.
   const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) => signer.treasuryAddresses(mode));
   const { N, r, p } = SCRYPT_COST.passphrase;
@@ -66,7 +65,7 @@ async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log)
   const prefix = prefixOf(mode);
   return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
     const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
-    if (size > 0) write(resolve(file!), `${(await solanaKeys(signer, mode, size)).join('\n')}\n`);
+    if (size > 0) writeText(resolve(file!), `${(await solanaKeys(signer, mode, size)).join('\n')}\n`);
     return {
       [`${prefix}WALLET_XPUB_EVM`]: evmXpub,
       [`${prefix}WALLET_XPUB_TRON`]: tronXpub,
@@ -161,7 +160,8 @@ function poolSize(args: AdminArguments): number {
   return size;
 }
 
-function write(file: string, text: string): void {
+/** A file that only its owner may read. */
+export function writeText(file: string, text: string): void {
   try {
     writePrivateFile(file, text);
   } catch (error) {
@@ -170,12 +170,18 @@ function write(file: string, text: string): void {
 }
 
 /** `-` is standard input. */
-function readText(file: string, name: string): string {
+export function readText(file: string, name: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch {
     throw new CommandRefused(`${name}: ${file} cannot be read`);
   }
+}
+
+export function checkedPassphrase(passphrase: string): string {
+  if (passphrase.length < MIN_PASSPHRASE || passphrase.length > MAX_PASSPHRASE)
+    throw new CommandRefused(`the passphrase must have ${MIN_PASSPHRASE} to ${MAX_PASSPHRASE} characters`);
+  return passphrase;
 }
 
 function checked(mnemonic: string): string {

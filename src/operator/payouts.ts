@@ -1,9 +1,11 @@
-import { CommandRefused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
 import { sessionStream } from '../domain/streams.ts';
-import { type PayoutSigner, type PayoutVerdict, type TreasuryAddresses } from '../ports/payouts.ts';
+import type { ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
+import type { PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
+import { agree } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { RefundId } from '../domain/ids.ts';
@@ -15,7 +17,7 @@ interface RunningPayouts {
 }
 
 interface PayoutParts {
-  readonly signer: PayoutSigner;
+  readonly signer: PayoutSigner & ApprovalSigner;
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
 }
 
@@ -33,23 +35,29 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
     const legs = Object.keys(state?.context.refunds[refundId]?.legs ?? {}).flatMap((legId) => orderedLeg(state!.context, refundId, legId) ?? []);
     return { sessionId, legs };
   };
-  const setStopped =
-    (stopped: boolean) =>
+  /** Answers with how the signer stands once nothing is left to sign. */
+  const agreeTo =
+    (kind: 'resume' | 'limits') =>
     async (args: AdminArguments): Promise<JsonValue> => {
-      const status = await signer.setStopped(modeOf(args), stopped, 'operator');
-      return { stopped: status.stopped, entries: status.entries };
+      const mode = modeOf(args);
+      const agreed = await agree(signer, [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }], args);
+      if (!agreed.ok) return agreed.answer;
+      const { stopped, limitsToApprove } = await signer.payoutStatus(mode);
+      return { stopped, limits_to_approve: limitsToApprove, approved_by: agreed.approvers };
     };
   return {
     'treasury.status': async () => {
       const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.payoutStatus(mode)) })));
       return json({ signers, treasuries: payouts.status() });
     },
-    'treasury.stop': setStopped(true),
-    'treasury.resume': setStopped(false),
+    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), 'operator')).stopped }),
+    'treasury.resume': agreeTo('resume'),
+    'treasury.limits': agreeTo('limits'),
     'treasury.approve': async (args) => {
       const { legs } = await legsOf(args);
-      for (const { order } of legs) allowed(await signer.approvePayout(order, requiredText(args, 'approver'), requiredText(args, 'secret')));
-      return { approved: legs.length };
+      const acts = legs.map(({ order }): ApprovalAct => ({ kind: 'refund', order }));
+      const agreed = await agree(signer, acts, args);
+      return agreed.ok ? { approved: legs.length, approved_by: agreed.approvers } : agreed.answer;
     },
     'treasury.reject': async (args) => {
       const { sessionId, legs } = await legsOf(args);
@@ -59,10 +67,6 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       return { rejected: pending.length };
     },
   };
-}
-
-function allowed(verdict: PayoutVerdict): void {
-  if (!verdict.ok) refused(verdict.message);
 }
 
 function modeOf(args: AdminArguments): Mode {

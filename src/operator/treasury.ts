@@ -6,14 +6,17 @@ import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import { merchantStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import type { PayoutSigner, PayoutVerdict } from '../ports/payouts.ts';
+import type { ApprovalSigner } from '../ports/approvals.ts';
+import type { PayoutSigner } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue, ReadModel } from '../ports/read-model.ts';
 import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
+import { reportOutflows } from '../features/treasury/reconcile.ts';
 import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
-import { isApproved, mayApproveOwn } from '../../state-machines/treasury/moves.ts';
+import { isApproved } from '../../state-machines/treasury/moves.ts';
 import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
+import { agree } from './approvals.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
 import type { MoveSigner } from '../ports/moves.ts';
@@ -24,7 +27,7 @@ const MERCHANTS_IN_TURN = 2;
 interface CommandParts {
   /** Throws `CommandRefused` where another process pays. */
   readonly treasury: () => Treasury;
-  readonly payouts: { readonly signer: PayoutSigner & MoveSigner };
+  readonly payouts: { readonly signer: PayoutSigner & MoveSigner & ApprovalSigner };
   readonly core: { readonly merchantHandler: MerchantHandler };
   /** An operator's address in the form that chain and signer use; null when the network has no such address. */
   readonly givenAddress: (network: Network, text: string) => string | null;
@@ -40,7 +43,7 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
   return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts) };
 }
 
-function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
+function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommands {
   const unbookedOf = async (executor: MoveExecutor, after: string | null): Promise<JsonValue> => {
     const { found, addressesRead, next } = await treasury().unbooked(executor, after);
     const money = found.map(({ sessionId, network, address, coin, booked, onChain, todo }) => ({
@@ -81,11 +84,19 @@ function sweepCommands({ treasury, clock }: CommandParts): AdminCommands {
         // A transaction that took several coins is explained as one.
         const reported = Object.values((await executor.context()).unknownOutflows);
         const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
+        if (meant.length === 0) continue;
+        const { mode, network } = executor.chain;
+        await reportOutflows(executor, payouts.signer);
+        const outflowKeys = meant.map(({ outflowKey }) => outflowKey);
+        const act = { kind: 'acknowledge', mode, network, outflowKeys, reason: facts.reason, proposedBy: facts.actor } as const;
+        const agreed = await agree(payouts.signer, [act], args);
+        if (!agreed.ok) return agreed.answer;
+        if (!agreed.done) return { outflow, approved_by: agreed.approvers, status: 'waiting_for_approval' };
         for (const { outflowKey } of meant) {
           const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
           if (fault !== null) refused(fault);
         }
-        if (meant.length > 0) return { acknowledged: outflow };
+        return { acknowledged: outflow, approved_by: agreed.approvers };
       }
       return refused('no such outflow is reported');
     },
@@ -164,22 +175,22 @@ function outwardCommands(parts: CommandParts): AdminCommands {
     'treasury.approve': async (args) => {
       const id = requiredText(args, 'id');
       if (!isOutwardMoveId(id)) return ofRefunds['treasury.approve']!({ ...args, refund_id: id });
-      const approver = requiredText(args, 'approver');
       const executor = await executorOf(id);
       const move = (await executor.context()).moves[id]!;
-      if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) refused('who proposed it cannot approve it');
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
       if (move.kind === 'settlement') {
         const { merchantId, coin } = move.terms;
         const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId!, executor, coin));
         if (left < 0n) refused(`the books owe the merchant ${formatAmount(-left)} ${coin} less by now than is proposed or on its way`);
       }
-      allowed(await payouts.signer.approveMove(orderOf(move), approver, requiredText(args, 'secret')));
-      const fault = await executor.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
-      if (fault !== null) refused(fault);
+      const agreed = await agree(payouts.signer, [{ kind: 'move', order: orderOf(move), proposedBy: move.terms.requestedBy }], args);
+      if (!agreed.ok) return agreed.answer;
+      for (const approver of agreed.approvers) {
+        const fault = await executor.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
+        if (fault !== null) refused(fault);
+      }
       treasury().moves.wake(executor);
-      const proposer = mayApproveOwn(move.kind) ? [] : [move.terms.requestedBy];
-      return { id, approved_by: [...new Set([...proposer, ...move.approvers, approver])] };
+      return { id, approved_by: agreed.approvers };
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
@@ -195,7 +206,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** The proposer's own secret is the first of two approvals; nothing is written when the signer would never sign it. */
+/** Nothing is written when the signer would never sign it. */
 async function propose(
   { payouts, clock, random }: CommandParts,
   args: AdminArguments,
@@ -222,7 +233,6 @@ async function propose(
   const order = { kind, ...terms };
   const verdict = await payouts.signer.checkMove(order);
   if (!verdict.ok && verdict.code !== 'approval') refused(verdict.message);
-  allowed(await payouts.signer.approveMove(order, requestedBy, requiredText(args, 'secret')));
   const fault = await executor.tell({ type: 'RequestMove', kind, data }, requestedBy);
   if (fault !== null) refused(fault);
   return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
@@ -248,11 +258,12 @@ function destinationCommands({ payouts, core, givenAddress }: CommandParts): Adm
       const mode = (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ?? refused('no such merchant');
       const network = networkOf(requiredText(args, 'network'));
       const address = givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
-      const operator = requiredText(args, 'operator');
-      const verdict = await payouts.signer.approveDestination({ mode, network, merchantId, address }, operator, requiredText(args, 'secret'));
-      if (!verdict.ok) return refused(verdict.message);
-      const approvers = [...verdict.approvers];
-      if (approvers.length < 2) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
+      const operator = optionalText(args, 'operator') ?? 'operator';
+      const destination = { mode, network, merchantId, address };
+      const agreed = await agree(payouts.signer, [{ kind: 'settlement_address', destination, proposedBy: operator }], args);
+      if (!agreed.ok) return agreed.answer;
+      const { approvers } = agreed;
+      if (!agreed.done) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
       const command = { type: 'SetSettlementAddress', network, address, approvers } as const;
       const set = await core.merchantHandler.execute(merchantStream(merchantId), command, { correlationId: address, actor: operator });
       if (!set.ok) refused(set.refusal.message);
@@ -300,10 +311,6 @@ const networkOf = (text: string): Network => (isNetwork(text) ? text : refused('
 function optionalCoin(args: AdminArguments): Coin | undefined {
   const coin = optionalText(args, 'coin')?.toUpperCase();
   return coin === undefined || isCoin(coin) ? coin : refused('coin must be USDT or USDC');
-}
-
-function allowed(verdict: PayoutVerdict): void {
-  if (!verdict.ok) refused(verdict.message);
 }
 
 function refused(message: string): never {

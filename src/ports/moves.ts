@@ -4,7 +4,7 @@ import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.
 import type { Mode } from '../domain/ids.ts';
 import { isCoin, type Coin } from '../domain/money.ts';
 import type { NativeCoin, Network, NetworkSettings } from '../domain/networks.ts';
-import type { PayoutFate, PayoutRefusal, PayoutSignature, PayoutVerdict, Reserved, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
+import type { PayoutFate, PayoutSignature, PayoutVerdict, Reserved, SentPayout, TokenTransfer, WaitReason } from './payouts.ts';
 
 /** A move of money that is not a refund, as the treasury's own stream has it. */
 export interface MoveOrder extends MoveTerms {
@@ -105,20 +105,14 @@ export interface SettlementDestination {
   readonly address: string;
 }
 
-export type DestinationVerdict = { readonly ok: true; readonly approvers: readonly string[] } | PayoutRefusal;
-
 /** The signer's side of money that is not a refund. */
 export interface MoveSigner {
   /** Whether the policy would let the move pass now; signs nothing. */
   checkMove(order: MoveOrder): Promise<PayoutVerdict>;
   /** The same request gets the same bytes for ever. */
   signMove(request: MoveRequestToSign): Promise<PayoutSignature>;
-  /** `secret` is the approver's own; one approver counts once. */
-  approveMove(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict>;
   /** Gives the money of a return back to its deposit once the signer itself saw on chain that nothing was paid. */
   releaseMove(order: MoveOrder): Promise<PayoutVerdict>;
   /** Those of the transactions that its journal does not hold. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
-  /** Two approvers make an address the merchant's own. */
-  approveDestination(destination: SettlementDestination, approver: string, secret: string): Promise<DestinationVerdict>;
 }

@@ -217,6 +217,13 @@ export interface TreasuryAddresses {
 
 export interface SignerPayoutStatus {
   readonly stopped: boolean;
+  /** Reported, and not explained by two approvers. */
+  readonly unknownOutflows: number;
+  /** Where the configuration allows more than is in force, in words. */
+  readonly limitsToApprove: readonly string[];
+  /** Approvals that proved nothing, since the signer's start. */
+  readonly wrongApprovals: number;
+  /** Transactions that were signed. */
   readonly entries: number;
   readonly place: JournalPlace | null;
 }
@@ -230,9 +237,7 @@ export interface PayoutSigner {
   signPayout(request: PayoutRequest): Promise<PayoutSignature>;
   /** Gives the reserved money back to its deposits once the signer itself saw on chain that the payout had no effect. */
   releasePayout(order: PayoutOrder): Promise<PayoutVerdict>;
-  /** `secret` is the approver's own; one approver counts once. */
-  approvePayout(order: PayoutOrder, approver: string, secret: string): Promise<PayoutVerdict>;
-  /** The kill switch: while it is on nothing is signed. */
-  setStopped(mode: Mode, stopped: boolean, by: string): Promise<SignerPayoutStatus>;
+  /** The kill switch: nothing is signed until two approvers want it again. */
+  stop(mode: Mode, by: string): Promise<SignerPayoutStatus>;
   payoutStatus(mode: Mode): Promise<SignerPayoutStatus>;
 }

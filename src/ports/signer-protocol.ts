@@ -1,4 +1,5 @@
 import type { Mode } from '../domain/ids.ts';
+import type { ApproverKey } from './approvals.ts';
 import type { Coin } from '../domain/money.ts';
 import type { NativeLimitsChange } from '../domain/native-limits.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
@@ -42,7 +43,7 @@ export interface PayoutRules {
   readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
   /** The cold addresses that withdrawals may go to. */
   readonly withdrawalAddresses?: { readonly [mode in Mode]?: Readonly<Partial<Record<Network, readonly string[]>>> };
-  readonly approvers: readonly { readonly name: string; /** SHA-256 (hex) of the approver's secret. */ readonly secretHash: string }[];
+  readonly approvers: readonly ApproverKey[];
 }
 
 /** A network with the signer's own way to look at it. */

@@ -1,4 +1,5 @@
 import type { Mode } from '../domain/ids.ts';
+import type { ApprovalSigner } from './approvals.ts';
 import type { CheckpointSigner } from './audit.ts';
 import type { MoveSigner } from './moves.ts';
 import type { PayoutSigner } from './payouts.ts';
@@ -15,7 +16,7 @@ export interface WatchOnlyExport {
 }
 
 /** The only holder of keys, in a process of its own. */
-export interface Signer extends PayoutSigner, MoveSigner, CheckpointSigner {
+export interface Signer extends PayoutSigner, MoveSigner, ApprovalSigner, CheckpointSigner {
   exportWatchOnly(mode: Mode, solanaPoolSize: number): Promise<WatchOnlyExport>;
   /** Public keys (base58) of `m/44'/501'/i'/0'` for `count` indexes from `fromIndex` on. */
   exportSolanaKeys(mode: Mode, fromIndex: number, count: number): Promise<readonly string[]>;

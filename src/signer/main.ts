@@ -3,6 +3,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
 import { armCrashPoints } from '../runtime/util/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
+import { ApproversRefused } from './approval-proof.ts';
 import { AuditSigner } from './audit-signer.ts';
 import { KeystoreRefused } from './keystore.ts';
 import { JournalBroken, lockJournals } from './payout-journal.ts';
@@ -63,13 +64,17 @@ async function start(value: unknown): Promise<void> {
   const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;
   await startSignerServer(socketPath, token, {
     wallets,
-    payouts: payouts ? new Payouts(payouts, wallets) : null,
+    payouts: payouts ? new Payouts(payouts, wallets, Date.now, tellWrong) : null,
     audit: audit && key ? AuditSigner.open(audit.directory, key) : null,
   });
 }
 
+/** What an approval that proved nothing was; our parent logs what stands here. */
+const tellWrong = (why: string): void => void process.stderr.write(jsonLine({ approvalRefused: why.slice(0, 200) }));
+
 function giveUp(error: unknown): void {
-  const known = error instanceof KeystoreRefused || error instanceof InvalidMnemonic || error instanceof JournalBroken;
+  const known =
+    error instanceof KeystoreRefused || error instanceof InvalidMnemonic || error instanceof JournalBroken || error instanceof ApproversRefused;
   const reason = known
     ? error.message
     : `unexpected ${error instanceof Error ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}` : 'failure'}`;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WatchOnlyExport } from '../ports/signer.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST } from '../ports/signer-protocol.ts';
+import { APPROVAL_METHODS } from './approval-methods.ts';
 import { AUDIT_METHODS } from './audit-methods.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import { MOVE_METHODS, PAYOUT_METHODS } from './payout-methods.ts';
@@ -24,6 +25,7 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
   ...PAYOUT_METHODS,
   ...AUDIT_METHODS,
   ...MOVE_METHODS,
+  ...APPROVAL_METHODS,
   [
     'exportSolanaKeys',
     method({

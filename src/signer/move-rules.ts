@@ -1,10 +1,11 @@
-import { hash } from 'node:crypto';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
-import type { MoveOrder, SettlementDestination } from '../ports/moves.ts';
+import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../runtime/util/solana-nonce.ts';
+import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { destinationsOf, hashOf, moveTerms } from './approval-text.ts';
 import type { JournalEntry, MovedEntry } from './payout-journal.ts';
 import { refusal, standing } from './exclusive.ts';
 import { limitsRefusal } from './payout-rules.ts';
@@ -12,24 +13,9 @@ import { returnedDeposit } from './return-rules.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 const DAY_MS = 86_400_000;
-const APPROVERS_NEEDED = 2;
 /** Four times what such an account needs today. */
 const MAX_RENT = '0.006';
 const MAX_MAKINGS_A_DAY = 32;
-
-/** What an approval of a move is for: another amount or payee needs another approval. */
-export const moveTerms = ({ kind, mode, network, moveId, coin, amount, toAddress, merchantId, deposit }: MoveOrder): string => {
-  const terms = ['move', mode, network, kind, moveId, coin, amount, toAddress, merchantId];
-  return hash('sha256', JSON.stringify(deposit ? [...terms, deposit.depositKey] : terms), 'hex');
-};
-
-export const destinationTerms = ({ mode, network, merchantId, address }: SettlementDestination): string =>
-  hash('sha256', JSON.stringify(['destination', mode, network, merchantId, address]), 'hex');
-
-/** Each once, in the order in which they agreed. */
-export const approversOf = (entries: readonly JournalEntry[], terms: string): string[] => [
-  ...new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.approver] : []))),
-];
 
 export const movedOf = (entries: readonly JournalEntry[]): MovedEntry[] => entries.filter((entry): entry is MovedEntry => entry.kind === 'moved');
 
@@ -103,7 +89,7 @@ function returnRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Para
   const { coin, amount } = order;
   if (!isCoin(coin)) return refusal('denied', 'other_coin', 'a return pays stablecoins back');
   const deposit = returnedDeposit(order, wallet);
-  return 'ok' in deposit ? deposit : limitsRefusal({ coin, amount }, moveTerms(order), entries, rules, nowMs);
+  return 'ok' in deposit ? deposit : limitsRefusal({ coin, amount }, hashOf(moveTerms(order)), entries, rules, nowMs);
 }
 
 /** Allow-list, caps and four eyes. */
@@ -120,10 +106,10 @@ function outwardRefusal(order: MoveOrder, { wallet, entries, rules, nowMs }: Par
     .reduce((total, entry) => total + BigInt(entry.units), 0n);
   if (used + units > amountOf(limits.perDay))
     return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);
-  const agreed = approversOf(entries, moveTerms(order)).length;
-  return agreed >= APPROVERS_NEEDED
+  const agreed = agreedTo(entries, hashOf(moveTerms(order)));
+  return agreed >= APPROVALS_NEEDED
     ? null
-    : refusal('later', 'approval', `${agreed} of ${APPROVERS_NEEDED} operators agreed to ${order.amount} ${order.coin}`);
+    : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvers agreed to ${order.amount} ${order.coin}`);
 }
 
 const isOutward = (move: MovedEntry['move']): boolean => move === 'withdrawal' || move === 'settlement';
@@ -135,9 +121,10 @@ function destinationFault(order: MoveOrder, wallet: SigningWallet, entries: read
     return allowed.includes(order.toAddress) ? null : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
   }
   if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
-  const { mode, network, merchantId, toAddress: address } = order;
-  const agreed = approversOf(entries, destinationTerms({ mode, network, merchantId, address })).length;
-  return agreed >= APPROVERS_NEEDED ? null : refusal('denied', 'not_on_allow_list', `${address} is not a settlement address of ${merchantId}`);
+  const inForce = destinationsOf(entries, order).at(-1)?.address;
+  return inForce === order.toAddress
+    ? null
+    : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not the settlement address of ${order.merchantId}`);
 }
 
 function treasuryFault(order: MoveOrder, wallet: SigningWallet): PayoutRefusal | null {

@@ -2,17 +2,16 @@ import type { MoveDraft } from '../domain/events/payout-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
-import type { DestinationVerdict, MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
+import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
 import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/payouts.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import type { ChainView } from './chain-view.ts';
 import { signMove } from './move-bytes.ts';
-import { approversOf, destinationTerms, moveRefusal, movedOf, moveTerms } from './move-rules.ts';
+import { moveRefusal, movedOf } from './move-rules.ts';
 import { placeOf, type JournalEntry, type MovedEntry } from './payout-journal.ts';
 import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
-import { approverRefusal, isIdTaken, isStopped, signatureOf } from './payout-rules.ts';
+import { isIdTaken, signatureOf, stopRefusal } from './payout-rules.ts';
 import type { SignerAccount } from './signer-account.ts';
 import { depositFault, takeFrom, type Taken } from './return-rules.ts';
 import { topUpFault } from './top-up-rules.ts';
@@ -22,7 +21,6 @@ type Judged = { readonly ok: true; readonly takenFrom: Taken } | PayoutRefusal;
 const NOTHING_TAKEN: Judged = { ok: true, takenFrom: [] };
 
 interface MovesParts {
-  readonly rules: PayoutRules;
   readonly views: ReadonlyMap<string, ChainView>;
   readonly nowMs: () => number;
   /** One decision at a time, refunds included. */
@@ -49,28 +47,6 @@ export class Moves {
 
   sign(request: MoveRequestToSign): Promise<PayoutSignature> {
     return this.#parts.inTurn(request.order.mode, (account) => this.#sign(request, account));
-  }
-
-  approve(order: MoveOrder, approver: string, secret: string): Promise<PayoutVerdict> {
-    return this.#parts.inTurn(order.mode, async ({ journal }) => {
-      const refused = approverRefusal(this.#parts.rules, approver, secret);
-      if (refused) return refused;
-      const terms = moveTerms(order);
-      if (!approversOf(journal.entries, terms).includes(approver))
-        journal.append({ kind: 'approved', legId: order.moveId, terms, approver }, this.#parts.nowMs());
-      return { ok: true } as const;
-    });
-  }
-
-  approveDestination(destination: SettlementDestination, approver: string, secret: string): Promise<DestinationVerdict> {
-    return this.#parts.inTurn(destination.mode, async ({ journal }) => {
-      const refused = approverRefusal(this.#parts.rules, approver, secret);
-      if (refused) return refused;
-      const terms = destinationTerms(destination);
-      if (!approversOf(journal.entries, terms).includes(approver))
-        journal.append({ kind: 'approved', legId: destination.merchantId, terms, approver }, this.#parts.nowMs());
-      return { ok: true, approvers: approversOf(journal.entries, terms) } as const;
-    });
   }
 
   /** Gives a return's money back to its deposit once the signer itself saw on chain that nothing was paid. */
@@ -114,7 +90,7 @@ export class Moves {
         : refusal('stopped', 'second_payload', `${order.moveId} was signed with another payload`);
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
-    const tooDear = feeRefusal(draft, order.network, this.#parts.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, account);
+    const tooDear = feeRefusal(draft, order.network, account.rules.nativeLimits) ?? this.#nativeRefusal(draft, order, account);
     if (tooDear) return tooDear;
     const ofMove = movedOf(ofNetwork).filter((entry) => entry.legId === order.moveId);
     const judged = ofMove.length === 0 ? await this.#first(request, account) : await this.#replacement(request, ofMove, account);
@@ -162,28 +138,29 @@ export class Moves {
       : refusal('later', 'may_still_land', `an earlier transaction of ${order.moveId} may still land`);
   }
 
-  #nativeRefusal(draft: MoveDraft, order: MoveOrder, { journal }: SignerAccount): PayoutRefusal | null {
-    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, journal.entries, journal)) : null;
+  #nativeRefusal(draft: MoveDraft, order: MoveOrder, account: SignerAccount): PayoutRefusal | null {
+    return isPaidByTreasury(order.kind, order.network) ? nativeRefusal(draft, this.#nativeParts(order, account.journal.entries, account)) : null;
   }
 
-  #nativeParts({ network }: MoveOrder, entries: readonly JournalEntry[], journal: SignerAccount['journal']): NativeParts {
-    const { rules, nowMs } = this.#parts;
-    return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(nowMs()) };
+  #nativeParts({ network }: MoveOrder, entries: readonly JournalEntry[], { journal, rules }: SignerAccount): NativeParts {
+    return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(this.#parts.nowMs()) };
   }
 
   /**
    * Everything that must hold before any transaction; a replacement takes the place of what was signed for it. What a return pays back is
    * found on chain, never believed.
    */
-  async #judge(order: MoveOrder, { wallet, journal }: SignerAccount): Promise<Judged> {
-    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+  async #judge(order: MoveOrder, account: SignerAccount): Promise<Judged> {
+    const { wallet, journal, rules } = account;
+    const stopped = stopRefusal(journal, order.network);
+    if (stopped) return stopped;
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.moveId))
       return refusal('denied', 'released', `${order.moveId} has ended`);
     const nowMs = journal.timeMs(this.#parts.nowMs());
     const others = without(journal.entries, order.moveId);
-    const refused = moveRefusal(order, { wallet, entries: others, all: journal.entries, rules: this.#parts.rules, nowMs });
+    const refused = moveRefusal(order, { wallet, entries: others, all: journal.entries, rules, nowMs });
     if (refused) return refused;
-    const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, others, journal)) : null;
+    const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, others, account)) : null;
     if (noRoom) return noRoom;
     if (order.kind !== 'return' && order.kind !== 'gas_top_up') return NOTHING_TAKEN;
     const view = this.#parts.views.get(`${order.mode}/${order.network}`);

@@ -3,9 +3,10 @@ import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, 
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
-import type { MoveKind } from '../domain/events/treasury-move-events.ts';
+import type { MoveKind, OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
+import type { Limits } from './limits-in-force.ts';
 
 /** What the signer did, in the order it did it. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =
@@ -42,8 +43,42 @@ export type JournalFact =
       readonly signedBytes: string;
     }
   | { readonly kind: 'released'; readonly legId: string; readonly reason: string }
-  | { readonly kind: 'approved'; readonly legId: string; readonly terms: string; readonly approver: string }
-  | { readonly kind: 'stopped' | 'resumed'; readonly by: string };
+  | {
+      readonly kind: 'approved';
+      /** Hash of the exact terms, without who proposed them. */
+      readonly terms: string;
+      readonly proposedBy: string;
+      readonly approver: string;
+      /** The number that the signer gave; it is good once. */
+      readonly number: string;
+      /** A passkey's own count of its signatures; absent for other keys. */
+      readonly passkey?: { readonly credentialId: string; readonly signCount: number };
+    }
+  /** Money that left without an order, as it was reported. */
+  | ({ readonly kind: 'outflow' } & Omit<OutflowFacts, 'mode'>)
+  | {
+      readonly kind: 'acknowledged';
+      readonly network: Network;
+      readonly outflowKeys: readonly string[];
+      readonly reason: string;
+      readonly approvers: readonly string[];
+    }
+  /** Where two people want a merchant to be settled from here on. */
+  | {
+      readonly kind: 'destination';
+      readonly network: Network;
+      readonly merchantId: string;
+      readonly address: string;
+      readonly approvers: readonly string[];
+    }
+  /** What may be paid from here on. */
+  | {
+      readonly kind: 'limits';
+      readonly limits: Limits;
+      /** Nobody, where they allow no more than those before. */ readonly approvers: readonly string[];
+    }
+  | { readonly kind: 'stopped'; readonly by: string }
+  | { readonly kind: 'resumed'; readonly by: string; readonly approvers: readonly string[] };
 
 export type JournalEntry = JournalFact & {
   readonly seq: number;
@@ -54,6 +89,8 @@ export type JournalEntry = JournalFact & {
 };
 
 export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
+export type OutflowEntry = Extract<JournalEntry, { kind: 'outflow' }>;
+export type DestinationEntry = Extract<JournalEntry, { kind: 'destination' }>;
 export type MovedEntry = Extract<JournalEntry, { kind: 'moved' }>;
 
 /** The journal is not what this signer wrote: nothing may be signed on it. */

@@ -5,14 +5,14 @@ import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { MoveOrder, MoveRequestToSign, SettlementDestination } from '../ports/moves.ts';
+import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../ports/payouts.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
 import type { Payouts } from './payouts.ts';
 
-const mode = z.enum(['live', 'test']);
+export const mode = z.enum(['live', 'test']);
 
 /** The key is what the place in the chain says, so that nobody can name one deposit twice. */
 const isItsKey =
@@ -27,7 +27,7 @@ const proofOn = (fields: NetworkFields, network: Network): z.ZodType<DepositProo
 const takenOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDeposit> =>
   z.strictObject({ ...proofFields(fields), amount }).refine(isItsKey(network), { path: ['depositKey'] });
 
-const order = onNetwork<PayoutOrder>((fields, network) => ({
+export const order = onNetwork<PayoutOrder>((fields, network) => ({
   mode,
   ...{ sessionId: id, refundId: id, legId: id },
   coin: z.enum(COINS),
@@ -67,7 +67,7 @@ const moveDraft: z.ZodType<MoveDraft> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('solana-nonce-account'), nonceIndex, lamports: units, blockhash: solanaFields.address }),
   z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
 ]);
-const moveOrder = onNetwork<MoveOrder>((fields, network) => ({
+export const moveOrder = onNetwork<MoveOrder>((fields, network) => ({
   kind: z.enum(MOVE_KINDS),
   moveId: id,
   mode,
@@ -78,7 +78,6 @@ const moveOrder = onNetwork<MoveOrder>((fields, network) => ({
   ...{ merchantId: id.nullable(), forMoveId: id.nullable() },
   deposit: proofOn(fields, network).optional(),
 }));
-const destination = onNetwork<SettlementDestination>(({ address }) => ({ mode, merchantId: id, address }));
 
 const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
 const attempt = z.int().min(1);
@@ -88,7 +87,7 @@ const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[
   txHashes: z.array(txHash).max(10_000),
 }));
 
-function payoutsOf({ payouts }: SignerContext): Payouts {
+export function payoutsOf({ payouts }: SignerContext): Payouts {
   if (!payouts) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
   return payouts;
 }
@@ -104,26 +103,12 @@ const moveRequest: z.ZodType<MoveRequestToSign> = z.strictObject({
 export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
   ['checkMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.check(params.order) })],
   ['signMove', method({ params: moveRequest, run: (params, context) => payoutsOf(context).moves.sign(params) })],
-  [
-    'approveMove',
-    method({
-      params: z.strictObject({ order: moveOrder, approver: words, secret: words }),
-      run: ({ order: of, approver, secret }, context) => payoutsOf(context).moves.approve(of, approver, secret),
-    }),
-  ],
   ['releaseMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.release(params.order) })],
   [
     'unknownTransactions',
     method({
       params: transactions,
       run: (params, context) => payoutsOf(context).moves.unknown(params.mode, params.network, params.txHashes),
-    }),
-  ],
-  [
-    'approveDestination',
-    method({
-      params: z.strictObject({ destination, approver: words, secret: words }),
-      run: ({ destination: to, approver, secret }, context) => payoutsOf(context).moves.approveDestination(to, approver, secret),
     }),
   ],
 ];
@@ -134,19 +119,6 @@ export const PAYOUT_METHODS: readonly (readonly [string, Method<unknown, unknown
   ['checkPayout', method({ params: z.strictObject({ order }), run: (params, context) => payoutsOf(context).check(params.order) })],
   ['signPayout', method({ params: request, run: (params, context) => payoutsOf(context).sign(params) })],
   ['releasePayout', method({ params: z.strictObject({ order }), run: (params, context) => payoutsOf(context).release(params.order) })],
-  [
-    'approvePayout',
-    method({
-      params: z.strictObject({ order, approver: words, secret: words }),
-      run: ({ order: of, approver, secret }, context) => payoutsOf(context).approve(of, approver, secret),
-    }),
-  ],
-  [
-    'setStopped',
-    method({
-      params: z.strictObject({ mode, stopped: z.boolean(), by: words }),
-      run: (params, context) => payoutsOf(context).setStopped(params.mode, params.stopped, params.by),
-    }),
-  ],
+  ['stop', method({ params: z.strictObject({ mode, by: words }), run: (params, context) => payoutsOf(context).stop(params.mode, params.by) })],
   ['payoutStatus', method({ params: z.strictObject({ mode }), run: (params, context) => payoutsOf(context).status(params.mode) })],
 ];

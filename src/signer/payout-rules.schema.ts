@@ -23,6 +23,13 @@ const network = onNetwork<PayoutNetwork>(({ address }) => ({
   headers: z.record(z.string(), z.string()).optional(),
 }));
 
+const base64url = z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/);
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
+const approver = z.discriminatedUnion('kind', [
+  z.strictObject({ name, kind: z.literal('ed25519'), publicKey: base64url }),
+  z.strictObject({ name, kind: z.literal('webauthn'), credentialId: base64url, publicKey: base64url, rpId: z.hostname(), origin: z.url() }),
+]);
+
 /** What the main process may tell the signer about payouts at its start. */
 export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   journalDirectory: z.string().min(1),
@@ -32,5 +39,5 @@ export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   nativeLimits: z.partialRecord(z.enum(NETWORKS), native).optional(),
   treasuryLimits: z.strictObject({ USDT: outward.optional(), USDC: outward.optional() }).optional(),
   withdrawalAddresses: z.strictObject({ live: destinations.optional(), test: destinations.optional() }).optional(),
-  approvers: z.array(z.strictObject({ name: z.string().min(1).max(64), secretHash: z.string().regex(/^[0-9a-f]{64}$/) })),
+  approvers: z.array(approver).max(100),
 });

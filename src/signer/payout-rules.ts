@@ -1,8 +1,9 @@
 import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
-import type { PayoutOrder, PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
-import { hash, timingSafeEqual } from 'node:crypto';
+import type { PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
+import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { openOutflows } from './approval-text.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
 import type { JournalEntry, MovedEntry, PayoutJournal, SignedEntry } from './payout-journal.ts';
 
@@ -14,10 +15,6 @@ export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => ent
 /** Whether an id names something of another kind or network: what is released or approved by its id must be one thing. */
 export const isIdTaken = (entries: readonly JournalEntry[], legId: string, kind: 'signed' | 'moved', network: Network): boolean =>
   bytesOf(entries).some((entry) => entry.legId === legId && (entry.kind !== kind || entry.network !== network));
-
-/** What an approval is for: another amount or payee needs another approval. */
-export const termsOf = (order: PayoutOrder): string =>
-  hash('sha256', JSON.stringify([order.mode, order.network, order.legId, order.coin, order.amount, order.toAddress]), 'hex');
 
 /**
  * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place of. `nowMs` must be the journal's own time, which never falls, so
@@ -59,8 +56,9 @@ function approvalRefusal(
   entries: readonly JournalEntry[],
 ): PayoutRefusal | null {
   if (units < amountOf(limits.approvalFrom)) return null;
-  const approvers = new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.approver] : [])));
-  return approvers.size >= 2 ? null : refusal('later', 'approval', `${approvers.size} of 2 approvals for ${order.amount} ${order.coin}`);
+  const agreed = agreedTo(entries, terms);
+  if (agreed >= APPROVALS_NEEDED) return null;
+  return refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvals for ${order.amount} ${order.coin}`);
 }
 
 /** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */
@@ -81,14 +79,16 @@ export const signatureOf = (entry: SignedEntry | MovedEntry): PayoutSignature =>
   journal: { seq: entry.seq, hash: entry.hash },
 });
 
+/** Why nothing is signed on the network, whatever it is; null when nothing stands still. */
+export function stopRefusal(journal: PayoutJournal, network: Network): PayoutRefusal | null {
+  if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+  const open = openOutflows(journal.entries, network).length;
+  return open === 0
+    ? null
+    : refusal('later', 'unknown_outflow', `${open} outflows of ${network} that nobody ordered are not explained by two approvers`);
+}
+
 /** The kill switch as the journal has it. */
 export function isStopped(journal: PayoutJournal): boolean {
   return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
-}
-
-/** Null when the secret is the approver's own. */
-export function approverRefusal({ approvers }: PayoutRules, approver: string, secret: string): PayoutRefusal | null {
-  const known = approvers.find(({ name }) => name === approver);
-  const isTheirs = known !== undefined && timingSafeEqual(hash('sha256', secret, 'buffer'), Buffer.from(known.secretHash, 'hex'));
-  return isTheirs ? null : refusal('denied', 'unknown_approver', 'no such approver, or not its secret');
 }

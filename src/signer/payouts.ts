@@ -3,18 +3,21 @@ import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, least } from '../domain/money.ts';
 import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
-import { addressFamilyOf } from '../domain/networks.ts';
+import { addressFamilyOf, NETWORKS } from '../domain/networks.ts';
 import type { PayoutOrder, PayoutRefusal, PayoutRequest, PayoutSignature, PayoutVerdict, SignerPayoutStatus } from '../ports/payouts.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
+import { hashOf, openOutflows, refundTerms } from './approval-text.ts';
+import { Approvals } from './approvals.ts';
 import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
+import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
 import { Moves } from './moves.ts';
 import { feeRefusal, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { JournalBroken, PayoutJournal, placeOf, type JournalEntry, type MovedEntry, type SignedEntry } from './payout-journal.ts';
 import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
-import { approverRefusal, isIdTaken, isStopped, limitsRefusal, signatureOf, signedOf, takenByDeposit, termsOf } from './payout-rules.ts';
+import { isIdTaken, isStopped, limitsRefusal, signatureOf, signedOf, stopRefusal, takenByDeposit } from './payout-rules.ts';
 import { depositFault, isOurs } from './return-rules.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
@@ -28,7 +31,6 @@ type Allocation = { readonly ok: true; readonly takenFrom: SignedEntry['takenFro
  * before from its own journal, and a request whose ledger is not where the journal is gets nothing.
  */
 export class Payouts {
-  readonly #rules: PayoutRules;
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
@@ -36,15 +38,23 @@ export class Payouts {
   /** Money that is not a refund, on the same journals and in the same turns. */
   readonly moves: Moves;
 
-  /** Throws `JournalBroken`. The caller holds the lock of the journals. */
-  constructor(rules: PayoutRules, wallets: ReadonlyMap<Mode, SigningWallet>, nowMs: () => number = Date.now) {
-    this.#rules = rules;
+  readonly approvals: Approvals;
+
+  /** Throws `JournalBroken` and `ApproversRefused`. The caller holds the lock of the journals. */
+  constructor(
+    rules: PayoutRules,
+    wallets: ReadonlyMap<Mode, SigningWallet>,
+    nowMs: () => number = Date.now,
+    onWrongApproval: (why: string) => void = () => undefined,
+  ) {
     this.#nowMs = nowMs;
-    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, { wallet, journal: PayoutJournal.open(journalPath(rules, mode, wallet)) }]));
+    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, accountOf(rules, mode, wallet, nowMs())]));
     this.#views = new Map(
       rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
     );
-    this.moves = new Moves({ rules, nowMs, views: this.#views, inTurn: (mode, task) => this.#inTurn(mode, task) });
+    const shared = { nowMs, inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => this.#inTurn(mode, task) };
+    this.moves = new Moves({ ...shared, views: this.#views });
+    this.approvals = new Approvals({ ...shared, rules, onWrong: onWrongApproval });
   }
 
   check(order: PayoutOrder): Promise<PayoutVerdict> {
@@ -71,24 +81,16 @@ export class Payouts {
     });
   }
 
-  approve(order: PayoutOrder, approver: string, secret: string): Promise<PayoutVerdict> {
-    return this.#inTurn(order.mode, async ({ journal }) => {
-      const refused = approverRefusal(this.#rules, approver, secret);
-      if (refused) return refused;
-      journal.append({ kind: 'approved', legId: order.legId, terms: termsOf(order), approver }, this.#nowMs());
-      return { ok: true };
-    });
-  }
-
-  setStopped(mode: Mode, stopped: boolean, by: string): Promise<SignerPayoutStatus | PayoutRefusal> {
-    return this.#inTurn(mode, async ({ journal }) => {
-      if (isStopped(journal) !== stopped) journal.append({ kind: stopped ? 'stopped' : 'resumed', by }, this.#nowMs());
-      return statusOf(journal);
+  /** Anyone may stop; going on is for two approvers. */
+  stop(mode: Mode, by: string): Promise<SignerPayoutStatus | PayoutRefusal> {
+    return this.#inTurn(mode, async (account) => {
+      if (!isStopped(account.journal)) account.journal.append({ kind: 'stopped', by }, this.#nowMs());
+      return this.#statusOf(account);
     });
   }
 
   status(mode: Mode): Promise<SignerPayoutStatus | PayoutRefusal> {
-    return this.#inTurn(mode, async ({ journal }) => statusOf(journal));
+    return this.#inTurn(mode, async (account) => this.#statusOf(account));
   }
 
   async #sign(request: PayoutRequest, account: SignerAccount): Promise<PayoutSignature> {
@@ -112,7 +114,7 @@ export class Payouts {
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const tooDear =
-      feeRefusal(draft, order.network, this.#rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal.entries, journal));
+      feeRefusal(draft, order.network, account.rules.nativeLimits) ?? nativeRefusal(draft, this.#nativeParts(order, journal.entries, account));
     if (tooDear) return tooDear;
     const ofLeg = signedOf(ofNetwork).filter((entry) => entry.legId === order.legId);
     const allocation = ofLeg.length === 0 ? await this.#first(request, ofNetwork, account) : await this.#replacement(request, ofLeg, account);
@@ -167,22 +169,35 @@ export class Payouts {
   }
 
   /** Everything that must hold before any transaction of a leg; a replacement takes the place of what was signed for it. */
-  async #judge(order: PayoutOrder, { wallet, journal }: SignerAccount): Promise<Allocation> {
-    if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
+  async #judge(order: PayoutOrder, account: SignerAccount): Promise<Allocation> {
+    const { wallet, journal, rules } = account;
+    const stopped = stopRefusal(journal, order.network);
+    if (stopped) return stopped;
     const view = this.#views.get(`${order.mode}/${order.network}`);
     if (!view) return refusal('later', 'unknown_network', `the signer knows no ${order.mode} ${order.network}`);
     if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === order.legId))
       return refusal('denied', 'released', `${order.legId} has ended`);
     const others = without(journal.entries, order.legId);
-    const limited = limitsRefusal(order, termsOf(order), others, this.#rules, journal.timeMs(this.#nowMs()));
-    const noRoom = limited ?? nativeRoomRefusal(this.#nativeParts(order, others, journal));
+    const limited = limitsRefusal(order, hashOf(refundTerms(order)), others, rules, journal.timeMs(this.#nowMs()));
+    const noRoom = limited ?? nativeRoomRefusal(this.#nativeParts(order, others, account));
     if (noRoom) return noRoom;
     if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the payer is the treasury itself');
     return this.#allocate(order, view, wallet, takenByDeposit(others));
   }
 
-  #nativeParts({ network }: PayoutOrder, entries: readonly JournalEntry[], journal: PayoutJournal): NativeParts {
-    return { network, entries, limits: this.#rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
+  #statusOf({ journal, limits, wanted }: SignerAccount): SignerPayoutStatus {
+    return {
+      stopped: isStopped(journal),
+      unknownOutflows: NETWORKS.flatMap((network) => openOutflows(journal.entries, network)).length,
+      limitsToApprove: changesOf(limits, wanted),
+      wrongApprovals: this.approvals.wrong,
+      entries: bytesOf(journal.entries).length,
+      place: journal.place,
+    };
+  }
+
+  #nativeParts({ network }: PayoutOrder, entries: readonly JournalEntry[], { journal, rules }: SignerAccount): NativeParts {
+    return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
   }
 
   /** Takes from each deposit named what the order says, each found on chain at one of our addresses and paid by the payee. */
@@ -239,6 +254,25 @@ function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
   }
 }
 
+/** What the journal does not know yet, or what allows less, is in force at once. */
+function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
+  const journal = PayoutJournal.open(journalPath(rules, mode, wallet));
+  const wanted = limitsOf(rules, mode);
+  const approved = (): Limits | undefined => journal.entries.findLast((entry) => entry.kind === 'limits')?.limits;
+  const before = approved();
+  const inForce = before ? stricter(before, wanted) : wanted;
+  if (JSON.stringify(before) !== JSON.stringify(inForce)) journal.append({ kind: 'limits', limits: inForce, approvers: [] }, nowMs);
+  return {
+    ...{ wallet, journal, wanted },
+    get limits() {
+      return stricter(approved()!, wanted);
+    },
+    get rules() {
+      return withLimits(rules, mode, this.limits);
+    },
+  };
+}
+
 /** One journal for a wallet, whatever data directory is used with it. */
 function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
   return join(rules.journalDirectory, `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`);
@@ -247,9 +281,3 @@ function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): str
 const sameRequest = (entry: SignedEntry, { order, draft }: PayoutRequest): boolean =>
   JSON.stringify([entry.toAddress, entry.coin, entry.units, entry.draft]) ===
   JSON.stringify([order.toAddress, order.coin, amountOf(order.amount).toString(), draft]);
-
-const statusOf = (journal: PayoutJournal): SignerPayoutStatus => ({
-  stopped: isStopped(journal),
-  entries: journal.entries.length,
-  place: journal.place,
-});

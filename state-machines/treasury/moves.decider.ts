@@ -17,16 +17,7 @@ import {
 import { parseAmount } from '../../src/domain/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
-import {
-  foldMoveRequested,
-  isApproved,
-  isBeingSigned,
-  isLegalMoveReservation,
-  isLegalRequest,
-  isOpenMove,
-  mayApproveOwn,
-  needsApproval,
-} from './moves.ts';
+import { foldMoveRequested, isApproved, isBeingSigned, isLegalMoveReservation, isLegalRequest, isOpenMove, mayBeApproved } from './moves.ts';
 import type { Move, MoveReservation } from './moves.state.ts';
 import type { TreasuryContext } from './treasury.state.ts';
 
@@ -113,8 +104,8 @@ function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext):
 function approve({ moveId, approver, nowSec }: Of<'ApproveMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
-  if (!needsApproval(move.kind) && !mayApproveOwn(move.kind)) return refuse('conflict', 'this move needs no approval');
-  if (approver === move.terms.requestedBy && !mayApproveOwn(move.kind)) return refuse('conflict', 'who proposed it cannot approve it');
+  if (!mayBeApproved(move.kind)) return refuse('conflict', 'this move needs no approval');
+  if (approver === move.terms.requestedBy) return refuse('conflict', 'who proposed it cannot approve it');
   if (move.approvers.includes(approver)) return accept();
   return accept(named(move.kind, 'Approved', { moveId, approver, approvedAtSec: nowSec }));
 }
@@ -124,7 +115,7 @@ function reserve(data: MoveReservation, context: TreasuryContext): Decision<Trea
   if (context.open !== null) return refuse('conflict', 'another sequence is not signed yet');
   const move = context.moves[data.moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
-  if (!isApproved(move)) return refuse('conflict', 'a second operator has not agreed yet');
+  if (!isApproved(move)) return refuse('conflict', 'two approvers have not agreed yet');
   if (!isLegalMoveReservation(context, data)) return refuse('conflict', `the sequence does not belong to ${data.moveId}`);
   return accept({ type: 'MoveSequenceReserved', data });
 }

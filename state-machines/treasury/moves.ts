@@ -39,10 +39,12 @@ export function isRightSequence(context: TreasuryContext, draft: MoveDraft, last
   return !isOwn || context.nextNonce === null || nonceOfDraft(draft) === context.nextNonce;
 }
 
-/** Asked for without a secret, so who asked may be one of the two that the signer wants above its threshold. */
-export const mayApproveOwn = (kind: MoveKind): boolean => kind === 'return';
+/** A return needs approvals above the signer's threshold only, which nobody else knows. */
+export const mayBeApproved = (kind: MoveKind): boolean => needsApproval(kind) || kind === 'return';
 
-export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length > 0;
+const APPROVALS_NEEDED = 2;
+
+export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length >= APPROVALS_NEEDED;
 
 export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind === 'evm' || draft.kind === 'evm-native' ? draft.nonce : null);
 

@@ -13,7 +13,7 @@ import {
   isLegalRequest,
   isOpenMove,
   isRightSequence,
-  mayApproveOwn,
+  mayBeApproved,
   nonceOfDraft,
 } from './moves.ts';
 import type { MoveReservation } from './moves.state.ts';
@@ -68,7 +68,7 @@ const kindOf = ({ type }: TreasuryEvent): MoveKind => KINDS[type]!;
 
 function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'WithdrawalApproved'>): boolean {
   const move = moves[moveId];
-  return move !== undefined && (mayApproveOwn(move.kind) || move.terms.requestedBy !== approver) && !move.approvers.includes(approver);
+  return move !== undefined && mayBeApproved(move.kind) && move.terms.requestedBy !== approver && !move.approvers.includes(approver);
 }
 
 /* What is the same for every kind of move. */

@@ -1,4 +1,4 @@
-import { WAIT_MS, secretOf, type CrashWorld, type Task } from './crash-world.ts';
+import { WAIT_MS, type CrashWorld, type Task } from './crash-world.ts';
 import type { JourneyName } from './crash-plans.ts';
 import { strayTransfer, type StrayItem } from './crash-unmatched.ts';
 import { until, type RunningService } from './running-service.ts';
@@ -101,18 +101,17 @@ function sweeps(world: CrashWorld): NextTask {
 const isIdle = async (world: CrashWorld): Promise<boolean> =>
   (await world.admin<{ moves: unknown[] }>('treasury.moves', { network: world.network })).moves.length === 0;
 
-/** A transfer that one operator proposes before anything is killed, and the other approves. */
+/** A transfer that one operator proposes before anything is killed, and two others approve. */
 function outward(world: CrashWorld, terms: () => [command: string, args: Readonly<Record<string, string>>], to: string): NextTask {
   return async (amount) => {
     const service = await world.service();
     const [command, args] = terms();
     const money = { network: world.network, coin: 'USDT', amount };
-    const { id } = await world.admin<{ id: string }>(command, { ...args, ...money, operator: 'ada', secret: secretOf('ada') });
-    const approval = { id, approver: 'ben', secret: secretOf('ben') };
+    const { id } = await world.admin<{ id: string }>(command, { ...args, ...money, operator: 'ada' });
     return {
       ...{ coin: 'USDT', amount, from: treasuryOf(world, service), to },
       // Once it is approved, or done, there is nothing to approve any more.
-      order: () => world.admin('treasury.approve', approval).catch(() => undefined),
+      order: () => world.twoApprove('treasury.approve', { id }).catch(() => undefined),
       isDone: () => isIdle(world),
       fault: () => Promise.resolve(null),
     };
@@ -123,7 +122,7 @@ async function settlements(world: CrashWorld): Promise<NextTask> {
   await paidSession(world, DUE);
   const [merchant] = await world.admin<{ id: string }[]>('merchant.list');
   const own = { merchant_id: merchant!.id, network: world.network, address: world.strangers.merchant };
-  for (const operator of ['ada', 'ben']) await world.admin('merchant.settlement-address', { ...own, operator, secret: secretOf(operator) });
+  await world.twoApprove('merchant.settlement-address', { ...own, operator: 'ada' });
   return outward(world, () => ['treasury.settle', { merchant_id: merchant!.id }], world.strangers.merchant);
 }
 

@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import type { JsonValue } from '../../src/ports/read-model.ts';
 import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { newAddress, startLocalChain } from './local-chain.ts';
 import { transfersSeen } from './chain-witness.ts';
 import type { JourneyName, KilledNetwork, Plan } from './crash-plans.ts';
 import { RunningService, until } from './running-service.ts';
 import { tasksOf } from './crash-tasks.ts';
+import { approveAs, approverKey } from '../support/approvers.ts';
 import { disagreementOf, type Reconciled } from '../support/reconciled.ts';
 
 /** One transfer that is to be made, however often the process is killed meanwhile. */
@@ -39,8 +40,8 @@ export interface Outcome {
 
 export const WAIT_MS = 300_000;
 const DECIMALS: Readonly<Record<KilledNetwork, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
-const OPERATORS = ['ada', 'ben'] as const;
-export const secretOf = (operator: string): string => `secret of ${operator}`;
+/** Who agrees; `ada` proposes, too. */
+export const APPROVERS = ['ada', 'ben', 'cleo'] as const;
 
 /** A chain that goes on, and beside it the sandbox as a user runs it, which is killed and started again. */
 export class CrashWorld {
@@ -59,7 +60,6 @@ export class CrashWorld {
     this.chain = chain;
     this.#directory = directory;
     this.strangers = { cold: newAddress(network), merchant: newAddress(network) };
-    const approvers = OPERATORS.map((name) => ({ name, secretHash: createHash('sha256').update(secretOf(name)).digest('hex') }));
     const { settings, rpcUrl, genesis } = chain;
     writeFileSync(join(directory, 'chains.json'), JSON.stringify([{ settings, rpcUrl, genesis }]));
     this.#env = {
@@ -67,7 +67,7 @@ export class CrashWorld {
       CRASH_AT: `file:${join(directory, 'crash-at')}`,
       // Filled by the first service, which alone ends in order; most of a start is reading sources.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled'),
-      PAYOUT_APPROVERS: JSON.stringify(approvers),
+      PAYOUT_APPROVERS: JSON.stringify(APPROVERS.map(approverKey)),
       WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { [network]: [this.strangers.cold] } }),
       ...env,
     };
@@ -106,8 +106,19 @@ export class CrashWorld {
     return (this.#service ??= await RunningService.start(this.dataDir, this.#env));
   }
 
-  async admin<Answer>(command: string, args: Readonly<Record<string, string | boolean>> = {}): Promise<Answer> {
+  async admin<Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> {
     return (await callAdmin(this.dataDir, command, args)) as unknown as Answer;
+  }
+
+  /** The command as an approver runs it. */
+  approveAs<Answer>(name: string, command: string, args: Readonly<Record<string, string>>): Promise<Answer> {
+    return approveAs((...asked) => this.admin(...asked), name, command, args);
+  }
+
+  /** The command as both run it who did not propose it; what the second one is answered. */
+  async twoApprove<Answer>(command: string, args: Readonly<Record<string, string>>): Promise<Answer> {
+    await this.approveAs('ben', command, args);
+    return this.approveAs('cleo', command, args);
   }
 
   /** Makes one transfer while the process is killed at each of the points, one start after the other. */

@@ -225,9 +225,11 @@ describe('quittance migrate', () => {
     expect(existsSync(nowhere)).toBe(false);
     expect((await migrate('--from', source.dataDir, '--to', 'http://127.0.0.1:1')).stderr).toContain('--to is the connection string of the target');
     expect((await migrate('--from', source.dataDir)).stderr).toContain('name the target with --to esdb://... or in EVENTSTORE_URL');
-    const silent = await migrate('--from', source.dataDir, '--to', 'esdb://admin:changeit@127.0.0.1:1?tls=false');
+    const shown = await migrate('--from', source.dataDir, '--to', 'esdb://admin:changeit@127.0.0.1:1?tls=false');
+    expect(shown.stderr).toContain('--to holds a password');
+    expect(shown.stderr).not.toContain('changeit');
+    const silent = await migrate('--from', source.dataDir, '--to', 'esdb://127.0.0.1:1?tls=false');
     expect(silent.stderr).toContain('the target esdb://127.0.0.1:1?tls=false does not answer');
-    expect(silent.stderr).not.toContain('changeit');
   });
 
   it('leaves nothing behind in the temporary folder', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { RunningService, until } from '../crash/running-service.ts';
+import { demoApprove } from '../support/approvers.ts';
 
 /* The service as a user runs it, on a real node: what happens to a refund when the world is not as it should be. */
 
@@ -80,7 +81,7 @@ describe('a refund', () => {
       failure_reason: 'rejected_by_operator',
       amount_returned: '0.00',
     });
-    await callAdmin(dataDir, 'treasury.resume', { mode: 'test' });
+    expect(await demoApprove(dataDir, 'treasury.resume', { mode: 'test' })).toMatchObject({ stopped: false, approved_by: ['demo-1', 'demo-2'] });
     await completed(id);
     await expect(callAdmin(dataDir, 'treasury.reject', { id })).rejects.toThrow(/signed already/);
   });

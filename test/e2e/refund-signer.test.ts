@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,13 +23,13 @@ import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
+import { approveAt, approverKey } from '../support/approvers.ts';
 
 /* A real signer process and real chains: what it signs reaches the payer, and whatever it is told, nobody else. */
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const wallet = new Wallet(MNEMONIC);
 const WIDE: PayoutLimits = { perTransaction: '1000', perHour: '2000', perDay: '3000', approvalFrom: '900' };
-const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 let directory: string;
 beforeAll(() => {
@@ -300,7 +299,7 @@ describe('the signer, whatever it is told', () => {
   it('does not start on a journal that somebody changed', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner([executor.chain], { journalDirectory });
-    await signer.setStopped('test', true, 'operator');
+    await signer.stop('test', 'operator');
     await signer.close();
     const file = readdirSync(journalDirectory).find((name) => name.endsWith('.jsonl'))!;
     appendFileSync(join(journalDirectory, file), `${JSON.stringify({ seq: 2, kind: 'resumed', by: 'thief', atMs: 0, prev: '', hash: '' })}\n`);
@@ -324,30 +323,29 @@ describe('the signer, whatever it is told', () => {
   });
 
   it('counts one approver once, and an approval only for what was approved', async () => {
-    const approvers = ['ann', 'ben'].map((name) => ({ name, secretHash: secretHash(`${name}-secret`) }));
+    const approvers = ['ann', 'ben'].map(approverKey);
     const signer = await startSigner([executor.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
     const paid = await paidOrder(signer, '20.00', '1.00');
     const order = { ...paid, amount: '9.00', deposits: paid.deposits.map((deposit) => ({ ...deposit, amount: '9.00' })) };
     expect(await signer.checkPayout(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
-    expect(await signer.approvePayout(order, 'ann', 'wrong')).toMatchObject({ ok: false, code: 'unknown_approver' });
-    await signer.approvePayout(order, 'ann', 'ann-secret');
-    await signer.approvePayout(order, 'ann', 'ann-secret');
+    await approveAt(signer, { kind: 'refund', order }, 'ann');
+    await approveAt(signer, { kind: 'refund', order }, 'ann');
     expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
-    await signer.approvePayout({ ...order, amount: '8.50' }, 'ben', 'ben-secret');
+    await approveAt(signer, { kind: 'refund', order: { ...order, amount: '8.50' } }, 'ben');
     expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
-    await signer.approvePayout(order, 'ben', 'ben-secret');
+    await approveAt(signer, { kind: 'refund', order }, 'ben');
     expect(await signer.checkPayout(order)).toEqual({ ok: true });
   });
 
   it('signs nothing while the kill switch is on, also after a restart', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([executor.chain], { journalDirectory });
+    const signer = await startSigner([executor.chain], { journalDirectory, approvers: ['ann', 'ben'].map(approverKey) });
     const order = await paidOrder(signer);
-    await signer.setStopped('test', true, 'operator');
+    await signer.stop('test', 'operator');
     await signer.close();
-    const again = await startSigner([executor.chain], { journalDirectory });
+    const again = await startSigner([executor.chain], { journalDirectory, approvers: ['ann', 'ben'].map(approverKey) });
     expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
-    await again.setStopped('test', false, 'operator');
+    for (const name of ['ann', 'ben']) await approveAt(again, { kind: 'resume', mode: 'test', proposedBy: 'operator' }, name);
     expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: true });
   });
 

@@ -102,7 +102,8 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     expect(outflows[0]).toMatchObject({ coin: 'USDT', amount: '7.00', toAddress: thief });
     await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes(txHash));
     expect(await unknown()).toEqual([]);
-    expect(await world.admin('treasury.acknowledge', { outflow: txHash, operator: 'ada', reason: 'a drill' })).toEqual({ acknowledged: txHash });
+    const explained = { outflow: txHash, operator: 'ada', reason: 'a drill' };
+    expect(await world.twoApprove('treasury.acknowledge', explained)).toEqual({ acknowledged: txHash, approved_by: ['ben', 'cleo'] });
     await until('the alarm ends', WAIT_MS, async () => (await alarm()) === null);
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);
   });
@@ -114,7 +115,7 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     expect(Number(outflow!.amount)).toBeGreaterThanOrEqual(3);
     expect(outflow!.coin).toBe(network === 'tron' ? 'TRX' : 'SOL');
     await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes(txHash));
-    await world.admin('treasury.acknowledge', { outflow: txHash, operator: 'ada', reason: 'a drill' });
+    await world.twoApprove('treasury.acknowledge', { outflow: txHash, operator: 'ada', reason: 'a drill' });
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);
   });
 

@@ -1,6 +1,7 @@
 import type { OutflowFacts, TreasuryFunded, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, MAX_WHOLE_UNITS, SCALE, signedAmountOf } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
+import type { ApprovalSigner } from '../../ports/approvals.ts';
 import type { MoveSigner, SeenOutflow } from '../../ports/moves.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import type { MoveExecutor } from '../payouts/moves/executor.ts';
@@ -9,7 +10,7 @@ import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, t
 export interface ReconcileDeps extends LookDeps {
   /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
   readonly wholeBooks: WholeRows;
-  readonly signer: Pick<MoveSigner, 'unknownTransactions'>;
+  readonly signer: Pick<MoveSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   /** A difference counts once it is the same after this pause: what lands meanwhile is written down by then. */
   readonly pause: () => Promise<void>;
@@ -43,10 +44,23 @@ export async function reconcileTreasury(
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
   const refused = await executor.tell({ type: 'RecordReconciliation', fundings, outflows, result }, 'reconcile');
   if (refused !== null) throw new Error(`the reconciliation of ${mode} ${network} cannot be written down: ${refused}`);
+  await reportOutflows(executor, deps.signer);
   return { ...result, unknown };
 }
 
 const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string, bigint>>): bigint => signedAmountOf(difference) + (seen[coin] ?? 0n);
+
+/** The signer stands still as well, whatever becomes of this process: all that is not explained yet, since it knows what it was told before. */
+export async function reportOutflows(executor: MoveExecutor, signer: Pick<ApprovalSigner, 'reportOutflows'>): Promise<void> {
+  const open = Object.values((await executor.context()).unknownOutflows).map(
+    ({ mode, network, outflowKey, address, coin, amount, toAddress, txHash, blockNumber }): OutflowFacts => {
+      return { mode, network, outflowKey, address, coin, amount, toAddress, txHash, blockNumber };
+    },
+  );
+  const { mode, network } = executor.chain;
+  const told = open.length === 0 ? null : await signer.reportOutflows(mode, network, open);
+  if (told && !told.ok) throw new Error(`the signer was not told of outflows of ${mode} ${network}: ${told.message}`);
+}
 
 /** Balances, and the strange transactions that they show the effect of: what leaves between the two reads is read again. */
 async function steadyLook(executor: MoveExecutor, deps: ReconcileDeps): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {

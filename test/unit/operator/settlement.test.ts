@@ -26,7 +26,11 @@ function commandsOf(payable: { units: string }) {
   const parts = {
     treasury: () => ({ moves: { executors: [executor], wake: () => undefined }, wholeBooks: (work: () => Promise<unknown>) => work() }),
     payouts: {
-      signer: { checkMove: async () => ({ ok: false, code: 'approval' }), approveMove: async () => later({ ok: true, approvers: ['ana'] }) },
+      signer: {
+        checkMove: async () => ({ ok: false, code: 'approval' }),
+        approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
+        approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
+      },
     },
     core: {
       merchantHandler: {
@@ -41,7 +45,7 @@ function commandsOf(payable: { units: string }) {
   return treasuryCommands(parts);
 }
 
-const args = (amount: string) => ({ merchant_id: 'mer_1', network: 'ethereum', coin: 'USDT', amount, operator: 'ana', secret: 'secret' });
+const args = (amount: string) => ({ merchant_id: 'mer_1', network: 'ethereum', coin: 'USDT', amount, operator: 'ana' });
 
 describe('settlements', () => {
   it('proposed at the same moment do not take the same money', async () => {
@@ -55,10 +59,11 @@ describe('settlements', () => {
     const payable = { units: '10.00' };
     const commands = commandsOf(payable);
     const { id } = (await commands['treasury.settle']!(args('10.00'))) as { id: string };
-    const approve = { id, approver: 'ben', secret: 'secret' };
+    const approve = { id, approvals: [{ approver: 'cleo' }] };
     payable.units = '9.99';
     await expect(commands['treasury.approve']!(approve)).rejects.toThrow(/owe the merchant 0\.01 USDT less by now/);
     payable.units = '10.00';
-    expect(await commands['treasury.approve']!(approve)).toMatchObject({ id, approved_by: ['ana', 'ben'] });
+    expect(await commands['treasury.approve']!(approve)).toMatchObject({ id, approved_by: ['ben', 'cleo'] });
+    expect(await commands['treasury.approve']!({ id })).toEqual({ to_sign: [{ text: 'the terms', number: 'the number' }] });
   });
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,8 @@ import type { JournalPlace, MoveDraft } from '../../../src/domain/events/payout-
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
 import type { MoveOrder } from '../../../src/ports/moves.ts';
+import type { ApprovalAct, ApprovalVerdict } from '../../../src/ports/approvals.ts';
+import type { PayoutSignature } from '../../../src/ports/payouts.ts';
 import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
 import { base58 } from '../../../src/runtime/util/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
@@ -14,6 +15,7 @@ import { Payouts } from '../../../src/signer/payouts.ts';
 import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 import { nonceAccount, playSolanaNode, type PlayedSolanaNode } from '../../support/solana-node.ts';
+import { approverKey, signedBy } from '../../support/approvers.ts';
 
 /* Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a nonce account at most. */
 
@@ -22,7 +24,6 @@ const strangers = new Wallet('legal winner thank year wave sausage worth useful 
 const NETWORKS = ['ethereum', 'tron', 'solana'] as const satisfies readonly Network[];
 const INDEX = 3;
 const [MERCHANT, OTHER_MERCHANT] = ['mer_a', 'mer_b'] as unknown as readonly [MerchantId, MerchantId];
-const secretHash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
 
 const tokenOf = (network: Network): string => wallet.collectionAddress(addressFamilyOf(network), 99);
@@ -47,7 +48,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-function signer(keys: SigningWallet = wallet): Payouts['moves'] {
+function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): Payouts {
   const rules: PayoutRules = {
     journalDirectory: mkdtempSync(join(directory, 'journal-')),
     networks: NETWORKS.map((network) => ({
@@ -58,9 +59,9 @@ function signer(keys: SigningWallet = wallet): Payouts['moves'] {
     payoutsPerHour: 100,
     treasuryLimits: { USDT: limits },
     withdrawalAddresses: { test: Object.fromEntries(NETWORKS.map((network) => [network, [coldOf(network)]])) },
-    approvers: ['ada', 'ben'].map((name) => ({ name, secretHash: secretHash(`secret of ${name}`) })),
+    approvers: ['ada', 'ben'].map(approverKey),
   };
-  return new Payouts(rules, new Map([['test', keys]]), () => 1_800_000_000_000).moves;
+  return new Payouts(rules, new Map([['test', keys]]), nowMs);
 }
 
 function orderOf(kind: MoveOrder['kind'], network: Network, change: Partial<MoveOrder> = {}): MoveOrder {
@@ -89,13 +90,19 @@ function draftOf({ network, kind }: MoveOrder): MoveDraft {
   return { kind: 'solana', ...token, decimals: 6, nonceIndex: 0, nonce: NONCE, computeUnitPrice: '1000' };
 }
 
-const sign = (moves: Payouts['moves'], order: MoveOrder) => moves.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
-const agree = async (moves: Payouts['moves'], order: MoveOrder): Promise<void> => {
-  for (const operator of ['ada', 'ben']) expect(await moves.approve(order, operator, `secret of ${operator}`)).toEqual({ ok: true });
+const sign = ({ moves }: Payouts, order: MoveOrder) => moves.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
+async function approve({ approvals }: Payouts, act: ApprovalAct, name: string, holder = name): Promise<ApprovalVerdict> {
+  const terms = await approvals.terms(act);
+  if (!terms.ok || terms.done) throw new Error('nothing is left to approve');
+  return approvals.approve(act, { ...signedBy(holder, terms), approver: name });
+}
+const move = (order: MoveOrder): ApprovalAct => ({ kind: 'move', order, proposedBy: 'operator' });
+const agree = async (payouts: Payouts, order: MoveOrder): Promise<void> => {
+  for (const name of ['ada', 'ben']) expect(await approve(payouts, move(order), name)).toMatchObject({ ok: true, done: name === 'ben' });
 };
-const register = async (moves: Payouts['moves'], network: Network, address: string): Promise<void> => {
+const register = async (payouts: Payouts, network: Network, address: string): Promise<void> => {
   const destination = { mode: 'test', network, merchantId: MERCHANT, address } as const;
-  for (const operator of ['ada', 'ben']) await moves.approveDestination(destination, operator, `secret of ${operator}`);
+  for (const name of ['ada', 'ben']) await approve(payouts, { kind: 'settlement_address', destination, proposedBy: 'operator' }, name);
 };
 
 describe.each(NETWORKS)('the signer on %s', (network) => {
@@ -113,51 +120,63 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     ['from the treasury', { fromAddress: wallet.treasury[addressFamilyOf(network)] }, 'not_our_address'],
     ['of the native coin', { coin: NATIVE_COIN[network] }, 'other_coin'],
   ] as const)('refuses a sweep %s', async (_, change, code) => {
-    const moves = signer();
+    const payouts = signer();
     const order = orderOf('sweep', network, change);
-    expect(await moves.check(order)).toMatchObject({ ok: false, kind: 'denied', code });
-    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied' });
+    expect(await payouts.moves.check(order)).toMatchObject({ ok: false, kind: 'denied', code });
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied' });
   });
 
   it('signs a withdrawal to an allow-listed address that two operators want, and asks for the second one before', async () => {
-    const moves = signer();
+    const payouts = signer();
     const order = orderOf('withdrawal', network);
-    expect(await moves.approve(order, 'ada', 'secret of ada')).toEqual({ ok: true });
-    expect(await moves.approve(order, 'ada', 'secret of ada')).toEqual({ ok: true });
-    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
-    expect(await moves.approve(order, 'ben', 'secret of ben')).toEqual({ ok: true });
-    expect(await sign(moves, { ...order, amount: '0.02' })).toMatchObject({ ok: false });
-    expect(await moves.check({ ...order, amount: '0.02' })).toMatchObject({ ok: false, code: 'approval' });
-    expect(await sign(moves, order)).toMatchObject({ ok: true });
+    expect(await approve(payouts, move(order), 'ada')).toEqual({ ok: true, done: false, approvers: ['ada'] });
+    expect(await approve(payouts, move(order), 'ada')).toEqual({ ok: true, done: false, approvers: ['ada'] });
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
+    expect(await approve(payouts, move(order), 'ben')).toEqual({ ok: true, done: true, approvers: ['ada', 'ben'] });
+    expect(await sign(payouts, { ...order, amount: '0.02' })).toMatchObject({ ok: false });
+    expect(await payouts.moves.check({ ...order, amount: '0.02' })).toMatchObject({ ok: false, code: 'approval' });
+    expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 
   it('refuses a withdrawal to an address that is not allow-listed, even when two operators want it', async () => {
-    const moves = signer();
+    const payouts = signer();
     const order = orderOf('withdrawal', network, { toAddress: stranger });
-    await agree(moves, order);
-    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
+    await agree(payouts, order);
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
   });
 
   it("settles to the merchant's own address that two operators registered, and nowhere else, even when two operators want it", async () => {
-    const moves = signer();
+    const payouts = signer();
     const order = orderOf('settlement', network);
-    await agree(moves, order);
-    expect(await sign(moves, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
-    await register(moves, network, coldOf(network));
+    await agree(payouts, order);
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
+    await register(payouts, network, coldOf(network));
     for (const change of [{ toAddress: stranger }, { merchantId: OTHER_MERCHANT }, { merchantId: null }]) {
       const other = orderOf('settlement', network, { moveId: 'other', ...change });
-      await agree(moves, other);
-      expect(await sign(moves, other)).toMatchObject({ ok: false, kind: 'denied' });
+      await agree(payouts, other);
+      expect(await sign(payouts, other)).toMatchObject({ ok: false, kind: 'denied' });
     }
-    expect(await sign(moves, order)).toMatchObject({ ok: true });
+    expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 
-  it('counts no approval without the secret of its operator', async () => {
-    const moves = signer();
+  it('counts no approval without the signature of its approver', async () => {
+    const payouts = signer();
     const order = orderOf('withdrawal', network);
-    expect(await moves.approve(order, 'ada', 'secret of ben')).toMatchObject({ ok: false });
-    expect(await moves.approve(order, 'eve', 'secret of eve')).toMatchObject({ ok: false });
-    expect(await sign(moves, order)).toMatchObject({ ok: false, code: 'approval' });
+    expect(await approve(payouts, move(order), 'ada', 'ben')).toMatchObject({ ok: false });
+    expect(await approve(payouts, move(order), 'eve')).toMatchObject({ ok: false });
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'approval' });
+  });
+
+  it('counts no approval whose time is over', async () => {
+    let nowMs = 1_800_000_000_000;
+    const { approvals } = signer(wallet, () => nowMs);
+    const act = move(orderOf('withdrawal', network));
+    const terms = await approvals.terms(act);
+    if (!terms.ok || terms.done) throw new Error('nothing to approve');
+    nowMs += 11 * 60_000;
+    expect(await approvals.approve(act, signedBy('ada', terms))).toMatchObject({ ok: false, code: 'wrong_number' });
+    nowMs -= 11 * 60_000;
+    expect(await approvals.approve(act, signedBy('ada', terms))).toMatchObject({ ok: true });
   });
 
   it('signs with keys that it never sees, however long the signature takes', async () => {
@@ -168,16 +187,17 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
       signSolanaMessage: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signSolanaMessage(...asked)))),
     };
     const order = orderOf('sweep', network);
-    expect(await sign(signer(service), order)).toEqual(await sign(signer(), order));
+    const { txHash, signedBytes } = (await sign(signer(), order)) as Extract<PayoutSignature, { ok: true }>;
+    expect(await sign(signer(service), order)).toMatchObject({ ok: true, txHash, signedBytes });
   });
 });
 
 describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
   it('goes to our own collection addresses only, and nowhere while no chain can be seen', async () => {
-    const moves = signer();
+    const payouts = signer();
     const toStranger = orderOf('gas_top_up', network, { toAddress: strangers[addressFamilyOf(network)] });
-    expect(await sign(moves, toStranger)).toMatchObject({ ok: false, kind: 'denied', code: 'not_our_address' });
-    expect(await sign(moves, orderOf('gas_top_up', network))).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+    expect(await sign(payouts, toStranger)).toMatchObject({ ok: false, kind: 'denied', code: 'not_our_address' });
+    expect(await sign(payouts, orderOf('gas_top_up', network))).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
   });
 });
 
@@ -192,7 +212,7 @@ describe('a nonce account of the treasury on Solana', () => {
   };
 
   it('is paid its rent at an address that the signer derives, and nothing else is', async () => {
-    const moves = signer();
+    const { moves } = signer();
     const cases: [Partial<MoveOrder>, MoveDraft][] = [
       [{ toAddress: strangers.solana }, draft(0)],
       [{ toAddress: nonceAccountOf(strangers.solana, 0) }, draft(0)],
@@ -209,7 +229,7 @@ describe('a nonce account of the treasury on Solana', () => {
   });
 
   it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {
-    const moves = signer();
+    const { moves } = signer();
     let ledger: JournalPlace | null = null;
     let signed = 0;
     for (let attempt = 1; attempt <= 100; attempt += 1) {

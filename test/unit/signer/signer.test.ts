@@ -13,7 +13,8 @@ import { startHdDerivation } from '../../../src/adapters/wallet/hd-derivation.ts
 import { silentLog } from '../../../src/ports/log.ts';
 import type { WalletSource } from '../../../src/ports/signer-protocol.ts';
 import { base58 } from '../../../src/runtime/util/base58.ts';
-import { KeystoreRefused, openKeystore, SCRYPT_COST, sealKeystore } from '../../../src/signer/keystore.ts';
+import { KeystoreRefused, openKeystore, sealKeystore } from '../../../src/signer/keystore.ts';
+import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
 import { SolanaKeys } from '../../../src/signer/solana-keys.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../../../src/signer/wallet.ts';
 

@@ -22,6 +22,7 @@ export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use, or 
 export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   approval: 'waiting_for_approval',
   kill_switch: 'payouts_stopped',
+  unknown_outflow: 'payouts_stopped',
   chain_unavailable: 'chain_unavailable',
   network_fee_too_high: 'network_fee_too_high',
   deposit_not_found: 'deposit_not_final',

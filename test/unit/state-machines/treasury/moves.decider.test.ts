@@ -102,9 +102,9 @@ describe('a withdrawal', () => {
   const propose = request('withdrawal', terms('wdr'));
   const approve = (approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'wdr', approver, nowSec: 2 });
 
-  it('takes no sequence before a second operator agreed', () => {
-    expect(types(after(propose, reserve('wdr', 0)))).toEqual(['refused']);
-    expect(types(after(propose, approve('ben'), reserve('wdr', 0)))).toEqual(['MoveSequenceReserved']);
+  it('takes no sequence before two approvers agreed', () => {
+    expect(types(after(propose, approve('ben'), reserve('wdr', 0)))).toEqual(['refused']);
+    expect(types(after(propose, approve('ben'), approve('cleo'), reserve('wdr', 0)))).toEqual(['MoveSequenceReserved']);
   });
 
   it('cannot be approved by who proposed it, and one approver counts once', () => {
@@ -116,14 +116,14 @@ describe('a withdrawal', () => {
   });
 
   it("takes the treasury's next nonce, and keeps it for a replacement", () => {
-    const signed = [propose, approve('ben'), reserve('wdr', 5), sign('wdr', 1)];
+    const signed = [propose, approve('ben'), approve('cleo'), reserve('wdr', 5), sign('wdr', 1)];
     expect(after(...signed).state.context.nextNonce).toBe(6);
     expect(types(after(...signed, reserve('wdr', 5, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['MoveSequenceReserved']);
     expect(types(after(...signed, reserve('wdr', 6, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['refused']);
     const other = request('withdrawal', terms('next', { requestedBy: 'ben' }));
-    const agreed: TreasuryCommand = { type: 'ApproveMove', moveId: 'next', approver: 'ada', nowSec: 2 };
-    expect(types(after(...signed, other, agreed, reserve('next', 5)))).toEqual(['refused']);
-    expect(types(after(...signed, other, agreed, reserve('next', 6)))).toEqual(['MoveSequenceReserved']);
+    const agreed = ['ada', 'cleo'].map((approver): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'next', approver, nowSec: 2 }));
+    expect(types(after(...signed, other, ...agreed, reserve('next', 5)))).toEqual(['refused']);
+    expect(types(after(...signed, other, ...agreed, reserve('next', 6)))).toEqual(['MoveSequenceReserved']);
   });
 
   it('waits while a refund is being signed', () => {

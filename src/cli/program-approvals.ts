@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { JsonValue } from '../ports/read-model.ts';
+import { CommandRefused, optionalText, type AdminArguments } from '../operator/commands.ts';
+import { inert, print } from './print.ts';
+import type { DeclareAdmin, CliHost } from './host.ts';
+
+/** An approver's key, opened on this machine. */
+export interface OpenKey {
+  readonly name: string;
+  /** Base64url. */
+  readonly sign: (text: string) => string;
+}
+
+type Flags = readonly (readonly [string, string, boolean?])[];
+type Options = Record<string, string | boolean | undefined>;
+
+interface Terms {
+  readonly text: string;
+  readonly number: string;
+}
+
+const TITLE = 'Quittance approval';
+const KEY = [
+  ['--key <file>', 'key of the approver; without it the terms are only shown'],
+  ['--passphrase-file <file>', "file with the key's passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)"],
+  ['--approvals <file>', 'what "quittance approver sign" printed on another machine'],
+] as const;
+const PROPOSER = ['--operator <name>', 'who proposes it, the same for both approvers (default: operator)'] as const;
+const MODE = ['--mode <mode>', 'test or live', true] as const;
+
+/** `quittance approver ...`, and the commands that two approvers run. */
+export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost, admin: DeclareAdmin): void {
+  const approver = program.command('approver').description('keys of those who agree to what needs two people');
+  admin(approver, host, 'enroll', 'approver.enroll', "make a key file; prints the entry of the signer's PAYOUT_APPROVERS", [
+    ['--name <name>', 'the person, as everybody knows them', true],
+    ['--key <file>', 'where to write it; never replaces a file', true],
+    ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)'],
+  ]);
+  approver
+    .command('sign')
+    .description('sign on a machine of your own what "--json" showed elsewhere; prints what --approvals takes')
+    .requiredOption('--terms <file>', 'the terms as they were printed (- for standard input)')
+    .requiredOption('--key <file>', 'key of the approver')
+    .option('--passphrase-file <file>', KEY[1][1])
+    .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string }) =>
+      print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
+    );
+  const id = 'approve <id>';
+  declare(treasury, host, id, 'treasury.approve', 'agree to a refund or return above the threshold, a withdrawal or a settlement', []);
+  declare(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [MODE, PROPOSER]);
+  declare(treasury, host, 'limits', 'treasury.limits', 'put limits into force that allow more than before; two approvers run this', [MODE, PROPOSER]);
+  const outflow = 'acknowledge <outflow>';
+  declare(treasury, host, outflow, 'treasury.acknowledge', 'explain an outflow that reconcile found, so that payouts go on; two approvers run this', [
+    ['--operator <name>', 'who explains it, none of the approvers; the same for both', true],
+    ['--reason <text>', 'what it was, in the same words for both', true],
+  ]);
+  const address = 'settlement-address <merchant_id>';
+  declare(merchant, host, address, 'merchant.settlement-address', 'where settlements go; two approvers run this', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--address <address>', "the merchant's own address", true],
+    PROPOSER,
+  ]);
+}
+
+/** A command that first answers with terms, which are shown and signed here. */
+function declare(parent: Command, host: CliHost, usage: string, name: string, description: string, flags: Flags): void {
+  const command = parent.command(usage).description(description).option('--json', 'print JSON');
+  for (const [option, text, required] of [...flags, ...KEY]) {
+    if (required) command.requiredOption(option, text);
+    else command.option(option, text);
+  }
+  command.action(async (...given: unknown[]) => {
+    const { json, key, passphraseFile, approvals, ...rest } = command.opts<Options>();
+    const argument = command.registeredArguments[0]?.name();
+    const args = { ...(rest as AdminArguments), ...(argument !== undefined && { [argument]: given[0] as string }) };
+    if (approvals !== undefined) return print(await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }), json === true);
+    const asked = await host.admin(name, args);
+    const terms = termsOf(asked);
+    if (terms === null || (key === undefined && json === true)) return print(asked, json === true);
+    if (key === undefined) return void process.stdout.write(`${shown(terms)}\n\nNothing is signed: name the key with --key.\n`);
+    const signed = await signAll(terms, { key, passphraseFile }, host);
+    print(await host.admin(name, { ...args, approvals: signed }), json === true);
+  });
+}
+
+/** Shows the terms before the key is opened. */
+async function signAll(terms: readonly (Terms | null)[] | null, key: AdminArguments, host: CliHost): Promise<JsonValue> {
+  if (terms === null) throw new CommandRefused('terms: there is nothing to sign in the file');
+  process.stderr.write(`${shown(terms)}\n\n`);
+  const { name, sign } = await host.openApproverKey({ ...key, passphraseFile: optionalText(key, 'passphraseFile') });
+  return terms.map((one) => one && { approver: name, number: one.number, proof: { kind: 'ed25519', signature: sign(one.text) } });
+}
+
+/** Null when the answer asks for no signature. What is not an approval's text is not signed, whoever asks. Throws `CommandRefused`. */
+function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {
+  const asked = (answer as { to_sign?: JsonValue } | null)?.to_sign;
+  if (!Array.isArray(asked)) return null;
+  return (asked as unknown as readonly (Terms | null)[]).map((one) => {
+    if (one === null) return null;
+    const { text, number } = one;
+    if (typeof text !== 'string' || !text.startsWith(`${TITLE}\n`) || !text.endsWith(`\nnumber: ${number}`))
+      throw new CommandRefused('what the service wants to be signed is no approval');
+    if (text.split('\n').some((line) => !/^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(line)))
+      throw new CommandRefused('what the service wants to be signed holds characters that cannot be shown');
+    return { text, number };
+  });
+}
+
+const shown = (terms: readonly (Terms | null)[]): string =>
+  terms.flatMap((one) => (one ? [one.text.split('\n').map(inert).join('\n')] : [])).join('\n\n');
+
+function parsed(file: string, name: string): JsonValue {
+  try {
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')) as JsonValue;
+  } catch {
+    throw new CommandRefused(`${name}: ${file} cannot be read as JSON`);
+  }
+}

@@ -1,0 +1,67 @@
+import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { CommandRefused } from '../operator/commands.ts';
+import type { ApproverKey } from '../ports/approvals.ts';
+import { writePrivateFile } from '../signer/keystore.ts';
+import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
+
+/* The key of an approver, which stays on the approver's machine in a file under a passphrase. */
+
+const FORMAT = 'quittance-approver-key';
+const fileSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(1),
+  name: z.string(),
+  publicKey: z.string(),
+  ...sealedFields,
+});
+const headerOf = (name: string, publicKey: string): readonly unknown[] => [FORMAT, 1, name, publicKey];
+
+/** The file's text, and what the signer's configuration holds of it. */
+export function makeApproverKey(name: string, passphrase: string, cost: ScryptCost): { readonly file: string; readonly entry: ApproverKey } {
+  const { x: publicKey, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as { x: string; d: string };
+  const sealed = sealText(headerOf(name, publicKey), d, passphrase, cost);
+  const file = `${JSON.stringify({ format: FORMAT, version: 1, name, publicKey, ...sealed }, null, 2)}\n`;
+  return { file, entry: { name, kind: 'ed25519', publicKey } };
+}
+
+export interface OpenedKey {
+  readonly name: string;
+  /** Base64url. */
+  readonly sign: (text: string) => string;
+}
+
+/** Throws `CommandRefused`. */
+export function openApproverKey(text: string, passphrase: string): OpenedKey {
+  const file = parsed(text);
+  const d = openText(headerOf(file.name, file.publicKey), file, passphrase);
+  if (d === null) throw new CommandRefused('the passphrase does not open the key, or the file was changed');
+  const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x: file.publicKey, d }, format: 'jwk' });
+  return { name: file.name, sign: (terms) => sign(null, Buffer.from(terms), key).toString('base64url') };
+}
+
+function parsed(text: string): z.infer<typeof fileSchema> {
+  try {
+    return fileSchema.parse(JSON.parse(text));
+  } catch {
+    throw new CommandRefused('the file is no key of an approver: "quittance approver enroll" makes one');
+  }
+}
+
+const DEMO_NAMES = ['demo-1', 'demo-2'] as const;
+
+/** The sandbox enrols two approvers by itself, so that everything can be tried; their passphrase lies beside their keys. */
+export function demoApprovers(dataDir: string): ApproverKey[] {
+  const directory = join(dataDir, 'approvers');
+  const passphraseFile = join(directory, 'passphrase');
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (!existsSync(passphraseFile)) writePrivateFile(passphraseFile, `${randomBytes(32).toString('hex')}\n`);
+  const passphrase = readFileSync(passphraseFile, 'utf8').trim();
+  return DEMO_NAMES.map((name) => {
+    const path = join(directory, `${name}.json`);
+    if (!existsSync(path)) writePrivateFile(path, makeApproverKey(name, passphrase, SCRYPT_COST.randomKey).file);
+    return { name, kind: 'ed25519', publicKey: parsed(readFileSync(path, 'utf8')).publicKey };
+  });
+}

@@ -1,0 +1,41 @@
+import { CommandRefused, type AdminArguments } from './commands.ts';
+import type { Approval, ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+
+/** `to_sign` has one text for each act; null where nothing is left to sign. */
+type Asked = { readonly ok: false; readonly answer: JsonValue };
+type Agreed = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean };
+
+/**
+ * An approver's command comes twice: without approvals it answers with the terms to be signed, with them it counts them. Throws `CommandRefused` with
+ * the signer's reason.
+ */
+export async function agree(signer: ApprovalSigner, acts: readonly ApprovalAct[], args: AdminArguments): Promise<Asked | Agreed> {
+  const given = args['approvals'];
+  if (given === undefined) return askFor(signer, acts);
+  if (!Array.isArray(given) || given.length !== acts.length)
+    throw new CommandRefused('approvals must be a list with one entry for each of the terms');
+  const agreed: Agreed[] = [];
+  for (const [index, act] of acts.entries()) {
+    const approval = given[index] as unknown as Approval | null;
+    // Nothing to sign was seen, so it was agreed to before.
+    const verdict = approval === null ? await signer.approvalTerms(act) : await signer.approve(act, approval);
+    if (!verdict.ok) throw new CommandRefused(verdict.message);
+    agreed.push({ ok: true, approvers: 'approvers' in verdict ? verdict.approvers : [], done: verdict.done });
+  }
+  return { ok: true, approvers: [...new Set(agreed.flatMap(({ approvers }) => approvers))], done: agreed.every(({ done }) => done) };
+}
+
+async function askFor(signer: ApprovalSigner, acts: readonly ApprovalAct[]): Promise<Asked | Agreed> {
+  const asked: JsonValue[] = [];
+  const approvers: string[] = [];
+  for (const act of acts) {
+    const terms = await signer.approvalTerms(act);
+    if (!terms.ok) throw new CommandRefused(terms.message);
+    if (terms.done) approvers.push(...terms.approvers);
+    asked.push(terms.done ? null : { text: terms.text, number: terms.number });
+  }
+  return asked.every((terms) => terms === null)
+    ? { ok: true, approvers: [...new Set(approvers)], done: true }
+    : { ok: false, answer: { to_sign: asked } };
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import { COINS } from '../domain/money.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import type { Approval, ApprovalAct } from '../ports/approvals.ts';
+import type { SettlementDestination } from '../ports/moves.ts';
+import { method, type Method } from './method.ts';
+import { amount, id, onNetwork } from './network-fields.ts';
+import { payoutsOf, mode, moveOrder, order } from './payout-methods.ts';
+
+/** A name of a person as it stands in a text that is signed. */
+const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
+/** A line of the text that an approver reads: nothing in it breaks the line, hides, or moves what a terminal shows. */
+const line = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S}][\p{L}\p{N}\p{P}\p{S}\p{M} ]{0,499}$/u);
+const outflowKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+const base64url = z.string().regex(/^[A-Za-z0-9_-]{1,4096}$/);
+
+const destination = onNetwork<SettlementDestination>(({ address }) => ({ mode, merchantId: id, address }));
+const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }>, 'kind'>>(() => ({
+  mode,
+  outflowKeys: z.array(outflowKey).min(1).max(100),
+  reason: line,
+  proposedBy: line,
+}));
+const act: z.ZodType<ApprovalAct> = z.union([
+  z.strictObject({ kind: z.literal('refund'), order }),
+  z.strictObject({ kind: z.literal('move'), order: moveOrder, proposedBy: line }),
+  z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: line }),
+  z.strictObject({ kind: z.enum(['resume', 'limits']), mode, proposedBy: line }),
+  z
+    .looseObject({ kind: z.literal('acknowledge') })
+    .transform(({ kind: _, ...rest }): unknown => rest)
+    .pipe(acknowledged)
+    .transform((rest) => ({ kind: 'acknowledge' as const, ...rest })),
+]);
+
+const assertion = z.strictObject({
+  id: base64url,
+  rawId: base64url,
+  type: z.literal('public-key'),
+  response: z.strictObject({
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url.optional(),
+  }),
+  clientExtensionResults: z.record(z.string(), z.unknown()),
+  authenticatorAttachment: z.enum(['platform', 'cross-platform']).optional(),
+});
+const approval = z.strictObject({
+  approver: person,
+  number: z.string().regex(/^\d{1,16}\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}$/),
+  proof: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('ed25519'), signature: base64url }),
+    z.strictObject({ kind: z.literal('webauthn'), response: assertion }),
+  ]),
+}) as z.ZodType<Approval>;
+
+const outflow = (network: Network) =>
+  z.strictObject({
+    ...{ mode, network: z.literal(network), outflowKey, address: line },
+    coin: z.enum([...COINS, NATIVE_COIN[network]]).nullable(),
+    ...{ amount: amount.nullable(), toAddress: line.nullable(), txHash: line.nullable(), blockNumber: z.int().min(0).nullable() },
+  });
+const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[] }>((_, network) => ({
+  mode,
+  outflows: z.array(outflow(network)).max(1_000),
+}));
+
+/** What wants two approvers. */
+export const APPROVAL_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
+  ['approvalTerms', method({ params: z.strictObject({ act }), run: (params, context) => payoutsOf(context).approvals.terms(params.act) })],
+  [
+    'approve',
+    method({
+      params: z.strictObject({ act, approval }),
+      run: (params, context) => payoutsOf(context).approvals.approve(params.act, params.approval),
+    }),
+  ],
+  [
+    'reportOutflows',
+    method({
+      params: report,
+      run: (params, context) => payoutsOf(context).approvals.reportOutflows(params.mode, params.network, params.outflows),
+    }),
+  ],
+];

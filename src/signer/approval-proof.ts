@@ -1,0 +1,90 @@
+import { createPublicKey, hash, verify } from 'node:crypto';
+import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../ports/approvals.ts';
+
+/** The configured approvers are not what they should be. */
+export class ApproversRefused extends Error {
+  override readonly name = 'ApproversRefused';
+}
+
+/** How often the authenticator says that its key was used; null where nothing counts. */
+export type Proven = { readonly ok: true; readonly signCount: number | null } | { readonly ok: false; readonly why: string };
+
+type PasskeyOf = Extract<ApproverKey, { kind: 'webauthn' }>;
+
+const ED25519_BYTES = 32;
+/** The curves of COSE by its algorithms: ECDSA on P-256, and EdDSA on Ed25519. */
+const PASSKEY_CURVES: ReadonlyMap<unknown, number> = new Map([
+  [-7, 1],
+  [-8, 6],
+]);
+const COSE_ALGORITHM = 3;
+const COSE_CURVE = -1;
+
+/** Throws `ApproversRefused`, which names the approver: one key must not make two people. */
+export function checkApprovers(approvers: readonly ApproverKey[], reserved: string): void {
+  const holders = new Map<string, string>();
+  for (const key of approvers) {
+    if (key.name.toLowerCase() === reserved) throw new ApproversRefused(`an approver must not be called ${reserved}`);
+    const other = holders.get(key.publicKey);
+    if (other !== undefined && other !== personOf(key.name)) throw new ApproversRefused(`the approvers ${other} and ${key.name} have the same key`);
+    holders.set(key.publicKey, personOf(key.name));
+    if (key.kind === 'ed25519' && Buffer.from(key.publicKey, 'base64url').length !== ED25519_BYTES)
+      throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
+  }
+}
+
+/** Whose approvals count once, however the name is written. */
+export const personOf = (name: string): string => name.toLowerCase();
+
+/** Whether one of the approver's keys signed the text. `lastSignCount` tells what an authenticator said before. */
+export async function prove(
+  keys: readonly ApproverKey[],
+  text: string,
+  proof: ApprovalProof,
+  lastSignCount: (credentialId: string) => number,
+): Promise<Proven> {
+  if (proof.kind === 'ed25519') {
+    const signed = keys.some((key) => key.kind === 'ed25519' && isSignedBy(key.publicKey, text, proof.signature));
+    return signed ? { ok: true, signCount: null } : { ok: false, why: 'no key of the approver signed these terms' };
+  }
+  const passkey = keys.find((key): key is PasskeyOf => key.kind === 'webauthn' && key.credentialId === proof.response.id);
+  if (!passkey) return { ok: false, why: 'the passkey is none of the approver' };
+  try {
+    return await provePasskey(passkey, text, proof.response, lastSignCount(passkey.credentialId));
+  } catch (error) {
+    return { ok: false, why: error instanceof Error ? error.message : 'the passkey proves nothing' };
+  }
+}
+
+function isSignedBy(publicKey: string, text: string, signature: string): boolean {
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
+  return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
+}
+
+/** The challenge that an authenticator signs for a text. */
+export const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
+
+async function provePasskey(
+  { credentialId: id, publicKey, rpId, origin }: PasskeyOf,
+  text: string,
+  response: WebAuthnAssertion,
+  counter: number,
+): Promise<Proven> {
+  const [{ verifyAuthenticationResponse }, { decodeCredentialPublicKey }] = await Promise.all([
+    import('@simplewebauthn/server'),
+    import('@simplewebauthn/server/helpers'),
+  ]);
+  const key = new Uint8Array(Buffer.from(publicKey, 'base64url'));
+  const cose = decodeCredentialPublicKey(key) as unknown as ReadonlyMap<number, unknown>;
+  const curve = PASSKEY_CURVES.get(cose.get(COSE_ALGORITHM));
+  if (curve === undefined || cose.get(COSE_CURVE) !== curve) return { ok: false, why: 'the passkey is neither on P-256 nor on Ed25519' };
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: response,
+    expectedChallenge: challengeOf(text),
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    credential: { id, publicKey: key, counter },
+    requireUserVerification: true,
+  });
+  return verified ? { ok: true, signCount: authenticationInfo.newCounter } : { ok: false, why: 'the passkey did not sign these terms' };
+}

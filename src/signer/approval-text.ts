@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto';
+import type { ApprovalAct } from '../ports/approvals.ts';
+import type { MoveOrder } from '../ports/moves.ts';
+import type { PayoutOrder } from '../ports/payouts.ts';
+import { changesOf, type Limits } from './limits-in-force.ts';
+import type { DestinationEntry, JournalEntry, OutflowEntry } from './payout-journal.ts';
+
+/** What the signer itself knows of an act. */
+export interface TermsContext {
+  readonly entries: readonly JournalEntry[];
+  readonly limits: { readonly inForce: Limits; readonly wanted: Limits };
+}
+
+type Line = readonly [label: string, value: string];
+
+const MOVE_WORDS: Readonly<Record<MoveOrder['kind'], string>> = {
+  sweep: 'sweep a collection address',
+  gas_top_up: 'give gas to a collection address',
+  withdrawal: 'withdraw to a cold address',
+  settlement: 'settle with a merchant',
+  return: 'return an unmatched transfer to who sent it',
+  nonce_account: 'make a nonce account',
+};
+/** Who proposes a refund: no approver may have the name. */
+export const MERCHANT = 'merchant';
+
+export const proposerOf = (act: ApprovalAct): string => (act.kind === 'refund' ? MERCHANT : act.proposedBy);
+
+export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
+  'order' in act ? act.order.mode : 'destination' in act ? act.destination.mode : act.mode;
+
+/** The exact terms, a line each; null when there is nothing of the kind to approve. */
+export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
+  switch (act.kind) {
+    case 'refund':
+      return refundTerms(act.order);
+    case 'move':
+      return moveTerms(act.order);
+    case 'settlement_address': {
+      const { mode, network, merchantId, address } = act.destination;
+      const change = destinationsOf(context.entries, act.destination).length + 1;
+      return [
+        ['action', 'change the address that a merchant is settled with'],
+        ['to', address],
+        ...placeOf(mode, network),
+        ['merchant', merchantId],
+        ['order', `${merchantId}/${network}/${change}`],
+      ];
+    }
+    case 'resume': {
+      const stop = context.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed');
+      if (stop?.kind !== 'stopped') return null;
+      return [
+        ['action', `let the signer sign again, which ${stop.by} stopped`],
+        ['mode', act.mode],
+        ['order', `stop-${stop.seq}`],
+      ];
+    }
+    case 'acknowledge':
+      return acknowledgeTerms(act, context.entries);
+    case 'limits': {
+      const changes = changesOf(context.limits.inForce, context.limits.wanted);
+      if (changes.length === 0) return null;
+      const named = changes.map((change): Line => ['change', change]);
+      // Bound to the limits that they follow: what was agreed to once is not agreed to for every later time.
+      const before = context.entries.findLast((entry) => entry.kind === 'limits')?.seq ?? 0;
+      return [['action', 'put new limits into force'], ...named, ['mode', act.mode], ['order', `limits-${before}`]];
+    }
+  }
+}
+
+/** What an approval is for, whoever proposed it: another amount or payee needs another approval. */
+export const hashOf = (terms: unknown): string => hash('sha256', JSON.stringify(terms), 'hex');
+
+/** The whole of what is signed. Values hold no line breaks: the schemas of requests let none in. */
+export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs: number, number: string): string =>
+  [
+    'Quittance approval',
+    ...[...terms, ['proposed by', proposedBy], ['valid until', new Date(validUntilMs).toISOString()], ['number', number]].map(
+      ([label, value]) => `${label}: ${value}`,
+    ),
+  ].join('\n');
+
+export const refundTerms = ({ mode, network, sessionId, refundId, legId, coin, amount, toAddress }: PayoutOrder): readonly Line[] => [
+  ['action', 'pay a refund'],
+  ['amount', `${amount} ${coin}`],
+  ['from', 'the treasury'],
+  ['to', toAddress],
+  ...placeOf(mode, network),
+  ['refund', refundId],
+  ['session', sessionId],
+  ['order', legId],
+];
+
+export const moveTerms = ({ kind, mode, network, moveId, coin, amount, fromAddress, toAddress, merchantId, deposit }: MoveOrder): readonly Line[] => [
+  ['action', MOVE_WORDS[kind]],
+  ['amount', `${amount} ${coin}`],
+  ['from', fromAddress],
+  ['to', toAddress],
+  ...placeOf(mode, network),
+  ...(merchantId === null ? [] : [['merchant', merchantId] as const]),
+  ...(deposit ? [['transfer', deposit.depositKey] as const] : []),
+  ['order', moveId],
+];
+
+function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>, entries: readonly JournalEntry[]) {
+  const meant = openOutflows(entries, network).filter(({ outflowKey }) => outflowKeys.includes(outflowKey));
+  if (meant.length === 0) return null;
+  const lines = meant.map(({ outflowKey, amount, coin, address, toAddress }): Line => {
+    const money = amount === null || coin === null ? 'no coin of ours' : `${amount} ${coin}`;
+    return ['outflow', `${money} from ${address} to ${toAddress ?? 'several, or nobody known'} (${outflowKey})`];
+  });
+  return [
+    ['action', 'acknowledge money that left without an order, and pay again'],
+    ...lines,
+    ...placeOf(mode, network),
+    ['reason', reason],
+    ['order', `outflow-${meant.map(({ seq }) => seq).join('-')}`],
+  ] as const;
+}
+
+const placeOf = (mode: string, network: string): readonly Line[] => [
+  ['network', network],
+  ['mode', mode],
+];
+
+/** Reported, and not explained by two people yet. */
+export function openOutflows(entries: readonly JournalEntry[], network: string): OutflowEntry[] {
+  const explained = new Set(entries.flatMap((entry) => (entry.kind === 'acknowledged' && entry.network === network ? entry.outflowKeys : [])));
+  return entries.filter((entry): entry is OutflowEntry => entry.kind === 'outflow' && entry.network === network && !explained.has(entry.outflowKey));
+}
+
+/** The addresses that two people gave a merchant on a network; the last one is in force. */
+export const destinationsOf = (
+  entries: readonly JournalEntry[],
+  { network, merchantId }: { readonly network: string; readonly merchantId: string | null },
+): DestinationEntry[] =>
+  entries.filter((entry): entry is DestinationEntry => entry.kind === 'destination' && entry.network === network && entry.merchantId === merchantId);

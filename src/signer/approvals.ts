@@ -1,0 +1,197 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../ports/approvals.ts';
+import type { PayoutRefusal } from '../ports/payouts.ts';
+import type { PayoutRules } from '../ports/signer-protocol.ts';
+import { approversOf, APPROVALS_NEEDED } from './approval-count.ts';
+import { checkApprovers, personOf, prove } from './approval-proof.ts';
+import { destinationsOf, hashOf, MERCHANT, modeOf, openOutflows, proposerOf, termsOf, textOf } from './approval-text.ts';
+import type { JournalEntry } from './payout-journal.ts';
+import { refusal } from './exclusive.ts';
+import type { SignerAccount } from './signer-account.ts';
+
+const VALID_MS = 10 * 60_000;
+const WINDOW_MS = 60_000;
+/** A person mistypes a few times; what guesses does it all the time. */
+const MAX_WRONG_IN_WINDOW = 10;
+/** More than one look ever finds; the first of them stops the network as well as the last. */
+const MAX_OPEN_OUTFLOWS = 1_000;
+
+interface ApprovalsParts {
+  readonly rules: PayoutRules;
+  readonly nowMs: () => number;
+  readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | PayoutRefusal>;
+  /** Told of every approval that proves nothing. */
+  readonly onWrong: (why: string) => void;
+}
+
+/** Counts who agreed: people with keys of their own, each once, to exact terms, and none of them who proposed it. */
+export class Approvals {
+  readonly #parts: ApprovalsParts;
+  /** Dies with the process, and every number that was not used yet with it. */
+  readonly #numberKey = randomBytes(32);
+  #wrong = 0;
+  #wrongAtMs: number[] = [];
+
+  /** Throws `ApproversRefused`. */
+  constructor(parts: ApprovalsParts) {
+    this.#parts = parts;
+    checkApprovers(parts.rules.approvers, MERCHANT);
+  }
+
+  /** Approvals that proved nothing since the start. */
+  get wrong(): number {
+    return this.#wrong;
+  }
+
+  terms(act: ApprovalAct): Promise<ApprovalTerms> {
+    return this.#parts.inTurn(modeOf(act), async (account): Promise<ApprovalTerms> => {
+      const found = this.#find(act, account);
+      if (!found.ok || found.done) return found;
+      const validUntilMs = this.#nowMs(account) + VALID_MS;
+      const number = this.#numberFor(found.hash, found.proposedBy, validUntilMs, randomBytes(16).toString('base64url'));
+      return { ok: true, done: false, number, text: textOf(found.terms, found.proposedBy, validUntilMs, number) };
+    });
+  }
+
+  approve(act: ApprovalAct, approval: Approval): Promise<ApprovalVerdict> {
+    return this.#parts.inTurn(modeOf(act), async (account): Promise<ApprovalVerdict> => {
+      const { journal } = account;
+      const found = this.#find(act, account);
+      if (!found.ok || found.done) return found;
+      if (this.#isFlooded()) return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
+      const keys = this.#parts.rules.approvers.filter(({ name }) => personOf(name) === personOf(approval.approver));
+      const name = keys[0]?.name ?? approval.approver;
+      if (keys.length === 0) return this.#wrongly('unknown_approver', `${name} is no approver`);
+      if (personOf(name) === personOf(found.proposedBy)) return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
+      const validUntilMs = Number(approval.number.split('.')[0]);
+      if (!this.#isNumberFor(found.hash, found.proposedBy, approval.number) || validUntilMs <= this.#nowMs(account))
+        return this.#wrongly('wrong_number', 'the number is not one for these terms, or it is too old: ask for the terms again');
+      if (journal.entries.some((entry) => entry.kind === 'approved' && entry.number === approval.number))
+        return this.#wrongly('used_number', 'the number was used');
+      const text = textOf(found.terms, found.proposedBy, validUntilMs, approval.number);
+      const proven = await prove(keys, text, approval.proof, (credentialId) => lastSignCount(journal.entries, credentialId));
+      if (!proven.ok) return this.#wrongly('wrong_signature', proven.why);
+      if (!approversOf(journal.entries, found.hash, found.proposedBy).includes(name)) {
+        const { number, proof } = approval;
+        const passkey = proof.kind === 'webauthn' && { passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 } };
+        journal.append(
+          { kind: 'approved', terms: found.hash, proposedBy: found.proposedBy, approver: name, number, ...passkey },
+          this.#parts.nowMs(),
+        );
+      }
+      const approvers = approversOf(journal.entries, found.hash, found.proposedBy);
+      const done = approvers.length >= APPROVALS_NEEDED;
+      if (done) this.#carryOut(act, account, approvers);
+      return { ok: true, approvers, done };
+    });
+  }
+
+  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<{ readonly ok: true } | PayoutRefusal> {
+    return this.#parts.inTurn(mode, async ({ journal }) => {
+      for (const { mode: _, ...facts } of outflows) {
+        const isKnown = journal.entries.some(
+          (entry) => entry.kind === 'outflow' && entry.network === network && entry.outflowKey === facts.outflowKey,
+        );
+        if (isKnown || openOutflows(journal.entries, network).length >= MAX_OPEN_OUTFLOWS) continue;
+        journal.append({ kind: 'outflow', ...facts, network }, this.#parts.nowMs());
+      }
+      return { ok: true } as const;
+    });
+  }
+
+  /** The act by the signer's own knowledge. */
+  #find(act: ApprovalAct, { journal, limits, wanted }: SignerAccount) {
+    const proposedBy = proposerOf(act);
+    const terms = termsOf(act, { entries: journal.entries, limits: { inForce: limits, wanted } });
+    const agreed = alreadyDone(act, terms === null, journal.entries);
+    if (terms === null || agreed) return { ok: true, done: true, approvers: agreed ?? [] } as const;
+    const people = new Set(this.#parts.rules.approvers.map(({ name }) => personOf(name)));
+    people.delete(personOf(proposedBy));
+    if (people.size < APPROVALS_NEEDED)
+      return refusal(
+        'denied',
+        'too_few_approvers',
+        `it takes ${APPROVALS_NEEDED} approvers other than ${proposedBy}, and ${people.size} are configured: each makes a key with "quittance approver enroll", and the line that it prints goes into PAYOUT_APPROVERS`,
+      );
+    return { ok: true, done: false, terms, hash: hashOf(terms), proposedBy } as const;
+  }
+
+  /** What takes effect in the signer itself with the second approval. */
+  #carryOut(act: ApprovalAct, account: SignerAccount, approvers: readonly string[]): void {
+    const nowMs = this.#parts.nowMs();
+    switch (act.kind) {
+      case 'refund':
+      case 'move':
+        return;
+      case 'resume':
+        account.journal.append({ kind: 'resumed', by: act.proposedBy, approvers }, nowMs);
+        return;
+      case 'acknowledge': {
+        const { network, reason } = act;
+        const outflowKeys = openOutflows(account.journal.entries, network).flatMap(({ outflowKey: key }) =>
+          act.outflowKeys.includes(key) ? [key] : [],
+        );
+        account.journal.append({ kind: 'acknowledged', network, outflowKeys, reason, approvers }, nowMs);
+        return;
+      }
+      case 'settlement_address': {
+        const { network, merchantId, address } = act.destination;
+        account.journal.append({ kind: 'destination', network, merchantId, address, approvers }, nowMs);
+        return;
+      }
+      case 'limits':
+        account.journal.append({ kind: 'limits', limits: account.wanted, approvers }, nowMs);
+        return;
+    }
+  }
+
+  #numberFor(terms: string, proposedBy: string, validUntilMs: number, once: string): string {
+    const bound = JSON.stringify([terms, proposedBy, validUntilMs, once]);
+    return `${validUntilMs}.${once}.${createHmac('sha256', this.#numberKey).update(bound).digest('base64url')}`;
+  }
+
+  #isNumberFor(terms: string, proposedBy: string, number: string): boolean {
+    const [validUntilMs = '', once = ''] = number.split('.');
+    const expected = Buffer.from(this.#numberFor(terms, proposedBy, Number(validUntilMs), once));
+    const given = Buffer.from(number);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #nowMs({ journal }: SignerAccount): number {
+    return journal.timeMs(this.#parts.nowMs());
+  }
+
+  #isFlooded(): boolean {
+    this.#wrongAtMs = this.#wrongAtMs.filter((atMs) => atMs > performance.now() - WINDOW_MS);
+    return this.#wrongAtMs.length >= MAX_WRONG_IN_WINDOW;
+  }
+
+  #wrongly(code: string, why: string): PayoutRefusal {
+    this.#wrong += 1;
+    this.#wrongAtMs.push(performance.now());
+    this.#parts.onWrong(why);
+    return refusal('denied', code, why);
+  }
+}
+
+/** Who agreed to what holds already, so that whoever asks again after a crash learns it; null when something is left to agree to. */
+function alreadyDone(act: ApprovalAct, nothingLeft: boolean, entries: readonly JournalEntry[]): readonly string[] | null {
+  if (act.kind === 'settlement_address') {
+    const inForce = destinationsOf(entries, act.destination).at(-1);
+    return inForce?.address === act.destination.address ? inForce.approvers : null;
+  }
+  if (act.kind !== 'acknowledge' || !nothingLeft) return null;
+  const { network, outflowKeys } = act;
+  return entries.flatMap((entry) =>
+    entry.kind === 'acknowledged' && entry.network === network && entry.outflowKeys.some((key) => outflowKeys.includes(key)) ? entry.approvers : [],
+  );
+}
+
+const lastSignCount = (entries: readonly JournalEntry[], credentialId: string): number =>
+  Math.max(
+    0,
+    ...entries.flatMap((entry) => (entry.kind === 'approved' && entry.passkey?.credentialId === credentialId ? [entry.passkey.signCount] : [])),
+  );

@@ -1,0 +1,89 @@
+import type { Mode } from '../domain/ids.ts';
+import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money.ts';
+import { nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
+import { NETWORKS } from '../domain/networks.ts';
+import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
+
+/*
+ * Limits come from the configuration, and whoever starts the signer could start it with others. So it keeps those it first saw: what
+ * allows less holds at once, what allows more once two approvers want it.
+ */
+
+/** What one mode may pay. An amount that is not named allows nothing. */
+export interface Limits {
+  readonly amounts: Readonly<Record<string, string>>;
+  /** Cold addresses as `<network> <address>`, sorted. */
+  readonly addresses: readonly string[];
+}
+
+const PER_HOUR = 'payouts an hour';
+const refundName = (coin: Coin, field: string): string => `${coin} of refunds ${field}`;
+const outwardName = (coin: Coin, field: string): string => `${coin} out of the treasury ${field}`;
+const nativeName = (network: string, field: string): string => `native coin of ${network} ${field}`;
+const REFUND_FIELDS = ['perTransaction', 'perHour', 'perDay', 'approvalFrom'] as const satisfies readonly (keyof PayoutLimits)[];
+const OUTWARD_FIELDS = ['perTransaction', 'perDay'] as const;
+const NATIVE_FIELDS = Object.keys(nativeLimitsOf('ethereum')) as readonly (keyof NativeLimits)[];
+
+export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
+  const amounts: Record<string, string> = { [PER_HOUR]: String(rules.payoutsPerHour) };
+  for (const coin of COINS) {
+    for (const field of REFUND_FIELDS) if (rules.limits[coin]) amounts[refundName(coin, field)] = rules.limits[coin][field];
+    for (const field of OUTWARD_FIELDS) if (rules.treasuryLimits?.[coin]) amounts[outwardName(coin, field)] = rules.treasuryLimits[coin][field];
+  }
+  for (const network of NETWORKS)
+    for (const field of NATIVE_FIELDS) amounts[nativeName(network, field)] = nativeLimitsOf(network, rules.nativeLimits)[field];
+  const allowed = rules.withdrawalAddresses?.[mode] ?? {};
+  const addresses = NETWORKS.flatMap((network) => (allowed[network] ?? []).map((address) => `${network} ${address}`)).toSorted();
+  return { amounts, addresses };
+}
+
+/** What both allow. */
+export function stricter(one: Limits, other: Limits): Limits {
+  const named = Object.keys(one.amounts).filter((name) => Object.hasOwn(other.amounts, name));
+  const amounts = named.map((name) => [name, lower(one.amounts[name]!, other.amounts[name]!)] as const);
+  return { amounts: Object.fromEntries(amounts), addresses: one.addresses.filter((address) => other.addresses.includes(address)) };
+}
+
+const lower = (one: string, other: string): string => (least(amountOf(one), amountOf(other)) === amountOf(one) ? one : other);
+
+/** Where `wanted` allows more, for people. */
+export function changesOf(inForce: Limits, wanted: Limits): string[] {
+  const raised = Object.entries(wanted.amounts).filter(([name, value]) => {
+    const now = inForce.amounts[name];
+    return now === undefined || amountOf(value) > amountOf(now);
+  });
+  const added = wanted.addresses.filter((address) => !inForce.addresses.includes(address));
+  return [
+    ...raised.map(([name, value]) => `${name}: ${shown(value)} instead of ${shown(inForce.amounts[name] ?? '0')}`),
+    ...added.map((address) => `withdrawals may go to ${address}`),
+  ];
+}
+
+const shown = (value: string): string => formatAmount(amountOf(value), 0);
+
+/** The rules with these limits in place of their own. */
+export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses }: Limits): PayoutRules {
+  const ofCoins = <Field extends string>(fields: readonly Field[], nameOf: (coin: Coin, field: string) => string) =>
+    Object.fromEntries(
+      COINS.filter((coin) => fields.every((field) => Object.hasOwn(amounts, nameOf(coin, field)))).map((coin) => [
+        coin,
+        Object.fromEntries(fields.map((field) => [field, amounts[nameOf(coin, field)]!])) as Record<Field, string>,
+      ]),
+    );
+  const native = NETWORKS.map((network) => [
+    network,
+    Object.fromEntries(NATIVE_FIELDS.map((field) => [field, amounts[nativeName(network, field)]!])),
+  ]);
+  const cold = NETWORKS.map((network) => [
+    network,
+    addresses.filter((address) => address.startsWith(`${network} `)).map((address) => address.slice(network.length + 1)),
+  ]);
+  return {
+    ...rules,
+    limits: ofCoins(REFUND_FIELDS, refundName),
+    payoutsPerHour: Number(amounts[PER_HOUR] ?? 0),
+    treasuryLimits: ofCoins(OUTWARD_FIELDS, outwardName),
+    nativeLimits: Object.fromEntries(native) as NativeLimitsChange,
+    withdrawalAddresses: { [mode]: Object.fromEntries(cold) as Record<string, string[]> },
+  };
+}
