@@ -421,8 +421,8 @@ describe('the process that started it all', () => {
   const PARENT = `
     const at = (path) => import(new URL(path, ${JSON.stringify(new URL('../../src/', import.meta.url).href)}).href);
     const { takeWalletSources } = await at('adapters/signer/wallet-sources.ts');
-    const { startSignerProcess } = await at('adapters/signer/signer-process.ts');
-    const { startSandboxChains } = await at('sandbox/sandbox-chains.ts');
+    const { startSignerProcess } = await at('adapters/signer/process.ts');
+    const { startSandboxChains } = await at('sandbox/chains.ts');
     const { silentLog: log } = await at('ports/log.ts');
     const dataDir = process.env.DATA_DIR;
     const wallets = takeWalletSources(process.env);
