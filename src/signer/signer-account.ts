@@ -1,6 +1,6 @@
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { type Limits } from './limits-in-force.ts';
-import { PayoutJournal } from './payout-journal.ts';
+import type { PayoutJournal } from './payout-journal.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 export interface SignerAccount {
