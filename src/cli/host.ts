@@ -2,7 +2,13 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifiedFiles, VerifyOptions } from './audit.ts';
 import type { AdminArguments, AdminStream } from '../operator/commands.ts';
-import { type OpenKey } from './program-approvals.ts';
+
+/** An approver's key, opened on this machine. */
+export interface OpenKey {
+  readonly name: string;
+  /** Base64url. */
+  readonly sign: (text: string) => string;
+}
 
 /** What the commands need from the composition root. */
 export interface CliHost {

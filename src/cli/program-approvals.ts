@@ -5,13 +5,6 @@ import { CommandRefused, optionalText, type AdminArguments } from '../operator/c
 import { inert, print } from './print.ts';
 import type { DeclareAdmin, CliHost } from './host.ts';
 
-/** An approver's key, opened on this machine. */
-export interface OpenKey {
-  readonly name: string;
-  /** Base64url. */
-  readonly sign: (text: string) => string;
-}
-
 type Flags = readonly (readonly [string, string, boolean?])[];
 type Options = Record<string, string | boolean | undefined>;
 

@@ -39,7 +39,7 @@ export function createProgram(host: CliHost): Command {
 }
 
 /** Declares one admin command: its options become the command's arguments under the same names. `show` writes the answer for people. */
-export function admin(
+function admin(
   parent: Command,
   host: CliHost,
   usage: string,

@@ -3,7 +3,7 @@ import type { DepositKind } from './events/session-events.ts';
 import { fromTokenUnits } from './money.ts';
 
 /** The least that a refund can be asked for, in 10^-18 units: less than this of a deposit is worth nobody's transaction. */
-export const LEAST_REFUND = fromTokenUnits(1n, COIN_MAX_DECIMALS);
+const LEAST_REFUND = fromTokenUnits(1n, COIN_MAX_DECIMALS);
 
 interface FinalDeposit {
   readonly kind: DepositKind;

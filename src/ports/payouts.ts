@@ -1,4 +1,5 @@
-import type { PayoutValidity, UsedNonces } from '../domain/events/treasury-events.ts';
+import type { PayoutValidity } from '../domain/events/payout-draft.ts';
+import type { UsedNonces } from '../domain/events/treasury-events.ts';
 import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
 import type { TakenDeposit } from '../domain/deposit-proof.ts';

@@ -62,7 +62,7 @@ function isSignedBy(publicKey: string, text: string, signature: string): boolean
 }
 
 /** The challenge that an authenticator signs for a text. */
-export const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
+const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
 
 async function provePasskey(
   { credentialId: id, publicKey, rpId, origin }: PasskeyOf,

@@ -1,4 +1,4 @@
-import type { NonceAccountDraft } from '../domain/events/treasury-events.ts';
+import type { NonceAccountDraft } from '../domain/events/payout-draft.ts';
 import type { PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { MoveOrder } from '../ports/moves.ts';
 import type { PayoutOrder } from '../ports/payouts.ts';

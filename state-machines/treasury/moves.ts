@@ -18,7 +18,7 @@ import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves
  */
 
 /** Leaves our own accounts, so two people must want it. */
-export const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
+const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
 
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';

@@ -41,7 +41,7 @@ export interface Outcome {
 export const WAIT_MS = 300_000;
 const DECIMALS: Readonly<Record<KilledNetwork, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
 /** Who agrees; `ada` proposes, too. */
-export const APPROVERS = ['ada', 'ben', 'cleo'] as const;
+const APPROVERS = ['ada', 'ben', 'cleo'] as const;
 
 /** A chain that goes on, and beside it the sandbox as a user runs it, which is killed and started again. */
 export class CrashWorld {

@@ -61,7 +61,7 @@ export async function approveAs<Answer>(admin: Admin, name: string, command: str
   return (await admin(command, { ...args, approvals: approvals as unknown as JsonValue })) as Answer;
 }
 
-export const RP = { rpId: 'pay.example', origin: 'https://pay.example' } as const;
+const RP = { rpId: 'pay.example', origin: 'https://pay.example' } as const;
 
 /** A passkey as an authenticator holds it. */
 export function passkey(name: string, algorithm: 'P-256' | 'Ed25519') {

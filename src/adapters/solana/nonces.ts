@@ -1,4 +1,5 @@
-import type { PayoutValidity, UsedNonces } from '../../domain/events/treasury-events.ts';
+import type { PayoutValidity } from '../../domain/events/payout-draft.ts';
+import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import type { MissingAccount } from '../../ports/moves.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';

@@ -1,5 +1,3 @@
-import type { NonceAccountDraft } from './treasury-events.ts';
-
 /** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
 export type PayoutDraft =
   | {
@@ -58,6 +56,23 @@ export type NativeDraft =
       readonly timestampMs: number;
       readonly expirationMs: number;
     };
+
+/** Makes a nonce account of the treasury on Solana, which can be made once only. */
+export interface NonceAccountDraft {
+  readonly kind: 'solana-nonce-account';
+  readonly nonceIndex: number;
+  /** The rent that keeps the account for ever. */
+  readonly lamports: string;
+  readonly blockhash: string;
+}
+
+/** What bounds the life of a transaction. */
+export type PayoutValidity =
+  | { readonly kind: 'evm-nonce'; readonly nonce: number; readonly maxFeePerGas: string }
+  | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
+  | { readonly kind: 'solana-nonce'; readonly nonceIndex: number; readonly nonce: string }
+  /** Nothing but a nonce account is made this way. */
+  | { readonly kind: 'solana-blockhash'; readonly blockhash: string };
 
 /** Whatever the treasury or a collection address sends. */
 export type MoveDraft = PayoutDraft | NativeDraft | NonceAccountDraft;

@@ -3,7 +3,7 @@ import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
-import type { PayoutValidity } from './treasury-events.ts';
+import type { PayoutValidity } from './payout-draft.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.

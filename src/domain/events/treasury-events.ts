@@ -9,23 +9,6 @@ import type { PayoutDraft, JournalPlace } from './payout-draft.ts';
  * what the signer's journal said when it signed. Amounts are decimal strings in units of the coin.
  */
 
-/** Makes a nonce account of the treasury on Solana, which can be made once only. */
-export interface NonceAccountDraft {
-  readonly kind: 'solana-nonce-account';
-  readonly nonceIndex: number;
-  /** The rent that keeps the account for ever. */
-  readonly lamports: string;
-  readonly blockhash: string;
-}
-
-/** What bounds the life of a transaction. */
-export type PayoutValidity =
-  | { readonly kind: 'evm-nonce'; readonly nonce: number; readonly maxFeePerGas: string }
-  | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
-  | { readonly kind: 'solana-nonce'; readonly nonceIndex: number; readonly nonce: string }
-  /** Nothing but a nonce account is made this way. */
-  | { readonly kind: 'solana-blockhash'; readonly blockhash: string };
-
 /** The value that each nonce account of a treasury on Solana had when something was signed with it last, by the account's number. */
 export type UsedNonces = Readonly<Record<number, string>>;
 

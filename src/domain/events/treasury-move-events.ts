@@ -2,8 +2,7 @@ import type { DepositProof } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
-import type { PayoutValidity } from './treasury-events.ts';
-import type { JournalPlace, MoveDraft } from './payout-draft.ts';
+import type { JournalPlace, MoveDraft, PayoutValidity } from './payout-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
 
 /*

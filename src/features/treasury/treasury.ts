@@ -1,8 +1,8 @@
 import type { MoveExecutor } from '../payouts/moves/executor.ts';
-import { reconcileTreasury } from './reconcile.ts';
-import { lookForUnbooked } from './reconcile-unbooked.ts';
-import { MoveMoney } from '../payouts/moves/moves.process.ts';
-import { SweepCollected } from './sweep.process.ts';
+import type { reconcileTreasury } from './reconcile.ts';
+import type { lookForUnbooked } from './reconcile-unbooked.ts';
+import type { MoveMoney } from '../payouts/moves/moves.process.ts';
+import type { SweepCollected } from './sweep.process.ts';
 import { type KnownBalance } from './watch-outflows.process.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 
