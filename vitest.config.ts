@@ -37,7 +37,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           retry: PROCESSES.retry,
           maxWorkers: FAST.workers,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -48,7 +48,7 @@ export default defineConfig({
           hookTimeout: SLOW.timeoutMs,
           maxWorkers: SLOW.workers,
           retry: PROCESSES.retry,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

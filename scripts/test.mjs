@@ -1,7 +1,7 @@
 /*
  * `npm test`: makes sure the programs that some tests drive are there, says what could not be had and why, then runs
- * vitest, whose own summary comes last. Arguments are handed on to vitest. With TEST_REPORT=<file> a JSON report is
- * written as well.
+ * vitest, whose own summary comes last. Arguments are handed on to vitest. `test-report.mjs` adds what its summary
+ * leaves out, and with TEST_REPORT=<file> a line that counts the tests.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -55,8 +55,7 @@ function installMissing() {
 }
 
 function runVitest() {
-  const report = process.env.TEST_REPORT;
-  const reporters = report ? ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : [];
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-report.mjs')}`];
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const node = join(localPrograms, process.platform === 'win32' ? 'node.exe' : 'node');
   const child = spawn(existsSync(node) ? node : process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
