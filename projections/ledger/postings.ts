@@ -41,6 +41,7 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   SessionExpired: nothing,
   SessionFailed: nothing,
   SessionCancelled: (books) => nothing({ ...books, cancelled: true }),
+  SessionDeadlineMoved: (books, { expiresAtSec }) => nothing({ ...books, expiresAtSec }),
   RefundRequested: reserved,
   RefundPayoutSigned: signed,
   RefundPayoutReplaced: signed,

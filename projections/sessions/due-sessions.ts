@@ -13,11 +13,11 @@ const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row
 
 /** A session is due from its creation until its own event ends it. */
 export function dueChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
-  if (isDue(before) === isDue(after)) return [];
-  const { sessionId, mode, merchantId } = after;
-  const expiresAtSec = before?.expiresAtSec ?? after.expiresAtSec;
-  const key = dueKey(expiresAtSec, sessionId);
-  if (!isDue(after)) return [{ op: 'delete', table: DUE_SESSIONS_TABLE, key }];
+  const { sessionId, mode, merchantId, expiresAtSec } = after;
+  if (isDue(before) === isDue(after) && (!isDue(after) || before?.expiresAtSec === expiresAtSec)) return [];
+  const gone: RowChange[] =
+    before && isDue(before) ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }] : [];
+  if (!isDue(after)) return gone;
   const row: Row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
-  return [{ op: 'put', table: DUE_SESSIONS_TABLE, key, row }];
+  return [...gone, { op: 'put', table: DUE_SESSIONS_TABLE, key: dueKey(expiresAtSec, sessionId), row }];
 }

@@ -127,6 +127,9 @@ export function foldSession(session: SessionDraft, event: SessionEvent): void {
       session.status = 'cancelled';
       session.expiresAtSec = Math.min(session.expiresAtSec, event.data.cancelledAtSec);
       break;
+    case 'SessionDeadlineMoved':
+      session.expiresAtSec = event.data.expiresAtSec;
+      break;
     default:
   }
 }

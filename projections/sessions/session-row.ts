@@ -24,7 +24,7 @@ export type SessionRow = {
   readonly taxAmount: string | null;
   readonly shippingAmount: string | null;
   readonly createdAtSec: number;
-  /** Moves only earlier: a cancel sets it to the cancellation time. */
+  /** Moves only earlier: a cancel sets it to the cancellation time, a sandbox to whenever a test wants it. */
   readonly expiresAtSec: number;
   readonly domainId: string | null;
   /** Still sealed with the session's erasable key. */

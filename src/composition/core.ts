@@ -70,6 +70,7 @@ export interface Core {
   readonly due: DueSessions;
   readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
   readonly notificationIds: NotificationIds;
+  readonly idempotency: Idempotency;
   readonly cursorKey: Uint8Array;
   sessionOfRefund(id: RefundId): Promise<SessionId | null>;
   /** Resolves once every address given out before the call is in `addressIndexes`. */
@@ -97,6 +98,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const secretDeps = { store, seal: ports.sealer, random, clock };
   const ids = new SessionIds(await sharedSecrets('session-id', secretDeps));
   const [cursorSecret] = await sharedSecrets('list-cursor', secretDeps);
+  const idempotency = new Idempotency({ store, clock, random });
   const personal = new PersonalData(ports.personalKeys, ports.personalSealer);
   const changes = new SessionChanges();
   const due = new DueSessions();
@@ -113,7 +115,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     senders: ports.senders,
     addresses: ports.addresses,
     personal,
-    idempotency: new Idempotency({ store, clock, random }),
+    idempotency,
     clock,
     random,
     networks: ports.networks,
@@ -135,6 +137,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     due,
     addressIndexes,
     notificationIds,
+    idempotency,
     cursorKey: cursorSecret!.bytes,
     sessionOfRefund,
     addressesComplete: () => caughtUpWith(ports, followers[0]!),

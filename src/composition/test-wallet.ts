@@ -1,10 +1,12 @@
-import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
+import type { SessionId } from '../domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
 import { amountOf, formatAmount, roundedUp, type Coin } from '../domain/money.ts';
+import type { SandboxCase } from '../http/schemas/sandbox.schema.ts';
 import type { SandboxApi, SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import { SandboxPaymentFailed, type SandboxPayment } from '../sandbox/chain.ts';
 import type { SandboxChains, SandboxFault } from '../sandbox/chains.ts';
+import { canonicalJson } from '../features/shared/canonical-json.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Core } from './core.ts';
@@ -15,18 +17,22 @@ interface Plan {
   readonly fault?: SandboxFault;
 }
 
-/** Longest wait of the case `late` for the session's deadline to pass. */
-const LATE_WAIT_SEC = 60;
 /** Coin amounts of the test wallet have at most six decimals, as most networks do. */
 const MICRO = 10n ** 12n;
 
+/** Of the running core, what the wallet needs. */
+export interface TestWalletCore {
+  readonly sessions: Pick<Core['sessions'], 'getSession' | 'viewSession' | 'moveDeadline'>;
+  readonly idempotency: Core['idempotency'];
+}
+
 /** The test wallet: pays sessions in every way a payment can go, with real transactions on the local chains. */
 export class TestWallet {
-  readonly #core: Core;
-  readonly #chains: SandboxChains;
+  readonly #core: TestWalletCore;
+  readonly #chains: Pick<SandboxChains, 'pay' | 'canFault'>;
   readonly #clock: Clock;
 
-  constructor(core: Core, chains: SandboxChains, clock: Clock) {
+  constructor(core: TestWalletCore, chains: Pick<SandboxChains, 'pay' | 'canFault'>, clock: Clock) {
     this.#core = core;
     this.#chains = chains;
     this.#clock = clock;
@@ -35,9 +41,25 @@ export class TestWallet {
   /** For the merchant's key: only its own test sessions. */
   get api(): SandboxApi {
     return {
-      pay: async (caller: { readonly merchantId: MerchantId; readonly mode: Mode }, request) => {
+      pay: async (caller, request) => {
         const session = await this.#core.sessions.getSession(caller, request.sessionId);
-        return session ? this.#pay(session, request) : refused('not_found', 'no such resource');
+        if (!session) return refused('not_found', 'no such resource');
+        return this.#core.idempotency.once(caller, {
+          operation: 'sandbox.pay',
+          requestHash: canonicalJson(request),
+          mayRunTwice: false,
+          run: () => this.#pay(session, request),
+        });
+      },
+      advance: async (caller, id, seconds) => {
+        const session = await this.#core.sessions.getSession(caller, id);
+        if (!session) return refused('not_found', 'no such resource');
+        return this.#core.idempotency.once(caller, {
+          operation: 'sandbox.advance',
+          requestHash: canonicalJson([id, seconds]),
+          mayRunTwice: false,
+          run: () => this.#advance(session, seconds, caller.requestId),
+        });
       },
     };
   }
@@ -51,18 +73,16 @@ export class TestWallet {
   async #pay(session: SessionView, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>> {
     const option = session.paymentOptions.find(({ network }) => network === request.network);
     if (!option) return refused('invalid_request', `the session does not offer ${request.network}`, 'network');
+    const plans = plansOf(session, request);
+    if (plans === null) return refused('invalid_request', 'nothing is missing: name an amount', 'amount');
+    if (plans.some(({ fault }) => fault) && !this.#chains.canFault(request.network))
+      return refused('invalid_request', `the local ${request.network} chain never takes a block back: choose another network`, 'case');
     if (request.case === 'late') {
-      const waited = await this.#untilLate(session);
-      if (!waited)
-        return refused(
-          'invalid_request',
-          `case late waits at most ${LATE_WAIT_SEC} s for the deadline: give the merchant a short session lifetime first`,
-          'case',
-        );
+      const late = await this.#untilLate(session);
+      if (!late.ok) return late;
     }
     const transfers: SandboxTransfer[] = [];
-    for (const { payment, fault } of plansOf(session, request)) {
-      if (amountOf(payment.amount) <= 0n) return refused('invalid_request', 'nothing is missing; name an amount', 'amount');
+    for (const { payment, fault } of plans) {
       try {
         const paid = await this.#chains.pay(request.network, { ...payment, to: option.address }, fault);
         transfers.push({
@@ -74,25 +94,36 @@ export class TestWallet {
           txHash: paid.txHash,
         });
       } catch (error) {
-        if (error instanceof SandboxPaymentFailed) return refused('service_unavailable', error.message);
+        // After a first transfer nobody may hear that nothing was done.
+        if (error instanceof SandboxPaymentFailed && transfers.length === 0) return refused('service_unavailable', error.message);
         throw error;
       }
     }
     return { ok: true, value: transfers };
   }
 
-  async #untilLate(session: SessionView): Promise<boolean> {
-    const left = session.expiresAtSec + 1 - toSec(this.#clock.nowMs());
-    if (left > LATE_WAIT_SEC) return false;
+  /** Brings the deadline to now where it is still to come, and waits until the next block is later. */
+  async #untilLate(session: SessionView): Promise<Outcome<number>> {
+    if (session.status === 'paid') return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
+    const moved = toSec(this.#clock.nowMs()) > session.expiresAtSec ? { ok: true, value: session.expiresAtSec } as const : await this.#advance(session, null, 'test-wallet');
+    if (!moved.ok) return moved;
+    const left = moved.value + 1 - toSec(this.#clock.nowMs());
     if (left >= 0) await new Promise((resolve) => setTimeout(resolve, (left + 1) * 1000));
-    return true;
+    return moved;
+  }
+
+  #advance(session: SessionView, seconds: number | null, correlationId: string): Promise<Outcome<number>> {
+    const expiresAtSec = seconds === null ? 0 : session.expiresAtSec - seconds;
+    return this.#core.sessions.moveDeadline(session.sessionId, expiresAtSec, { correlationId, actor: 'sandbox' });
   }
 }
 
-function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] {
+/** Null when there is nothing to pay. */
+function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | null {
   const due = amountOf(session.dueAmount);
   const missing = roundedUp(due - amountOf(session.received) - amountOf(session.pending), COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
+  if (request.amount === undefined && missing <= 0n && ONLY_WHAT_IS_MISSING.has(request.case) && coin === session.dueCoin) return null;
   const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({
     payment: { coin, amount: request.amount ?? formatAmount(units), ...more },
   });
@@ -118,6 +149,8 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] {
   }
 }
 
+/** Without an amount these cases pay what is still missing. */
+const ONLY_WHAT_IS_MISSING: ReadonlySet<SandboxCase> = new Set(['exact', 'late', 'two_payers', 'reorg', 'lost']);
 const micros = (units: bigint): bigint => units - (units % MICRO);
 const other = (coin: Coin): Coin => (coin === 'USDT' ? 'USDC' : 'USDT');
 

@@ -13,7 +13,6 @@ import type { JsonValue } from '../ports/read-model.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../features/webhooks/deliver.process.ts';
-import { Idempotency } from '../features/shared/idempotency.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import { MerchantEndpoints } from '../features/merchants/endpoints.ts';
 import { createDeliveryHandler, type DeliveryHandler } from '../features/shared/handlers/delivery-handler.ts';
@@ -63,7 +62,7 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
     answers,
     notificationIds: core.notificationIds,
     clock,
-    idempotency: new Idempotency({ store, clock, random }),
+    idempotency: core.idempotency,
     cursorKey: createSecretKey(core.cursorKey),
     servedRows: parts.servedRows,
   });

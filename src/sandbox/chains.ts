@@ -37,6 +37,8 @@ export interface SandboxChains {
   /** The chains that run. */
   readonly chains: readonly SandboxChain[];
   readonly unavailable: readonly SandboxChainUnavailable[];
+  /** Whether payments on the network can be made to go wrong. */
+  canFault(network: Network): boolean;
   /** Rejects with `SandboxPaymentFailed`, also when the network does not run or knows no such fault. */
   pay(network: Network, payment: SandboxPayment, fault?: SandboxFault): Promise<SandboxPaid>;
   close(): Promise<void>;
@@ -57,11 +59,13 @@ export async function startSandboxChains({ dataDir, log, starters = EVM_STARTERS
     ),
   );
   const chains = started.filter((it) => 'rpcUrl' in it);
+  const chainOf = (network: Network): SandboxChain | undefined => chains.find(({ settings }) => settings.network === network);
   return {
     chains,
     unavailable: started.filter((it) => 'reason' in it),
+    canFault: (network) => Boolean(chainOf(network)?.faults),
     pay: async (network, payment, fault) => {
-      const chain = chains.find(({ settings }) => settings.network === network);
+      const chain = chainOf(network);
       if (!chain) throw new SandboxPaymentFailed(`${network} does not run in this sandbox`);
       if (fault === undefined) return chain.pay(payment);
       if (!chain.faults) throw new SandboxPaymentFailed(`payments on ${network} cannot be made to fail`);

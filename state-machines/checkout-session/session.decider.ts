@@ -35,6 +35,12 @@ export interface CancelSession {
   readonly type: 'CancelSession';
   readonly nowSec: number;
 }
+/** Only in the sandbox, and only forward: time that has passed for the chains cannot be taken back. */
+export interface MoveDeadline {
+  readonly type: 'MoveDeadline';
+  readonly expiresAtSec: number;
+  readonly nowSec: number;
+}
 export interface RecordDeposit {
   readonly type: 'RecordDeposit';
   readonly facts: DepositFacts;
@@ -79,6 +85,7 @@ export interface RequestRefund {
 export type SessionCommand =
   | CreateSession
   | CancelSession
+  | MoveDeadline
   | RecordDeposit
   | ConfirmDeposit
   | RevertDeposit
@@ -94,6 +101,8 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
   switch (command.type) {
     case 'CancelSession':
       return cancel(command, state);
+    case 'MoveDeadline':
+      return moveDeadline(command, state);
     case 'RecordDeposit':
       return recordDeposit(command, state);
     case 'ConfirmDeposit':
@@ -131,6 +140,14 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
     type: 'SessionCancelled',
     data: { cancelledAtSec: nowSec, coin: context.created!.dueCoin, received: formatAmount(held(context)), inFlight: value === 'processing' },
   });
+}
+
+function moveDeadline({ expiresAtSec, nowSec }: MoveDeadline, { value, context }: SessionState): Decision<SessionEvent> {
+  if (context.created?.mode !== 'test') return refuse('not_found', 'no such test session');
+  if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
+  if ((value !== 'open' && value !== 'processing') || nowSec > context.expiresAtSec) return refuse('session_expired', 'the session is already expired');
+  const sooner = Math.max(expiresAtSec, nowSec);
+  return sooner >= context.expiresAtSec ? accept() : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
 }
 
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {

@@ -220,6 +220,8 @@ export const checkoutSessionMachine = setup({
     mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
     isSufficient: ({ context, event }: Seen) =>
       isSufficient(context, held(context)) && amountOf(as<'SessionPaid'>(event).received) === held(context) && held(context) > 0n,
+    endsTestSooner: ({ context, event }: Seen) =>
+      context.created?.mode === 'test' && as<'SessionDeadlineMoved'>(event).expiresAtSec < context.expiresAtSec,
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
@@ -255,6 +257,7 @@ export const checkoutSessionMachine = setup({
     foldCancelled: assign(
       foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) })),
     ),
+    foldDeadlineMoved: assign(foldOf<'SessionDeadlineMoved'>((_, { expiresAtSec }) => ({ expiresAtSec }))),
     foldRefundRequested: assign(foldOf<'RefundRequested'>(foldRefundRequested)),
     foldSigned: assign(foldOf<'RefundPayoutSigned'>(foldSigned)),
     foldReplaced: assign(foldOf<'RefundPayoutReplaced'>(foldSigned)),
@@ -297,6 +300,7 @@ export const checkoutSessionMachine = setup({
         SessionExpired: { target: 'expired', actions: 'foldExpired' },
         SessionFailed: { target: 'failed', actions: 'foldFailed' },
         SessionCancelled: { target: 'cancelled', actions: 'foldCancelled' },
+        SessionDeadlineMoved: { guard: 'endsTestSooner', actions: 'foldDeadlineMoved' },
       },
     },
     processing: {
@@ -312,6 +316,7 @@ export const checkoutSessionMachine = setup({
         ],
         SessionPaid: { guard: 'isSufficient', target: 'paid', actions: 'foldPaid' },
         SessionCancelled: { target: 'cancelled', actions: 'foldCancelled' },
+        SessionDeadlineMoved: { guard: 'endsTestSooner', actions: 'foldDeadlineMoved' },
       },
     },
     paid: {},

@@ -209,5 +209,9 @@ describe('every answer keeps the document', () => {
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum' }));
     expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum', case: 'magic' }));
     expectDocumented('paySandboxSession', await post('/v1/sandbox/sessions/nope/pay', { network: 'ethereum' }));
+    const advance = `/v1/sandbox/sessions/${session.json.id}/advance`;
+    expect((await post(advance, {})).status).toBe(200);
+    for (const seconds of [1, 0, -1, 1.5, '60', null, 10 ** 9]) expectDocumented('advanceSandboxSession', await post(advance, { seconds }));
+    expectDocumented('advanceSandboxSession', await post('/v1/sandbox/sessions/nope/advance', {}));
   });
 });

@@ -182,6 +182,22 @@ describe('sending again', () => {
     expect((await webhooks.get(mine, id))!).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 
+  it('once for one Idempotency-Key, however often it is asked for', async () => {
+    const { world, sender, webhooks, timers, pass } = await setting();
+    const startSec = Math.floor(timers.nowMs() / 1000);
+    const id = await world.cancelled(1);
+    await pass(1_000);
+    const [again, range] = [callerOf(1, { idempotencyKey: 'again' }), callerOf(1, { idempotencyKey: 'range' })];
+    for (let turn = 1; turn <= 3; turn++) {
+      expect(valueOf(await webhooks.redeliver(again, id))).toMatchObject({ status: 'pending', attempts: 1 });
+      await pass(1_000);
+      expect(valueOf(await webhooks.replay(range, { fromSec: startSec, onlyUndelivered: false }))).toEqual({ requested: 1 });
+      await pass(1_000);
+    }
+    expect(sender.of(id)).toHaveLength(3);
+    expect(await webhooks.replay(again, { fromSec: startSec, onlyUndelivered: false })).toMatchObject({ refusal: { code: 'idempotency_conflict' } });
+  });
+
   it('of a time range takes what was not delivered, in order, or everything when asked', async () => {
     const { world, sender, webhooks, timers, pass } = await setting();
     sender.answer = (_, count) => ({ status: count % 3 === 0 ? 200 : 404 });

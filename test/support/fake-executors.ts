@@ -100,6 +100,7 @@ const sandbox: NonNullable<HttpAppOptions['sandbox']> = {
     ok: true,
     value: [{ network, coin: 'USDT', amount: '1.00', fromAddress: '0x1', toAddress: '0x2', txHash: '0x3' }],
   }),
+  advance: async (_caller, _id, seconds) => ({ ok: true, value: 1_767_227_400 - (seconds ?? 1_800) }),
 };
 
 const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessionId) => ({

@@ -53,6 +53,12 @@ export interface RequestAccepted {
   readonly data: { readonly requestHash: string; readonly operation: string; readonly givenId: string; readonly acceptedAtSec: number };
 }
 
+/** In the same stream, for commands that keep no trace of their own. Null: refused, nothing was done. The last one counts. */
+export interface RequestAnswered {
+  readonly type: 'RequestAnswered';
+  readonly data: { readonly answer: string | null; readonly answeredAtSec: number };
+}
+
 /** `audit`: a signed tree head in C2SP checkpoint form. */
 export interface CheckpointSigned {
   readonly type: 'CheckpointSigned';
@@ -85,4 +91,4 @@ export interface SecretGenerated {
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
-export type OperationsEvent = SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | CheckpointSigned | PeriodClosed;
+export type OperationsEvent = SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;

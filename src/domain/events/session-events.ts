@@ -256,6 +256,12 @@ export interface SessionCancelled {
   };
 }
 
+/** Time travel of the sandbox: a test session ends sooner. */
+export interface SessionDeadlineMoved {
+  readonly type: 'SessionDeadlineMoved';
+  readonly data: { readonly expiresAtSec: number; readonly movedAtSec: number };
+}
+
 /** One payout of a refund: one payer on one network. */
 export interface RefundLeg {
   readonly legId: string;
@@ -379,6 +385,7 @@ export type SessionEvent =
   | SessionExpired
   | SessionFailed
   | SessionCancelled
+  | SessionDeadlineMoved
   | RefundRequested
   | RefundPayoutSigned
   | RefundPayoutReplaced

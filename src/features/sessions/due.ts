@@ -79,6 +79,11 @@ export class DueSessions {
       const { mode, paymentOptions, expiresAtSec } = event.data;
       this.add({ sessionId: id, mode, networks: [...new Set(paymentOptions.map((option) => option.network))], expiresAtSec });
     }
+    if (event.type === 'SessionDeadlineMoved') {
+      const known = this.#entries.get(id);
+      this.remove(id);
+      if (known) this.add({ ...known, expiresAtSec: event.data.expiresAtSec });
+    }
     if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionFailed' || event.type === 'SessionCancelled')
       this.remove(id);
   }

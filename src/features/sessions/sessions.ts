@@ -65,6 +65,13 @@ export class Sessions implements MerchantApi, PayerApi {
     return result;
   }
 
+  /** Time travel of the sandbox. The deadline then; the same as before when it would be no sooner. */
+  async moveDeadline(id: SessionId, expiresAtSec: number, by: { readonly correlationId: string; readonly actor: string }): Promise<Outcome<number>> {
+    const command = { type: 'MoveDeadline', expiresAtSec, nowSec: toSec(this.#deps.clock.nowMs()) } as const;
+    const result = await this.#deps.sessions.execute(sessionStream(id), command, by);
+    return result.ok ? { ok: true, value: result.state.context.expiresAtSec } : result;
+  }
+
   async requestRefund(caller: Caller, input: RefundInput): Promise<Outcome<RefundView>> {
     const state = await this.#own(caller, input.sessionId);
     if (!state) return notFound;

@@ -86,6 +86,11 @@ function describeSession(event: DomainEvent): Description | null {
         message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
         facts: { in_flight: event.data.inFlight },
       };
+    case 'SessionDeadlineMoved':
+      return {
+        message: `The sandbox moved the deadline to ${new Date(event.data.expiresAtSec * 1000).toISOString()}.`,
+        facts: { expires_at: event.data.expiresAtSec },
+      };
     default:
       return null;
   }

@@ -1,16 +1,26 @@
 import { hash } from 'node:crypto';
-import type { RequestAccepted } from '../../domain/events/operations-events.ts';
+import type { RequestAccepted, RequestAnswered } from '../../domain/events/operations-events.ts';
 import type { Refusal } from '../../domain/result.ts';
 import { idempotencyStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
-import type { Caller } from './merchant-api.ts';
+import type { Caller, Outcome } from './merchant-api.ts';
 
 export type Admission =
   | { readonly ok: true; readonly givenId: string; readonly stream: string | null; readonly repeated: boolean }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/** A command that leaves no trace by which its repetition could be told from a new one. */
+export interface OnceCommand<Value> {
+  readonly operation: string;
+  readonly requestHash: string;
+  /** A refusal means that nothing was done; a rejection that nobody knows. */
+  readonly run: () => Promise<Outcome<Value>>;
+  /** Whether the command may run again where an earlier run ended without its answer being kept. */
+  readonly mayRunTwice: boolean;
+}
 
 /**
  * Keeps `Idempotency-Key` promises as events, not in a cache: the first request with a key fixes its hash and the id of
@@ -20,6 +30,7 @@ export class Idempotency {
   readonly #store: EventStore;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #running = new Map<string, Promise<Outcome<unknown>>>();
 
   constructor(deps: { store: EventStore; clock: Clock; random: Random }) {
     this.#store = deps.store;
@@ -37,13 +48,55 @@ export class Idempotency {
       type: 'RequestAccepted',
       data: { requestHash, operation, givenId: newId(), acceptedAtSec: toSec(this.#clock.nowMs()) },
     };
-    const metadata = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, prev: '' };
-    const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision: 0, atMs: this.#clock.nowMs(), event, metadata });
-    const result = await this.#store.append({ stream, expected: 'no-stream', events: [encoded] });
+    const result = await this.#append(caller, stream, event, null);
     if (result.ok) return { ok: true, givenId: event.data.givenId, stream, repeated: false };
     const winner = await this.#known(stream);
     if (!winner) throw new Error('an idempotency stream refused its first event but holds none');
     return this.#compare(winner, operation, requestHash, stream);
+  }
+
+  /** Runs the command for the first request of its key; every later one gets the answer of that one, also while it is under way. */
+  async once<Value>(caller: Caller, command: OnceCommand<Value>): Promise<Outcome<Value>> {
+    const admission = await this.admit(caller, command.operation, command.requestHash, () => '');
+    if (!admission.ok) return admission;
+    const { stream } = admission;
+    if (stream === null) return command.run();
+    const running = this.#running.get(stream);
+    if (running) return asRepeated((await running) as Outcome<Value>);
+    const run = this.#runKept(caller, command, stream, admission.repeated);
+    this.#running.set(stream, run);
+    return run.finally(() => this.#running.delete(stream));
+  }
+
+  async #runKept<Value>(caller: Caller, command: OnceCommand<Value>, stream: string, repeated: boolean): Promise<Outcome<Value>> {
+    if (repeated) {
+      const answered = await this.#answerOf(stream);
+      if (answered && answered.answer !== null) return { ok: true, value: JSON.parse(answered.answer) as Value, repeated: true };
+      if (!answered && !command.mayRunTwice) return UNFINISHED;
+    }
+    const outcome = await command.run();
+    await this.#keep(caller, stream, outcome.ok ? JSON.stringify(outcome.value) : null);
+    return outcome;
+  }
+
+  async #answerOf(stream: string): Promise<RequestAnswered['data'] | null> {
+    const last = (await this.#store.readStream(stream)).at(-1)!;
+    const { event } = decodeEvent(last);
+    return event.type === 'RequestAnswered' ? event.data : null;
+  }
+
+  /** Another process that ran the same command may have kept its answer first, which is as good. */
+  async #keep(caller: Caller, stream: string, answer: string | null): Promise<void> {
+    const last = (await this.#store.readStream(stream)).at(-1)!;
+    const event: RequestAnswered = { type: 'RequestAnswered', data: { answer, answeredAtSec: toSec(this.#clock.nowMs()) } };
+    await this.#append(caller, stream, event, last);
+  }
+
+  #append(caller: Caller, stream: string, event: RequestAccepted | RequestAnswered, last: RecordedEvent | null): Promise<AppendResult> {
+    const metadata = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, prev: last?.hash ?? '' };
+    const revision = last === null ? 0 : last.revision + 1;
+    const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision, atMs: this.#clock.nowMs(), event, metadata });
+    return this.#store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] });
   }
 
   async #known(stream: string): Promise<RequestAccepted['data'] | null> {
@@ -59,3 +112,14 @@ export class Idempotency {
     };
   }
 }
+
+const UNFINISHED: Outcome<never> = {
+  ok: false,
+  refusal: {
+    code: 'idempotency_conflict',
+    message: 'the first request with this Idempotency-Key ended halfway; look at what it did, then go on under a new key',
+    param: 'Idempotency-Key',
+  },
+};
+
+const asRepeated = <Value>(outcome: Outcome<Value>): Outcome<Value> => (outcome.ok ? { ...outcome, repeated: true } : outcome);

@@ -100,11 +100,16 @@ export class MerchantWebhooks {
   async redeliver(caller: Caller, id: NotificationId): Promise<Outcome<DeliverySummary>> {
     const state = await this.#deps.handler.read(deliveryStream(id));
     if (!state || !isOwn(caller, state)) return notFound;
-    const admission = await this.#deps.idempotency.admit(caller, 'webhook.redeliver', id, () => '');
-    if (!admission.ok) return admission;
-    if (admission.repeated && state.context.redeliveryOwed) return { ok: true, value: summaryOf(state), repeated: true };
-    const after = await this.#request(caller, id, false);
-    return after.ok ? { ok: true, value: summaryOf(after.value) } : after;
+    return this.#deps.idempotency.once(caller, {
+      operation: 'webhook.redeliver',
+      requestHash: id,
+      // Receivers deduplicate, so an attempt too many is better than one that nobody made.
+      mayRunTwice: true,
+      run: async () => {
+        const after = await this.#request(caller, id, false);
+        return after.ok ? { ok: true, value: summaryOf(after.value) } : after;
+      },
+    });
   }
 
   /** Sends every delivery of a time range again, in order, at the pace of a recovering endpoint; how many those are. */
@@ -112,13 +117,15 @@ export class MerchantWebhooks {
     // Before the key of the request is taken: whoever is turned away here asks again with it.
     const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
     if (!isServed) return { ok: false, refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' } };
-    const admission = await this.#deps.idempotency.admit(
-      caller,
-      'webhook.replay',
-      JSON.stringify([range.fromSec, range.toSec ?? null, range.onlyUndelivered]),
-      () => '',
-    );
-    if (!admission.ok) return admission;
+    return this.#deps.idempotency.once(caller, {
+      operation: 'webhook.replay',
+      requestHash: JSON.stringify([range.fromSec, range.toSec ?? null, range.onlyUndelivered]),
+      mayRunTwice: true,
+      run: () => this.#replay(caller, range),
+    });
+  }
+
+  async #replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
     const rows = await this.#rowsIn(caller, range);
     if (rows === null) {
       const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;

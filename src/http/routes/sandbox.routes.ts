@@ -6,7 +6,15 @@ import type { Caller, Outcome } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { sandboxPayBody, sandboxPayment, type SandboxCase, type SandboxPayBody, type SandboxPaymentBody } from '../schemas/sandbox.schema.ts';
+import {
+  sandboxAdvanceBody,
+  sandboxDeadline,
+  sandboxPayBody,
+  sandboxPayment,
+  type SandboxCase,
+  type SandboxPayBody,
+  type SandboxPaymentBody,
+} from '../schemas/sandbox.schema.ts';
 import { refusedField } from '../validation.ts';
 
 export interface SandboxPayRequest {
@@ -30,6 +38,8 @@ export interface SandboxTransfer {
 /** The test wallet of a sandbox installation. Refuses with `not_found` for a session that is not the caller's. */
 export interface SandboxApi {
   pay(caller: Caller, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>>;
+  /** Brings the deadline nearer by so many seconds, to now when null; the deadline then. */
+  advance(caller: Caller, id: SessionId, seconds: number | null): Promise<Outcome<number>>;
 }
 
 const EXAMPLE_BODY = { network: 'ethereum', case: 'exact' } satisfies SandboxPayBody;
@@ -58,8 +68,22 @@ const sandboxPayOperation = {
   body: sandboxPayBody,
   bodyRequired: true,
   response: sandboxPayment,
-  errors: ['invalid_request', 'unknown_field', 'not_found', 'service_unavailable'],
+  errors: ['invalid_request', 'unknown_field', 'not_found', 'idempotency_conflict', 'service_unavailable'],
   example: { body: EXAMPLE_BODY, response: EXAMPLE_RESPONSE },
+} as const satisfies Operation;
+
+const advanceOperation = {
+  id: 'advanceSandboxSession',
+  method: 'post',
+  path: '/v1/sandbox/sessions/{id}/advance',
+  tag: 'Sandbox',
+  summary: 'Let time pass for a session',
+  description:
+    'Brings `expires_at` nearer by `seconds`, at most to now; without a body the session expires now. Chains keep their own time: what is sent afterwards is judged by it.',
+  body: sandboxAdvanceBody,
+  response: sandboxDeadline,
+  errors: ['invalid_request', 'unknown_field', 'session_expired', 'session_already_paid', 'not_found', 'idempotency_conflict'],
+  example: { body: { seconds: 600 }, response: { session_id: EXAMPLE_RESPONSE.session_id, expires_at: 1767226800 } },
 } as const satisfies Operation;
 
 export function sandboxRoutes(api: SandboxApi): Route[] {
@@ -79,6 +103,12 @@ export function sandboxRoutes(api: SandboxApi): Route[] {
         ...(body.amount !== undefined && { amount: body.amount }),
       });
       return answerOf(outcome, (transfers) => ({ session_id: sessionId, case: kind, transfers: transfers.map(presentTransfer) }));
+    }),
+    route(advanceOperation, async ({ caller, params, body }) => {
+      const sessionId = parseSessionId(params.id!);
+      if (sessionId === null || caller.mode !== 'test') return NOT_FOUND;
+      const outcome = await api.advance(caller, sessionId, body.seconds ?? null);
+      return answerOf(outcome, (expiresAtSec) => ({ session_id: sessionId, expires_at: expiresAtSec }));
     }),
   ];
 }

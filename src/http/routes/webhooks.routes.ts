@@ -58,7 +58,7 @@ const redeliverOperation = {
   summary: 'Send a webhook again',
   description: 'The same event id and bytes, signed afresh. Receivers deduplicate by event id.',
   response: delivery,
-  errors: ['invalid_request', 'not_found', 'conflict'],
+  errors: ['invalid_request', 'not_found', 'conflict', 'idempotency_conflict'],
   example: { response: { ...DELIVERY_EXAMPLE, status: 'pending' } },
 } as const satisfies Operation;
 
@@ -72,7 +72,7 @@ const replayOperation = {
   body: replayBody,
   bodyRequired: true,
   response: replayed,
-  errors: ['invalid_request', 'unknown_field', 'conflict'],
+  errors: ['invalid_request', 'unknown_field', 'conflict', 'idempotency_conflict', 'service_unavailable'],
   example: { body: REPLAY_EXAMPLE, response: { requested: 12 } },
 } as const satisfies Operation;
 
@@ -86,7 +86,7 @@ const testWebhookOperation = {
   body: testWebhookBody,
   bodyRequired: true,
   response: delivery,
-  errors: ['invalid_request', 'unknown_field', 'conflict'],
+  errors: ['invalid_request', 'unknown_field', 'conflict', 'idempotency_conflict'],
   example: {
     body: { event_type: 'payment.completed' },
     response: { ...DELIVERY_EXAMPLE, status: 'pending', sample: true, attempts: 0, last_status: null },

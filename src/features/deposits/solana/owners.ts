@@ -63,6 +63,9 @@ export class WatchedOwners {
       const { mode, sessionId, paymentOptions, createdAtSec, expiresAtSec } = event.data;
       const option = paymentOptions.find(({ network }) => network === 'solana');
       if (option && mode === this.#mode) this.add({ owner: option.address, sessionId, createdAtSec, expiresAtSec, endedAtSec: null });
+    } else if (event.type === 'SessionDeadlineMoved') {
+      const watched = this.ofSession(sessionOfStream(stream)!);
+      if (watched && this.#open.has(watched.owner)) this.#open.set(watched.owner, { ...watched, expiresAtSec: event.data.expiresAtSec });
     } else if (
       event.type === 'SessionPaid' ||
       event.type === 'SessionExpired' ||

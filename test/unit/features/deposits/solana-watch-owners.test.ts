@@ -55,6 +55,13 @@ describe('the owners that are watched', () => {
     expect(names(waiting)).toEqual(['owner-old']);
   });
 
+  it('follow a deadline that was brought nearer', () => {
+    const owners = new WatchedOwners('test');
+    owners.add(watched('a', { createdAtSec: NOW - 700, expiresAtSec: NOW + 1_100 }));
+    owners.apply(stored('a', { type: 'SessionDeadlineMoved', data: { expiresAtSec: NOW, movedAtSec: NOW } }));
+    expect(names(owners.open(NOW, NOW).fresh)).toEqual(['owner-a']);
+  });
+
   it.each(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'])('stay on the list after %s, for money that comes late', (type) => {
     const owners = new WatchedOwners('test');
     owners.add(watched('a'));

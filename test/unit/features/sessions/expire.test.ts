@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../../../src/domain/events/envelope.ts';
 import type { SessionId } from '../../../../src/domain/ids.ts';
 import type { Network } from '../../../../src/domain/networks.ts';
 import { ExpireSessions } from '../../../../src/features/sessions/expire.process.ts';
+import { dueChanges, dueKey } from '../../../../projections/sessions/due-sessions.ts';
+import type { SessionRow } from '../../../../projections/sessions/session-row.ts';
 import { DueSessions } from '../../../../src/features/sessions/due.ts';
 
 const DEADLINE = 1_800_000_000;
@@ -32,7 +36,7 @@ function expiring() {
     monotonicSec += seconds;
     await expiry.round();
   };
-  return { expired, scanned, pass, setClock: (sec: number) => (nowSec = sec) };
+  return { due, expired, scanned, pass, setClock: (sec: number) => (nowSec = sec) };
 }
 
 describe('a session past its deadline', () => {
@@ -44,6 +48,25 @@ describe('a session past its deadline', () => {
     scanned.bsc = DEADLINE + 1;
     await pass(2);
     expect(expired).toEqual(['cs_a']);
+  });
+
+  it('expires as soon when the deadline was brought nearer, in the list that a restart reads, too', async () => {
+    const { due, expired, scanned, pass, setClock } = expiring();
+    setClock(DEADLINE - 900);
+    Object.assign(scanned, { tron: DEADLINE - 500, bsc: DEADLINE - 500 });
+    await pass(300);
+    expect(expired).toEqual([]);
+    const event = { type: 'SessionDeadlineMoved', data: { expiresAtSec: DEADLINE - 600, movedAtSec: DEADLINE - 600 } };
+    due.apply({ stream: 'session-cs_a', event } as unknown as StoredEvent<DomainEvent>);
+    await pass(2);
+    expect(expired).toEqual(['cs_a']);
+    const row = { sessionId: 'cs_a', status: 'open', options: '' };
+    const [before, after] = [DEADLINE, DEADLINE - 600].map((expiresAtSec) => ({ ...row, expiresAtSec }) as SessionRow);
+    expect(dueChanges(before!, after!).map(({ op, key }) => [op, key])).toEqual([
+      ['delete', dueKey(DEADLINE, 'cs_a')],
+      ['put', dueKey(DEADLINE - 600, 'cs_a')],
+    ]);
+    expect(dueChanges(after!, { ...after!, received: '1.00' })).toEqual([]);
   });
 
   it('expires after the longest wait when a network cannot be read', async () => {

@@ -19,7 +19,7 @@ const AT_MS = CREATED_AT * 1000;
 /** Where each event of the ledger is booked. A new event does not compile until somebody says here what it does to money. */
 const BOOKED_BY = {
   ...{ SessionCreated: 'session', DepositDetected: 'session', DepositConfirmed: 'session', DepositReverted: 'session', SessionPaid: 'session' },
-  ...{ SessionExpired: 'session', SessionFailed: 'session', SessionCancelled: 'session', RefundRequested: 'session', RefundPayoutSigned: 'session' },
+  ...{ SessionExpired: 'session', SessionFailed: 'session', SessionCancelled: 'session', SessionDeadlineMoved: 'session', RefundRequested: 'session', RefundPayoutSigned: 'session' },
   ...{ RefundPayoutReplaced: 'session', RefundPayoutLanded: 'session', RefundPayoutReverted: 'session', RefundPayoutFailed: 'session' },
   ...{ RefundCompleted: 'session', RefundFailed: 'session' },
   ...{
@@ -39,6 +39,7 @@ const BOOKED_BY = {
   ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
   ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },
   ...{ SecretGenerated: 'nothing', AddressRangeLeased: 'nothing', RangeScanned: 'nothing', ChainReplaced: 'nothing', RequestAccepted: 'nothing' },
+  ...{ RequestAnswered: 'nothing' },
   ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
   ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },

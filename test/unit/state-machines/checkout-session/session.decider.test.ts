@@ -218,6 +218,30 @@ describe('the end of a session', () => {
   });
 });
 
+describe('time travel', () => {
+  const moveTo = (expiresAtSec: number, nowSec = EXPIRES_AT - 1_000): SessionCommand => ({ type: 'MoveDeadline', expiresAtSec, nowSec });
+
+  it('brings the deadline of a test session nearer, never to the past, and what comes after it is late', () => {
+    const { after } = given(created())
+      .when(moveTo(EXPIRES_AT - 500))
+      .then('SessionDeadlineMoved');
+    expect(after.context.expiresAtSec).toBe(EXPIRES_AT - 500);
+    expect(kindOf(after.context, depositFacts({ blockTimeSec: EXPIRES_AT - 499 }))).toBe('late');
+    expect(kindOf(after.context, depositFacts({ blockTimeSec: EXPIRES_AT - 500 }))).toBe('on_time');
+    expect(given(created()).when(moveTo(0)).then('SessionDeadlineMoved').after.context.expiresAtSec).toBe(EXPIRES_AT - 1_000);
+    given(created(), detected(half)).when(moveTo(0)).then('SessionDeadlineMoved');
+  });
+  it('never makes a session last longer', () => {
+    given(created()).when(moveTo(EXPIRES_AT)).then();
+    given(created()).when(moveTo(EXPIRES_AT + 1)).then();
+  });
+  it('is not for live sessions, nor for those that have ended', () => {
+    given(created({ mode: 'live' })).when(moveTo(0)).thenRefused('not_found');
+    given(created(), detected(full), confirmed(full), paid()).when(moveTo(0)).thenRefused('session_already_paid');
+    given(created()).when(moveTo(0, EXPIRES_AT + 1)).thenRefused('session_expired');
+  });
+});
+
 describe('cancelling', () => {
   const cancelledEvent: SessionEvent = {
     type: 'SessionCancelled',
