@@ -15,8 +15,7 @@ const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row
 export function dueChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
   const { sessionId, mode, merchantId, expiresAtSec } = after;
   if (isDue(before) === isDue(after) && (!isDue(after) || before?.expiresAtSec === expiresAtSec)) return [];
-  const gone: RowChange[] =
-    before && isDue(before) ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }] : [];
+  const gone: RowChange[] = before && isDue(before) ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }] : [];
   if (!isDue(after)) return gone;
   const row: Row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
   return [...gone, { op: 'put', table: DUE_SESSIONS_TABLE, key: dueKey(expiresAtSec, sessionId), row }];

@@ -2,7 +2,7 @@ import type { LedgerBalancesBody, LedgerEntryBody, SettlementLineBody, Settlemen
 import type { Pagination, TransactionBody } from '../http/schemas/list.schema.ts';
 import type { ChangeMerchantBody, MerchantBody } from '../http/schemas/merchant.schema.ts';
 import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
-import type { SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
+import type { SandboxAdvanceBody, SandboxDeadlineBody, SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
 import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { TimelineBody } from '../http/schemas/timeline.schema.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, EventType, ReplayBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
@@ -128,6 +128,8 @@ export interface Quittance {
   readonly sandbox: {
     /** Pays with the sandbox's test wallet (`sk_test_` keys only). */
     pay(sessionId: string, payment: SandboxPayBody, options?: CallOptions): Promise<SandboxPaymentBody>;
+    /** Brings the session's deadline nearer by so many seconds; to now when absent. */
+    advance(sessionId: string, time?: SandboxAdvanceBody, options?: CallOptions): Promise<SandboxDeadlineBody>;
   };
 }
 
@@ -183,6 +185,7 @@ export function createClient(options: ClientOptions): Quittance {
     },
     sandbox: {
       pay: (sessionId, payment, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),
+      advance: (sessionId, time, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/advance`, time, call),
     },
   };
 }

@@ -4,7 +4,6 @@ import { startSignerProcess } from '../adapters/signer/process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import type { MerchantId } from '../domain/ids.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/payouts.ts';
@@ -16,25 +15,18 @@ import { startSandboxChains, type SandboxChains } from '../sandbox/chains.ts';
 import { STARTERS } from '../sandbox/starters.ts';
 import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
-import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
+import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import { chainReaders } from './chain-readers.ts';
-import type { Core } from './core.ts';
+import { startDemoShop, type DemoMerchant } from './demo-shop.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
-import { readJson, sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-files.ts';
+import { sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-files.ts';
 import { TestWallet } from './test-wallet.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 import type { ReplacedChain } from './solana.ts';
 import { openStorage } from './storage.ts';
-
-interface DemoMerchant {
-  readonly id: MerchantId;
-  readonly api_key: string;
-  readonly api_secret: string;
-  readonly webhook_secret: string;
-}
 
 /** Settings that belong to real money have no place in a sandbox. */
 const FORBIDDEN = [
@@ -116,11 +108,13 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     testWallet: (core) => new TestWallet(core, chains, clock),
   });
   fundTreasuries(chains, treasury, log);
-  const { merchant, inbox } = await demoShop(service.core, config, log);
-  writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`);
+  const shop = await startDemoShop(service.core, config, clock, log);
+  const { inbox } = shop;
+  shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {
+      shop.detach();
       rmSync(sandboxFile, { force: true });
       await service.close();
       await Promise.all([inbox.close(), derivation.close(), signer.close(), chains.close()]);
@@ -152,32 +146,6 @@ function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, 
 function replacedChain({ chains }: SandboxChains): ReplacedChain | null {
   const { previousGenesis } = chains.find(({ settings }) => settings.network === 'solana') as SolanaSandbox;
   return previousGenesis === null ? null : { oldGenesis: previousGenesis };
-}
-
-/** A shop to try things with, and an inbox that shows what it is told. The inbox keeps its port where it can. */
-async function demoShop(core: Core, config: Config, log: Logger): Promise<{ merchant: DemoMerchant; inbox: WebhookInbox }> {
-  const merchant = await demoMerchant(core, config.DATA_DIR);
-  const known = core.directory.endpointOf(merchant.id)?.url;
-  const inbox = await startWebhookInbox({ headerPrefix: config.HEADER_PREFIX, port: known === undefined ? 0 : Number(new URL(known).port) });
-  inbox.trust(merchant.webhook_secret);
-  if (known !== inbox.webhookUrl) {
-    const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl });
-    if (!set.ok) log.warn({ reason: set.refusal.message }, 'the demo shop has no webhook inbox');
-  }
-  return { merchant, inbox };
-}
-
-/** The same merchant at every start; its secrets are shown in `sandbox.json`. */
-async function demoMerchant(core: Core, dataDir: string): Promise<DemoMerchant> {
-  const file = join(dataDir, 'demo-merchant.json');
-  const known = readJson<DemoMerchant>(file);
-  if (known && core.directory.settings(known.id)) return known;
-  const created = await core.merchants.registerMerchant({ name: 'Demo shop', mode: 'test' });
-  if (!created.ok) throw new Error(created.refusal.message);
-  const { id, api_key, api_secret, webhook_secret } = created.value;
-  const merchant = { id, api_key, api_secret, webhook_secret };
-  writePrivate(file, JSON.stringify(merchant));
-  return merchant;
 }
 
 function sandboxFacts(

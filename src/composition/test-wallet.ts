@@ -105,7 +105,10 @@ export class TestWallet {
   /** Brings the deadline to now where it is still to come, and waits until the next block is later. */
   async #untilLate(session: SessionView): Promise<Outcome<number>> {
     if (session.status === 'paid') return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
-    const moved = toSec(this.#clock.nowMs()) > session.expiresAtSec ? { ok: true, value: session.expiresAtSec } as const : await this.#advance(session, null, 'test-wallet');
+    const moved =
+      toSec(this.#clock.nowMs()) > session.expiresAtSec
+        ? ({ ok: true, value: session.expiresAtSec } as const)
+        : await this.#advance(session, null, 'test-wallet');
     if (!moved.ok) return moved;
     const left = moved.value + 1 - toSec(this.#clock.nowMs());
     if (left >= 0) await new Promise((resolve) => setTimeout(resolve, (left + 1) * 1000));

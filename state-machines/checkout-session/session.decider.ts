@@ -145,7 +145,8 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
 function moveDeadline({ expiresAtSec, nowSec }: MoveDeadline, { value, context }: SessionState): Decision<SessionEvent> {
   if (context.created?.mode !== 'test') return refuse('not_found', 'no such test session');
   if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
-  if ((value !== 'open' && value !== 'processing') || nowSec > context.expiresAtSec) return refuse('session_expired', 'the session is already expired');
+  if ((value !== 'open' && value !== 'processing') || nowSec > context.expiresAtSec)
+    return refuse('session_expired', 'the session is already expired');
   const sooner = Math.max(expiresAtSec, nowSec);
   return sooner >= context.expiresAtSec ? accept() : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
 }

@@ -91,4 +91,5 @@ export interface SecretGenerated {
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
-export type OperationsEvent = SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;
+export type OperationsEvent =
+  SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;

@@ -233,12 +233,18 @@ describe('time travel', () => {
   });
   it('never makes a session last longer', () => {
     given(created()).when(moveTo(EXPIRES_AT)).then();
-    given(created()).when(moveTo(EXPIRES_AT + 1)).then();
+    given(created())
+      .when(moveTo(EXPIRES_AT + 1))
+      .then();
   });
   it('is not for live sessions, nor for those that have ended', () => {
-    given(created({ mode: 'live' })).when(moveTo(0)).thenRefused('not_found');
+    given(created({ mode: 'live' }))
+      .when(moveTo(0))
+      .thenRefused('not_found');
     given(created(), detected(full), confirmed(full), paid()).when(moveTo(0)).thenRefused('session_already_paid');
-    given(created()).when(moveTo(0, EXPIRES_AT + 1)).thenRefused('session_expired');
+    given(created())
+      .when(moveTo(0, EXPIRES_AT + 1))
+      .thenRefused('session_expired');
   });
 });
 

@@ -1,0 +1,93 @@
+import type { KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { MerchantId } from '../domain/ids.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
+import type { Core } from './core.ts';
+import { readJson, writePrivate } from './secrets-files.ts';
+
+/** As `sandbox.json` shows it. */
+export interface DemoMerchant {
+  readonly id: MerchantId;
+  readonly api_key: string;
+  readonly api_secret: string;
+  readonly webhook_secret: string;
+}
+
+/** `inbox_url`: what the inbox was last; another webhook URL of the merchant is its user's own. */
+interface KeptMerchant extends DemoMerchant {
+  readonly inbox_url?: string;
+}
+
+export interface DemoShop {
+  readonly inbox: WebhookInbox;
+  /** Called at once, and again when the webhook secret has changed. */
+  onMerchant(listener: (merchant: DemoMerchant) => void): void;
+  /** Follows no change any more. */
+  detach(): void;
+}
+
+/**
+ * A shop to try things with, and an inbox that shows what it is told. The same merchant at every start, with whatever its user made of it; the inbox
+ * keeps its port where it can.
+ */
+export async function startDemoShop(
+  core: Pick<Core, 'merchants' | 'directory'>,
+  { DATA_DIR: dataDir, HEADER_PREFIX: headerPrefix }: Pick<Config, 'DATA_DIR' | 'HEADER_PREFIX'>,
+  clock: Clock,
+  log: Log,
+): Promise<DemoShop> {
+  const file = join(dataDir, 'demo-merchant.json');
+  let merchant = await demoMerchant(core, file);
+  const before = merchant.inbox_url;
+  const inbox = await startWebhookInbox({ headerPrefix, port: before === undefined ? 0 : Number(new URL(before).port) });
+  inbox.trust(merchant.webhook_secret);
+  const url = core.merchants.getMerchant(merchant.id)?.webhook?.url;
+  if (before === undefined || (url === before && url !== inbox.webhookUrl)) {
+    const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl });
+    if (!set.ok) log.warn({ reason: set.refusal.message }, 'the demo shop has no webhook inbox');
+  }
+  const listeners: ((merchant: DemoMerchant) => void)[] = [];
+  const keep = (change: Partial<KeptMerchant>): void => {
+    merchant = { ...merchant, ...change };
+    writePrivate(file, JSON.stringify(merchant));
+  };
+  const shown = (): DemoMerchant => {
+    const { inbox_url: _, ...facts } = merchant;
+    return facts;
+  };
+  const follow = (): void => {
+    const endpoint = core.directory.endpointOf(merchant.id);
+    if (!endpoint) return;
+    const { secret, nextSecret } = endpoint;
+    for (const key of [secret, ...(nextSecret ? [nextSecret.key] : [])]) inbox.trust(textOf(key));
+    const current = textOf(nextSecret && nextSecret.activatesAtSec <= toSec(clock.nowMs()) ? nextSecret.key : secret);
+    if (current === merchant.webhook_secret) return;
+    keep({ webhook_secret: current });
+    for (const listener of listeners) listener(shown());
+  };
+  keep({ inbox_url: inbox.webhookUrl });
+  follow();
+  const detach = core.directory.onEndpointChange((id) => (id === merchant.id ? follow() : undefined));
+  return {
+    inbox,
+    onMerchant: (listener) => {
+      listeners.push(listener);
+      listener(shown());
+    },
+    detach,
+  };
+}
+
+const textOf = (key: KeyObject): string => key.export().toString();
+
+async function demoMerchant({ merchants, directory }: Pick<Core, 'merchants' | 'directory'>, file: string): Promise<KeptMerchant> {
+  const known = readJson<KeptMerchant>(file);
+  if (known && directory.settings(known.id)) return known;
+  const created = await merchants.registerMerchant({ name: 'Demo shop', mode: 'test' });
+  if (!created.ok) throw new Error(created.refusal.message);
+  const { id, api_key, api_secret, webhook_secret } = created.value;
+  return { id, api_key, api_secret, webhook_secret };
+}
