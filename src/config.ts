@@ -116,6 +116,10 @@ const environment = z.object({
   EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
   /** Requests a second per API key; the burst is five times that. 0 switches the limit off. */
   RATE_LIMIT_PER_KEY: z.coerce.number().int().min(0).default(100),
+  /** Requests a second without a valid key, by client address; the burst is five times that. 0 switches the limit off. */
+  RATE_LIMIT_PER_ADDRESS: z.coerce.number().int().min(0).default(200),
+  /** Connections to the public port at a time; further ones are closed at once. */
+  MAX_CONNECTIONS: z.coerce.number().int().min(1).default(25_000),
   ADMIN_PORT: port.optional(),
   ADMIN_TOKEN: z.string().min(16).optional(),
   ...rpcUrls,

@@ -3,6 +3,7 @@ import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket
 import { deepLinks } from '../../src/checkout/deep-links.ts';
 import type { ApiKeyId, MerchantId, SessionId } from '../../src/domain/ids.ts';
 import { createHttpApp } from '../../src/http/app.ts';
+import { createClientAddress } from '../../src/runtime/util/client-address.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
 import type { AuthenticatedKey, MerchantApi } from '../../src/features/shared/merchant-api.ts';
@@ -54,6 +55,7 @@ const app = createHttpApp({
   nonces,
   lists: { list: notMeasured },
   rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
+  addresses: { limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }), clientAddress: createClientAddress(0) },
   clock: { nowMs: () => Date.now() },
   headerPrefix: 'X-Service-',
   publicUrl: 'http://127.0.0.1',

@@ -1,9 +1,9 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { HttpLogger } from '../http/endpoint.ts';
-import { createHttpServer } from '../http/server.ts';
+import { createHttpServer, DEFAULT_LIMITS } from '../http/server.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
@@ -11,10 +11,15 @@ const CLOSE_GRACE_MS = 5_000;
 export async function listen(
   config: Config,
   logger: Pick<HttpLogger, 'debug'>,
+  foreign: ((request: IncomingMessage) => string | null) | undefined,
   app: (publicUrl: string) => Express,
 ): Promise<{ server: Server; publicUrl: string }> {
   let serve: Express | null = null;
-  const server = createHttpServer((request, response) => void serve!(request, response), logger);
+  const server = createHttpServer((request, response) => void serve!(request, response), logger, {
+    limits: { ...DEFAULT_LIMITS, maxConnections: config.MAX_CONNECTIONS },
+    secure: config.PUBLIC_URL?.startsWith('https://') ?? false,
+    ...(foreign && { foreign }),
+  });
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
     server.listen(config.PORT, config.HOST, done);

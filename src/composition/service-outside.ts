@@ -1,5 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
+import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
+import type { Config } from '../config.ts';
+import type { AddressLimits } from '../http/address-limit.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { AdminCommands } from '../operator/commands.ts';
 import { serveAdmin } from '../operator/socket-server.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -9,7 +14,9 @@ import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
 import { reportPayouts, reportTreasury } from '../observability/metrics-parts.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
-import type { RateLimiter } from '../ports/rate-limiter.ts';
+import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
+import { createClientAddress } from '../runtime/util/client-address.ts';
+import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import { addressCommands } from '../operator/addresses.ts';
 import { adminCommands } from '../operator/merchants.ts';
@@ -49,7 +56,7 @@ const BURST_SECONDS = 5;
 /** Longer than load balancers take to ask `/readyz` again. */
 const DRAIN_MS = 2_000;
 const NO_DELIVERIES = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
-const UNLIMITED: RateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
+const UNLIMITED: LocalRateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
 
 /** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
 export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
@@ -59,7 +66,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
   const apiParts = { audit, ledger, rateLimiter: await rateLimiterOf(parts) };
-  const web = roles.api ? await listen(config, log, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
+  const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
+  const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
     config,
     metrics,
@@ -80,7 +88,14 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
-  const ops = await startOpsServer({ host: config.HOST, port: config.OPS_PORT, registry: metrics.registry, health, status: observability.status });
+  const ops = await startOpsServer({
+    host: config.HOST,
+    port: config.OPS_PORT,
+    registry: metrics.registry,
+    health,
+    status: observability.status,
+    ...(foreign && { foreign }),
+  });
   const inbox = startInbox(parts, foundation, money);
   const commands = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
@@ -135,6 +150,7 @@ function webApp(
     webhooks: webhooks.api,
     ledger: ledger.merchants,
     rateLimiter,
+    addresses: addressLimits(config, log),
     clock,
     log,
     networks,
@@ -192,6 +208,22 @@ function outflowCommands(
 
 async function rateLimiterOf({ config: { RATE_LIMIT_PER_KEY: ratePerSec }, roles, storage }: ServiceParts): Promise<RateLimiter> {
   return ratePerSec === 0 || !roles.api ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
+}
+
+/** In each process: a flood must not become load on a server that all share. */
+function addressLimits({ RATE_LIMIT_PER_ADDRESS: ratePerSec, TRUSTED_PROXIES }: Config, log: Logger): AddressLimits {
+  const clientAddress = createClientAddress(TRUSTED_PROXIES);
+  let warned = TRUSTED_PROXIES > 0;
+  return {
+    limiter: ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS }),
+    clientAddress: (request) => {
+      if (!warned && request.headers['x-forwarded-for'] !== undefined) {
+        warned = true;
+        log.warn({}, 'requests come with X-Forwarded-For, but TRUSTED_PROXIES is 0: behind a proxy all payers share one limit until it is set');
+      }
+      return clientAddress(request);
+    },
+  };
 }
 
 /** Blocks from a transfer's block to the head, both included; 0 while the head is unknown. */

@@ -4,6 +4,7 @@ import { deepLinks } from '../checkout/deep-links.ts';
 import type { Config } from '../config.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { AddressLimits } from '../http/address-limit.ts';
 import { createHttpApp } from '../http/app.ts';
 import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
@@ -36,6 +37,7 @@ export interface WebParts {
   readonly webhooks: WebhookApi;
   readonly ledger: LedgerApi;
   readonly rateLimiter: RateLimiter;
+  readonly addresses: AddressLimits;
   readonly clock: Clock;
   readonly log: Logger;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
@@ -78,6 +80,7 @@ export function createWebApp(parts: WebParts): Express {
       servedRows: parts.servedRows,
     }),
     rateLimiter: parts.rateLimiter,
+    addresses: parts.addresses,
     clock,
     headerPrefix: parts.config.HEADER_PREFIX,
     observer: parts.observer,

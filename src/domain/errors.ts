@@ -60,7 +60,11 @@ export const ERRORS = {
     meaning: 'The body is not plain `application/json` in UTF-8, or it is compressed.',
     action: 'Send uncompressed JSON.',
   },
-  rate_limited: { status: 429, meaning: 'Too many requests with this key.', action: 'Wait for `Retry-After` seconds.' },
+  rate_limited: {
+    status: 429,
+    meaning: 'Too many requests with this key, or without a valid one from this address.',
+    action: 'Wait for `Retry-After` seconds.',
+  },
   internal_error: {
     status: 500,
     meaning: 'The service failed. Nothing is known about the request.',

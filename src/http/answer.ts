@@ -28,7 +28,7 @@ const SECURITY_HEADERS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
 ];
-const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
+export const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
 
 export interface Responder {
   /** Answers with one write. `rate` adds the `RateLimit-*` headers. Returns the HTTP status. */

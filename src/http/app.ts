@@ -3,7 +3,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { KeyDirectory, MerchantApi } from '../features/shared/merchant-api.ts';
-import { NOT_FOUND, createResponder, type Responder } from './answer.ts';
+import { HSTS, NOT_FOUND, createResponder, type Responder } from './answer.ts';
+import { createAddressLimit, type AddressLimits } from './address-limit.ts';
 import { createAuthenticator } from './authentication.ts';
 import { answerToCrash, createEndpoint, type EndpointTools, type HttpLogger, type HttpObserver } from './endpoint.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -40,6 +41,8 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Only in a sandbox. */
   readonly sandbox?: SandboxApi;
   readonly rateLimiter: RateLimiter;
+  /** Of callers without a valid key, payers among them. */
+  readonly addresses: AddressLimits;
   readonly clock: Clock;
   /** Of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */
   readonly headerPrefix: string;
@@ -62,7 +65,8 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
-  const responder = createResponder({ secure: options.publicUrl.startsWith('https://') });
+  const secure = options.publicUrl.startsWith('https://');
+  const responder = createResponder({ secure });
   const tools = endpointTools(options, responder);
   const routes = allRoutes(options);
   const unmatched = createEndpoint(tools, createUnmatched(routes));
@@ -73,6 +77,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   }
   app.use(API_PREFIXES, unmatched);
 
+  app.use(outsideTheApi(tools, secure));
   mountDocs(
     app,
     openApiDocument({
@@ -120,11 +125,23 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     responder,
     nonces: options.nonces,
     rateLimiter: options.rateLimiter,
+    limitAddress: createAddressLimit(options.addresses),
     clock: options.clock,
     nextRequestId: createRequestIds(),
     observer: options.observer,
     logger: options.logger,
     readOnly: options.readOnly ?? (() => null),
+  };
+}
+
+/** What the API's own answers bring along already: HSTS, and a limit on callers without a key. */
+function outsideTheApi(tools: EndpointTools, secure: boolean): RequestHandler {
+  const [name, value] = HSTS as readonly [string, string];
+  return (request, response, next) => {
+    if (secure) response.setHeader(name, value);
+    const refused = tools.limitAddress(request, tools.clock.nowMs());
+    if (refused === null) return next();
+    tools.observer.requestEnded('limited', request.method, tools.responder.sendAndClose(request, response, tools.nextRequestId(), refused), 0);
   };
 }
 

@@ -5,6 +5,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
 import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuthenticatedKey, Caller } from '../features/shared/merchant-api.ts';
+import type { AddressLimit } from './address-limit.ts';
 import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
@@ -34,6 +35,7 @@ export interface EndpointTools {
   readonly responder: Responder;
   readonly nonces: Nonces;
   readonly rateLimiter: RateLimiter;
+  readonly limitAddress: AddressLimit;
   readonly clock: Clock;
   readonly nextRequestId: () => string;
   readonly observer: HttpObserver;
@@ -80,10 +82,10 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const nowMs = clock.nowMs();
     const nowSec = toSec(nowMs);
     const identity = tools.authenticate(headers, body.bytes, nowSec);
-    if (!identity.ok) return unauthenticated(response, requestId, identity.fault);
+    if (!identity.ok) return unauthenticated(request, response, requestId, identity.fault);
     const { key, nonce } = identity;
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
-    if (!burnt.accepted) return unauthenticated(response, requestId, 'nonce_used');
+    if (!burnt.accepted) return unauthenticated(request, response, requestId, 'nonce_used');
 
     let settled = !ridesWithCommand;
     try {
@@ -103,10 +105,11 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     }
   }
 
-  function unauthenticated(response: ServerResponse, requestId: string, fault: AuthenticationFault): number {
+  /** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
+  function unauthenticated(request: Request, response: ServerResponse, requestId: string, fault: AuthenticationFault): number {
     observer.authenticationFailed(fault);
     tools.logger.debug({ requestId, fault }, 'authentication failed');
-    return responder.send(response, requestId, UNAUTHENTICATED);
+    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? UNAUTHENTICATED);
   }
 
   async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller): Promise<Answer> {

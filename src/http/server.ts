@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
+import { HSTS, createResponder } from './answer.ts';
 import { MAX_BODY_BYTES, type HttpLogger } from './endpoint.ts';
 import { createRequestIds } from './request-id.ts';
 
@@ -12,6 +13,10 @@ export interface HttpServerLimits {
   readonly maxHeaderBytes: number;
   /** How often requests are checked against the two timeouts. */
   readonly checkIntervalMs: number;
+  /** For a connection on which nothing moves, such as a client that does not read its answer. */
+  readonly inactivityTimeoutMs: number;
+  /** Further ones are closed at once. */
+  readonly maxConnections: number;
 }
 
 export const DEFAULT_LIMITS: HttpServerLimits = {
@@ -20,11 +25,28 @@ export const DEFAULT_LIMITS: HttpServerLimits = {
   keepAliveTimeoutMs: 65_000,
   maxHeaderBytes: 16 * 1024,
   checkIntervalMs: 1_000,
+  inactivityTimeoutMs: 120_000,
+  maxConnections: 25_000,
 };
 
+export interface HttpServerOptions {
+  readonly limits?: HttpServerLimits;
+  /** Clients reach the service over https. */
+  readonly secure?: boolean;
+  /** Why a request is refused for where it comes from; null for one that is not. Absent: none is. */
+  readonly foreign?: (request: IncomingMessage) => string | null;
+}
+
 /** The HTTP server for the app, with a bound on everything a client can make it wait for. */
-export function createHttpServer(app: RequestListener, logger: Pick<HttpLogger, 'debug'>, limits: HttpServerLimits = DEFAULT_LIMITS): Server {
+export function createHttpServer(app: RequestListener, logger: Pick<HttpLogger, 'debug'>, options: HttpServerOptions = {}): Server {
+  const { limits = DEFAULT_LIMITS, secure = false } = options;
   const nextRequestId = createRequestIds();
+  const responder = createResponder({ secure });
+  const serve: RequestListener = (request, response) => {
+    const fault = request.headers.host === undefined && request.httpVersion === '1.1' ? 'Host is missing.' : (options.foreign?.(request) ?? null);
+    if (fault === null) return app(request, response);
+    responder.sendAndClose(request, response, nextRequestId(), { ok: false, refusal: { code: 'invalid_request', message: fault } });
+  };
   const server = createServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -32,20 +54,30 @@ export function createHttpServer(app: RequestListener, logger: Pick<HttpLogger, 
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
+      // Node's own refusal would be in another form and without our headers.
+      requireHostHeader: false,
     },
-    app,
+    serve,
   );
+  server.maxConnections = limits.maxConnections;
+  server.timeout = limits.inactivityTimeoutMs;
   // A client that asks before sending too much is told no without being asked to send it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (!(Number(request.headers['content-length']) > MAX_BODY_BYTES)) response.writeContinue();
-    app(request, response);
+    serve(request, response);
   });
+  // Left to Node, an expectation that nobody knows would get an answer without any of our headers.
+  server.on('checkExpectation', serve);
+  const refused = new WeakSet<Socket>();
   server.on('clientError', (error: Error & { readonly code?: string }, socket: AnsweringSocket) => {
+    // What a refused client still sends is no more readable than before.
+    if (refused.has(socket)) return;
     const refusal = refusalOf(error, socket);
     if (refusal === null) return void socket.destroy();
     const requestId = nextRequestId();
     logger.debug({ requestId, ...refusal }, 'an unreadable request was refused');
-    refuse(socket, requestId, refusal);
+    refused.add(socket);
+    refuse(socket, requestId, refusal, secure);
   });
   return server;
 }
@@ -66,7 +98,10 @@ function refusalOf(error: Error & { readonly code?: string }, socket: AnsweringS
   return { code: 'invalid_request', message: tooLong ? 'The address or the headers are too long.' : 'The request is not valid HTTP/1.1.' };
 }
 
-function refuse(socket: Socket, requestId: string, { code, message }: UnreadableRefusal): void {
+/** How long the client may take to read why, before the connection ends whether it did or not. */
+const LINGER_MS = 2_000;
+
+function refuse(socket: Socket, requestId: string, { code, message }: UnreadableRefusal, secure: boolean): void {
   const { status } = ERRORS[code];
   const text = JSON.stringify({ error: { code, message, request_id: requestId } });
   const headers = [
@@ -74,7 +109,14 @@ function refuse(socket: Socket, requestId: string, { code, message }: Unreadable
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${text.length}`,
     `X-Request-Id: ${requestId}`,
+    ...(secure ? [HSTS.join(': ')] : []),
     'Connection: close',
   ];
   socket.end(`${headers.join('\r\n')}\r\n\r\n${text}`);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+  // Our end alone is half a close, which a client that never closes its own would keep for ever. Who stalled is not waited for, and must not
+  // finish a request that was answered; who is still sending has a moment to stop, since bytes left unread would reset the connection.
+  if (code === 'request_timeout') socket.destroySoon();
+  else socket.once('end', () => socket.destroySoon());
 }

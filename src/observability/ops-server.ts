@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { HealthChecks } from './health.ts';
 import type { ServiceStatus } from './service-status.ts';
@@ -11,6 +11,8 @@ export interface OpsServerDeps {
   readonly health: HealthChecks;
   /** The page for people at `/`. */
   readonly status: ServiceStatus;
+  /** Why a request is refused for where it comes from; null for one that is not. Absent: none is. */
+  readonly foreign?: (request: IncomingMessage) => string | null;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -22,6 +24,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
  */
 export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   const server = createServer((request, response) => {
+    const fault = deps.foreign?.(request) ?? null;
+    if (fault !== null) return send(response, 400, TEXT_TYPE, `${fault}\n`);
     answer(deps, request.method ?? 'GET', (request.url ?? '/').split('?')[0]!, response).catch(() => {
       if (!response.headersSent) send(response, 500, TEXT_TYPE, 'failed\n');
       else response.destroy();

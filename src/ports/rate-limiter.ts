@@ -15,3 +15,8 @@ export interface RateLimiter {
   /** Takes one token when there is one. Never throws for a limit; a lost store is the adapter's to decide, never silently open. */
   take(key: string, nowMs: number): RateDecision | Promise<RateDecision>;
 }
+
+/** A limiter whose buckets are in this process. */
+export interface LocalRateLimiter extends RateLimiter {
+  take(key: string, nowMs: number): RateDecision;
+}

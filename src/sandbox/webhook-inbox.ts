@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
 import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
 
@@ -35,7 +36,6 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** Specification, "Delivery request": the receiver rejects a difference over five minutes. */
 const TOLERANCE_SEC = 300;
 const WEBHOOK_PATH = '/webhook';
-const LOCAL_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/;
 
 export async function startWebhookInbox(options: WebhookInboxOptions): Promise<WebhookInbox> {
   const nowMs = options.nowMs ?? Date.now;
@@ -84,6 +84,8 @@ interface Routes {
 }
 
 async function route(request: IncomingMessage, response: ServerResponse, { receive, deliveries }: Routes): Promise<void> {
+  const fault = foreignRequest(request.headers, request.method);
+  if (fault !== null) return json(response, 400, { error: fault });
   const { pathname } = new URL(request.url ?? '/', 'http://inbox');
   if (request.method === 'POST' && pathname === WEBHOOK_PATH) {
     const body = await readBody(request);
@@ -91,8 +93,7 @@ async function route(request: IncomingMessage, response: ServerResponse, { recei
     const verdict = receive(request.headers, body);
     return verdict === 'valid' ? json(response, 200, { received: true }) : json(response, 401, { error: verdict });
   }
-  // A page elsewhere that had its name resolve to this machine must not read what arrived here.
-  if (request.method !== 'GET' || !LOCAL_HOST.test(request.headers.host ?? '')) return json(response, 404, { error: 'not found' });
+  if (request.method !== 'GET') return json(response, 404, { error: 'not found' });
   if (pathname === '/deliveries.json') return json(response, 200, { deliveries });
   if (pathname !== '/') return json(response, 404, { error: 'not found' });
   response.writeHead(200, INBOX_HEADERS).end(inboxPage(deliveries));

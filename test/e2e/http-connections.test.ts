@@ -1,19 +1,23 @@
-import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHttpServer, DEFAULT_LIMITS } from '../../src/http/server.ts';
 import { signedHeaders, startTestServer, type TestServer } from '../support/http-api.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 const CREATE = '/api/v1/checkout/sessions/create';
 const LIMIT = 256 * 1024;
-const REQUEST_TIMEOUT_MS = 600;
+const TIMEOUTS = { headersTimeoutMs: 500, requestTimeoutMs: 600, checkIntervalMs: 50 };
+const MAX_CONNECTIONS = 300;
 let service: TestServer;
 let orders = 0;
 const logged: object[] = [];
 
 beforeAll(async () => {
-  const limits = { ...DEFAULT_LIMITS, headersTimeoutMs: 500, requestTimeoutMs: REQUEST_TIMEOUT_MS, checkIntervalMs: 50 };
-  service = await startTestServer({}, (app) => createHttpServer(app, { debug: (fields) => void logged.push(fields) }, limits));
+  const limits = { ...DEFAULT_LIMITS, ...TIMEOUTS, inactivityTimeoutMs: 1_000, maxConnections: MAX_CONNECTIONS };
+  service = await startTestServer({ publicUrl: 'https://pay.example' }, (app) =>
+    createHttpServer(app, { debug: (fields) => void logged.push(fields) }, { limits, secure: true }),
+  );
 });
 afterAll(() => service.close());
 
@@ -153,6 +157,103 @@ describe('what is not HTTP, or not in time', () => {
     socket.resetAndDestroy();
     await expectAlive();
     expect(service.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+/** Sockets that send the text and then neither read on nor close, whatever they are answered. */
+async function deadSockets(count: number, text: string): Promise<Socket[]> {
+  const port = Number(new URL(service.base).port);
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => {}).on('data', () => {});
+      await once(socket, 'connect');
+      socket.write(text);
+      return socket;
+    }),
+  );
+}
+
+const openConnections = (): Promise<number> =>
+  new Promise((resolve, reject) => service.server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+
+describe('a client that never closes its end', () => {
+  beforeEach(() => service.server.closeAllConnections());
+
+  it.each([
+    ['its headers were not in time', 'GET /v1/refunds HTTP/1.1\r\nHost: localhost\r\n'],
+    ['its body was not in time', head([JSON_TYPE, 'Content-Length: 10'])],
+    ['it did not speak HTTP', 'hello\r\n\r\n'],
+    ['its body was too long', head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`])],
+  ])('is rid of within seconds when %s', async (_, text) => {
+    const sockets = await deadSockets(200, text);
+    try {
+      await expect.poll(openConnections, { timeout: 6_000 }).toBe(0);
+      await expectAlive();
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+
+  it('is rid of when it does not read its answers', async () => {
+    const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1' }).pause();
+    socket.on('error', () => {});
+    const flood = head([], 'GET', '/openapi.json').repeat(500);
+    socket.write(flood);
+    await expect.poll(openConnections, { timeout: 6_000 }).toBe(1);
+    await expect.poll(openConnections, { timeout: 6_000 }).toBe(0);
+    socket.destroy();
+  });
+
+  it('does not have a request carried out that it was told had come too late', async () => {
+    const body = order();
+    const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.write(head([...signed(body), JSON_TYPE, `Content-Length: ${Buffer.byteLength(body)}`]));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 408/);
+    const before = service.observed.length;
+    socket.write(body);
+    await new Promise((wake) => setTimeout(wake, 200));
+    expect(service.observed.length).toBe(before);
+    socket.destroy();
+  });
+});
+
+describe('more connections than there is room for', () => {
+  it('are closed at once, and others go on', async () => {
+    const dropped = vi.fn();
+    service.server.on('drop', dropped);
+    const sockets = await deadSockets(MAX_CONNECTIONS, '');
+    const further = await deadSockets(20, '');
+    await expect.poll(() => dropped.mock.calls.length).toBeGreaterThanOrEqual(20);
+    await expect.poll(() => further.every((socket) => socket.readableEnded || socket.destroyed)).toBe(true);
+    for (const socket of [...sockets, ...further]) socket.destroy();
+    await expect.poll(openConnections).toBeLessThan(MAX_CONNECTIONS);
+    await expectAlive();
+  });
+});
+
+describe('Strict-Transport-Security is on every answer', () => {
+  const get = (path: string, lines: readonly string[] = []): string => head(lines, 'GET', path);
+  it.each([
+    ['a 200 of the docs', get('/docs'), 200],
+    ['a 200 of the OpenAPI document', get('/openapi.json'), 200],
+    ['a 304', get('/docs', ['If-None-Match: *']), 200],
+    ['a 401', head([JSON_TYPE, 'Content-Length: 2']) + '{}', 401],
+    ['a 404', get('/nothing'), 404],
+    ['an OPTIONS', head([], 'OPTIONS', '/docs'), 404],
+    ['an expectation nobody knows', get('/docs', ['Expect: miracles']), 200],
+    ['a 400 for garbage', 'hello\r\n\r\n', 400],
+    ['a 400 for headers too long', get(`/${'x'.repeat(65_536)}`), 400],
+    ['a 400 without Host', 'GET /docs HTTP/1.1\r\n\r\n', 400],
+    ['a 400 without Host, of the API', 'GET /v1/refunds HTTP/1.1\r\n\r\n', 400],
+    ['a 408', 'GET /docs HTTP/1.1\r\n', 408],
+    ['a 413', head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`]), 413],
+  ])('%s', async (_, text, status) => {
+    const answer = await rawRequest(service.base, [text]);
+    expect(answer.status).toBe(status);
+    expect(answer.head.match(/strict-transport-security: max-age=31536000/gi)).toHaveLength(1);
   });
 });
 

@@ -8,6 +8,7 @@ import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import { createHttpApp, type HttpAppOptions } from '../../src/http/app.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { createClientAddress } from '../../src/runtime/util/client-address.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../../src/features/shared/merchant-api.ts';
 import { FakeMerchantApi } from './fake-merchant-api.ts';
@@ -150,6 +151,7 @@ export async function startTestServer(
       }),
     },
     rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
+    addresses: { limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }), clientAddress: createClientAddress(0) },
     clock: { nowMs: () => Date.now() },
     headerPrefix: 'X-Service-',
     publicUrl: 'http://127.0.0.1:8080',

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { answerCorrected } from './rpc-corrections.ts';
 import type { JsonRpcAnswer, JsonRpcRequest, Upstream } from './rpc-corrections.ts';
@@ -15,13 +16,19 @@ const MAX_BATCH = 100;
 export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number): Promise<{ readonly url: string }> {
   const upstream = upstreamOf(rpcUrl);
   const server = createServer((request, response) => {
+    const fault = foreignRequest(request.headers, request.method);
+    if (fault !== null) return send(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32600, message: fault } });
     answer(request, upstream).then(
       (body) => send(response, 200, body),
       (error: unknown) =>
         send(response, 500, { jsonrpc: '2.0', id: null, error: { code: -32603, message: error instanceof Error ? error.message : 'failed' } }),
     );
   });
-  server.on('upgrade', (request, socket, head) => forward(request, socket, head, new URL(wsUrl)));
+  server.on('upgrade', (request, socket, head) => {
+    // A WebSocket begins as a GET, and any page may read one.
+    if (foreignRequest(request.headers, 'POST') !== null) socket.destroy();
+    else forward(request, socket, head, new URL(wsUrl));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
 import type { FacadeChain } from './chain.ts';
 import { BadRequest, answerCall } from './wallet-api.ts';
@@ -30,6 +31,8 @@ export async function serveFacade(chain: FacadeChain, port: number): Promise<{ r
 }
 
 async function respond(chain: FacadeChain, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const fault = foreignRequest(request.headers, request.method);
+  if (fault !== null) return send(response, 400, { Error: fault });
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   const path = PATH.exec(url.pathname);
   if (path === null) return send(response, 404, { Error: 'no such path' });

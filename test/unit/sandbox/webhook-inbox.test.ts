@@ -127,7 +127,7 @@ describe('the page of the inbox', () => {
 
   it('is for this machine only, and there is nothing else', async () => {
     const foreign = await request(inbox.pageUrl, { headers: { host: 'evil.example' } });
-    expect(foreign.statusCode).toBe(404);
+    expect(foreign.statusCode).toBe(400);
     await foreign.body.dump();
     for (const [method, path] of [
       ['GET', '/x'],

@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http';
+import { addressGroup, type ClientAddress } from '../runtime/util/client-address.ts';
+import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
+import type { Answer } from './answer.ts';
+
+export interface AddressLimits {
+  readonly limiter: LocalRateLimiter;
+  readonly clientAddress: ClientAddress;
+}
+
+/** Counts a request of a caller without a valid key against its address; answers the refusal once there were too many. */
+export type AddressLimit = (request: IncomingMessage, nowMs: number) => Answer | null;
+
+export function createAddressLimit({ limiter, clientAddress }: AddressLimits): AddressLimit {
+  return (request, nowMs) => {
+    const { allowed, limit, retryAfterSec } = limiter.take(addressGroup(clientAddress(request)), nowMs);
+    if (allowed) return null;
+    const message = `At most ${limit} requests at once without a valid key from this address.`;
+    return { ok: false, refusal: { code: 'rate_limited', message }, retryAfterSec };
+  };
+}
