@@ -126,7 +126,10 @@ const environment = z.object({
   TRON_API_KEY: z.string().optional(),
   /** JSON by network: `{"bsc":{"chain_id":"97","tokens":[{"coin":"USDT","address":"0x...","decimals":18}]}}`. */
   TEST_NETWORKS: jsonText.pipe(testNetworks).optional(),
-  /** Units of a coin from which a second provider must report the same transfer before it counts; needs two URLs. */
+  /**
+   * Units of a coin from which a second provider must report the same transfer, and call it final, before it counts. Unset: 100 on live
+   * networks with two providers of different hosts; 0: every payment.
+   */
   SECOND_SOURCE_FROM: z.string().regex(AMOUNT).optional(),
   SESSION_TTL_SECONDS: seconds.default(1800),
   RATE_PROVIDERS: list.pipe(z.array(z.enum(RATE_PROVIDERS)).min(1)).optional(),

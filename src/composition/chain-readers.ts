@@ -2,6 +2,8 @@ import { createEvmChain } from '../adapters/evm/chain.ts';
 import { createRpcPool } from '../adapters/rpc/pool.ts';
 import { createSolanaChain } from '../adapters/solana/chain.ts';
 import { createTronChain } from '../adapters/tron/chain.ts';
+import type { NetworkSettings } from '../domain/networks.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
@@ -9,6 +11,7 @@ import type { Chain } from '../ports/chain.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RpcPool } from '../ports/rpc-pool.ts';
 import type { PayoutNetworkAccess } from './payouts.ts';
+import { loggedExclusions } from './providers.ts';
 
 /** Everything that reads networks: the ones by their blocks, Solana by its accounts. */
 export interface ChainReaders {
@@ -19,13 +22,20 @@ export interface ChainReaders {
 /** Slots are short: machines behind one balancer differ by several even when all is well. */
 const SOLANA_MAX_LAG_SLOTS = 50;
 
-/** `confirmWithSecond` tells from which amount, in units, a second provider must report the same transfer; default: never. */
-export function chainReaders(
-  networks: readonly PayoutNetworkAccess[],
-  metrics: Metrics,
-  confirmWithSecond: (units: bigint) => boolean = () => false,
-): ChainReaders {
-  const optionsOf = (access: PayoutNetworkAccess) => ({ settings: access.settings, pool: poolOf(access, metrics), confirmWithSecond });
+export interface ReadingOptions {
+  /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by default: never. */
+  readonly secondSourceFrom?: (settings: NetworkSettings) => bigint | null;
+  readonly log?: Logger;
+}
+
+export function chainReaders(networks: readonly PayoutNetworkAccess[], metrics: Metrics, options: ReadingOptions = {}): ChainReaders {
+  const optionsOf = (access: PayoutNetworkAccess) => {
+    const { settings } = access;
+    const pool = poolOf(access, metrics, options.log);
+    const from = options.secondSourceFrom?.(settings) ?? null;
+    metrics.chains.addProviders({ mode: settings.mode, network: settings.network, pool, needsSecond: from !== null });
+    return { settings, pool, confirmWithSecond: (units: bigint) => from !== null && units >= from };
+  };
   const isByAccounts = ({ settings }: PayoutNetworkAccess): boolean => settings.network === 'solana';
   return {
     byBlocks: networks
@@ -35,7 +45,8 @@ export function chainReaders(
   };
 }
 
-function poolOf({ settings: { mode, network }, urls, headers }: PayoutNetworkAccess, { chains }: Metrics): RpcPool {
+function poolOf({ settings: { mode, network }, urls, headers }: PayoutNetworkAccess, { chains }: Metrics, log: Logger | undefined): RpcPool {
   const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
-  return createRpcPool({ network, urls, observer: chains.rpcObserver(mode), ...(headers && { headers }), ...lag });
+  const observer = log ? loggedExclusions(mode, chains.rpcObserver(mode), log) : chains.rpcObserver(mode);
+  return createRpcPool({ network, urls, observer, ...(headers && { headers }), ...lag });
 }

@@ -140,6 +140,10 @@ function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
 
 /** Provider URLs of a network by mode, from the environment. */
 export function providerUrls(config: Config, mode: Mode, network: Network): readonly string[] {
-  const name = `${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
-  return (config as unknown as Record<string, readonly string[] | undefined>)[mode === 'test' ? `TEST_${name}` : name] ?? [];
+  return (config as unknown as Record<string, readonly string[] | undefined>)[providerUrlsName(mode, network)] ?? [];
+}
+
+/** The setting that names the providers of a network. */
+export function providerUrlsName(mode: Mode, network: Network): string {
+  return `${mode === 'test' ? 'TEST_' : ''}${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
 }

@@ -7,7 +7,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { reportAddresses, reportRates, type RateProviderStatus } from '../observability/metrics-parts.ts';
 import type { WebhookStats } from '../observability/metrics-webhooks.ts';
 import { MoneyFollower } from '../observability/money-follower.ts';
-import { chainFacts, projectionFacts, rateFacts, webhookFacts } from '../observability/service-health.ts';
+import { chainFacts, projectionFacts, providerFacts, rateFacts, webhookFacts } from '../observability/service-health.ts';
 import { ServiceStatus } from '../observability/service-status.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -127,6 +127,7 @@ export function startObservability(parts: ObservedParts): Observability {
   reportRates(registry, () => parts.rates.status(), config.RATE_MAX_AGE_SECONDS);
   reportAddresses(registry, () => parts.addresses.stocks());
   health.add(() => chainFacts(watched, clock.nowMs()));
+  health.add(() => providerFacts(metrics.chains.providers));
   health.add(() => projectionFacts(parts.projections.status()));
   health.add(() => rateFacts(parts.rates.status(), config.RATE_MAX_AGE_SECONDS));
   health.add(() => webhookFacts(queue, clock.nowMs()));

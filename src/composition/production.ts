@@ -7,7 +7,6 @@ import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solan
 import { InvalidConfig, type Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import { knownNetwork } from '../domain/known-networks.ts';
-import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -18,6 +17,7 @@ import { chainReaders } from './chain-readers.ts';
 import { providerUrls } from './chains.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from './providers.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
@@ -35,6 +35,7 @@ export function checkProductionConfig(config: Config, env: Record<string, string
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
       'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
     config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
+    ...missingSecondSources(config),
     ...profileFaults(config),
   ];
   const found = faults.filter((fault) => fault !== false);
@@ -67,13 +68,14 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const access = [...networks.values()]
     .flat()
     .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
+  warnOfSingleSources(access, log);
   const rules = productionPayoutRules(config, access);
   const signer =
     Object.keys(wallets).length > 0
       ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log })
       : null;
   const derivation = startHdDerivation();
-  const readers = chainReaders(access, metrics, secondSource(config));
+  const readers = chainReaders(access, metrics, { secondSourceFrom: ({ mode, network }) => secondSourceFrom(config, mode, network), log });
   const service = await startService({
     config,
     roles,
@@ -144,11 +146,6 @@ async function payoutParts(
       }),
     );
   return { signer, chains, addresses: new Map(addresses), sandbox: false };
-}
-
-function secondSource(config: Config): (units: bigint) => boolean {
-  const from = config.SECOND_SOURCE_FROM === undefined ? null : amountOf(config.SECOND_SOURCE_FROM);
-  return (units) => from !== null && units >= from;
 }
 
 /** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */

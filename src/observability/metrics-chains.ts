@@ -2,13 +2,22 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { RpcObserver } from '../ports/rpc-pool.ts';
+import { sourceOf, type ProviderStatus, type RpcObserver, type RpcPool } from '../ports/rpc-pool.ts';
 import type { Anomaly, WatchObserver, WatchStatus } from '../features/deposits/chain/types.ts';
 
 /** A chain that is being read. */
 export interface WatchedChain {
   readonly settings: { readonly mode: Mode; readonly network: Network };
   readonly watcher: { status(): WatchStatus };
+}
+
+/** The providers of a network, as one pool asks them. */
+export interface NetworkProviders {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly pool: Pick<RpcPool, 'sources' | 'status'>;
+  /** Payments from some amount on wait for a second source. */
+  readonly needsSecond: boolean;
 }
 
 type Where = 'mode' | 'network';
@@ -31,9 +40,11 @@ const RPC_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 export class ChainMetrics {
   readonly #clock: Clock;
   readonly #watched: WatchedChain[] = [];
+  readonly #providers: NetworkProviders[] = [];
   readonly #rpcRequests: Counter<Where | 'provider' | 'method' | 'result'>;
   readonly #rpcDuration: Histogram<Where | 'provider'>;
   readonly #rpcLag: Gauge<Where | 'provider'>;
+  readonly #rpcExcluded: Gauge<Where | 'provider'>;
   readonly #reorgs: Counter<Where | 'beyond_finality'>;
   readonly #reverted: Counter<Where | 'after_final'>;
   readonly #anomalies: Counter<Where | 'kind'>;
@@ -58,6 +69,12 @@ export class ChainMetrics {
       labelNames: [...WHERE, 'provider'],
       registers,
     });
+    this.#rpcExcluded = new Gauge({
+      name: 'quittance_rpc_provider_excluded',
+      help: '1 while a provider is left out, since it serves another chain.',
+      labelNames: [...WHERE, 'provider'],
+      registers,
+    });
     this.#reorgs = counter('quittance_chain_reorgs_total', 'Reorganisations seen; beyond_finality="true" changed blocks that had been final.', [
       'beyond_finality',
     ]);
@@ -67,6 +84,7 @@ export class ChainMetrics {
     this.#anomalies = counter('quittance_chain_anomalies_total', 'Answers of a chain that contradict another answer.', ['kind']);
     this.#troubles = counter('quittance_chain_read_failures_total', 'Rounds of reading that failed.', []);
     this.#registerStatus(registry);
+    this.#registerSources(registry);
   }
 
   /** Reports the chain from now on. */
@@ -79,6 +97,17 @@ export class ChainMetrics {
     this.#troubles.inc({ mode, network }, 0);
   }
 
+  /** Reports the providers from now on. */
+  addProviders(providers: NetworkProviders): void {
+    const { mode, network, pool } = providers;
+    this.#providers.push(providers);
+    for (const { provider } of pool.status()) this.#rpcExcluded.set({ mode, network, provider }, 0);
+  }
+
+  get providers(): readonly NetworkProviders[] {
+    return this.#providers;
+  }
+
   get watched(): readonly WatchedChain[] {
     return this.#watched;
   }
@@ -89,6 +118,7 @@ export class ChainMetrics {
         this.#rpcRequests.inc({ mode, network, provider, method, result: ok ? 'ok' : 'error' });
         this.#rpcDuration.observe({ mode, network, provider }, durationMs / 1000);
       },
+      onExcluded: ({ network, provider, reason }) => this.#rpcExcluded.set({ mode, network, provider }, reason === null ? 0 : 1),
       onLag: ({ network, provider, lagBlocks }) => this.#rpcLag.set({ mode, network, provider }, lagBlocks),
     };
   }
@@ -101,6 +131,23 @@ export class ChainMetrics {
       onAnomaly: ({ kind }) => this.#anomalies.inc({ ...where, kind }),
       onTrouble: () => this.#troubles.inc(where),
     };
+  }
+
+  #registerSources(registry: Registry): void {
+    const gauge = (name: string, help: string, of: (pool: NetworkProviders['pool']) => number): void => {
+      const providers = this.#providers;
+      new Gauge({
+        name,
+        help,
+        labelNames: WHERE,
+        registers: [registry],
+        collect() {
+          for (const { mode, network, pool } of providers) this.set({ mode, network }, of(pool));
+        },
+      });
+    };
+    gauge('quittance_rpc_sources', 'Independent providers that are configured: two addresses of one host are one.', (pool) => pool.sources);
+    gauge('quittance_rpc_sources_usable', 'Independent providers that answer and serve the right chain.', usableSources);
   }
 
   #registerStatus(registry: Registry): void {
@@ -135,5 +182,12 @@ export class ChainMetrics {
     gauge('quittance_chain_consecutive_failures', 'Failed rounds of reading in a row.', (status) => status.consecutiveFailures);
   }
 }
+
+/** Independent providers that can be asked now. */
+export const usableSources = (pool: NetworkProviders['pool']): number =>
+  new Set(pool.status().flatMap((status) => (isUsable(status) ? [sourceOf(status.provider)] : []))).size;
+
+/** One whose last answer was a fault is asked again and again, and counts once it gave a good one. */
+const isUsable = ({ healthy, consecutiveFaults, excluded }: ProviderStatus): boolean => healthy && consecutiveFaults === 0 && excluded === null;
 
 const gap = (to: number | null, from: number | null): number | null => (to === null || from === null ? null : Math.max(0, to - from));

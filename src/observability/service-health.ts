@@ -1,5 +1,5 @@
 import type { HealthFact } from './health.ts';
-import type { WatchedChain } from './metrics-chains.ts';
+import { usableSources, type NetworkProviders, type WatchedChain } from './metrics-chains.ts';
 import type { RateProviderStatus } from './metrics-parts.ts';
 import type { WebhookQueue } from './metrics-webhooks.ts';
 import type { ProjectionStatus } from '../runtime/projections/runner.ts';
@@ -23,6 +23,20 @@ export function chainFacts(watched: readonly WatchedChain[], nowMs: number): Hea
       lagSec !== null && lagSec > CHAIN_LAG_SEC && `payments of the last ${lagSec} s are not known`,
     ].filter((reason) => reason !== false);
     return { name: `chain:${settings.mode}:${settings.network}`, ...judged(reasons, lagSec === null ? '' : `read to ${lagSec} s ago`) };
+  });
+}
+
+/** Whom a network's payments are believed from. */
+export function providerFacts(providers: readonly NetworkProviders[]): HealthFact[] {
+  return providers.map(({ mode, network, pool, needsSecond }) => {
+    const excluded = pool.status().filter((provider) => provider.excluded !== null);
+    const usable = usableSources(pool);
+    const reasons = [
+      ...excluded.map(({ provider, excluded: reason }) => `${provider} is left out: it ${reason}`),
+      mode === 'live' && pool.sources < 2 && 'one provider: whatever it says of a payment is believed',
+      needsSecond && usable < 2 && `${usable} of ${pool.sources} providers can be used: large payments wait for a second one`,
+    ].filter((reason) => reason !== false);
+    return { name: `providers:${mode}:${network}`, ...judged(reasons, `${usable} of ${pool.sources} usable`) };
   });
 }
 

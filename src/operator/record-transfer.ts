@@ -12,7 +12,7 @@ import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { indexKey, type AddressIndex } from '../features/addresses/address-index.ts';
 
 export interface RecordParts {
-  readonly chains: readonly (Pick<Chain, 'mode' | 'network' | 'settings' | 'transferAt' | 'finalized'> | AccountChain)[];
+  readonly chains: readonly (Pick<Chain, 'mode' | 'network' | 'settings' | 'transferAt' | 'agreeOnFinality' | 'finalized'> | AccountChain)[];
   readonly derivers: readonly AddressDeriver[];
   /** Empty where nothing is paid. */
   readonly treasuries: ReadonlyMap<Mode, TreasuryAddresses>;
@@ -51,7 +51,8 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
   if (!chain) throw new CommandRefused(`this process does not read ${network}`);
   const transfer = await chain.transferAt(txHash, logIndex);
   if (!transfer) throw new CommandRefused(`there is no transfer of our coins at log index ${logIndex} of ${txHash}`);
-  if (transfer.block.number > (await chain.finalized()).number) throw new CommandRefused('the transfer is not final yet');
+  const isFinal = transfer.block.number <= (await chain.finalized()).number && (await chain.agreeOnFinality(transfer, { kind: 'finalized' }));
+  if (!isFinal) throw new CommandRefused('the transfer is not final yet');
   const facts = depositFactsOf(transfer, chain.settings);
   await parts.core.addressesComplete();
   assertFromOutside(facts, chain.mode, parts);

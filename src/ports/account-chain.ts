@@ -1,4 +1,4 @@
-import type { DepositFacts } from '../domain/events/session-events.ts';
+import type { DepositFacts, FinalityRule } from '../domain/events/session-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings, Token } from '../domain/networks.ts';
 import type { Block, Disproof, Transfer } from './chain.ts';
@@ -70,6 +70,8 @@ export interface AccountChain {
   blockAt(slot: number): Promise<Block | null>;
   /** The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
+  /** As in `Chain`. */
+  agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean>;
   /** Why the chain cannot hold a recorded transfer, as the chain itself shows; null while nothing shows it. As in `Chain`. */
   disprove(deposit: DepositFacts): Promise<Disproof | null>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { DepositFacts, DepositReverted } from '../domain/events/session-events.ts';
+import type { DepositFacts, DepositReverted, FinalityRule } from '../domain/events/session-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 
@@ -77,6 +77,11 @@ export interface Chain {
    * `ChainUnavailable` when the providers contradict each other about it.
    */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
+  /**
+   * Whether a second provider calls the transfer's block final by the rule, too, where the transfer is of an amount that needs a second
+   * source; true for any other.
+   */
+  agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean>;
   /**
    * Why the chain cannot hold a recorded transfer, as the chain itself shows: another block at its height, or its very block without
    * it. Null while nothing shows that, however often the transfer is not found. Takes two providers where there are two.

@@ -24,11 +24,15 @@ export interface ProviderStatus {
   /** Blocks behind the best head known; null while it has reported none. */
   readonly lagBlocks: number | null;
   readonly consecutiveFaults: number;
+  /** Why it is not asked: it serves another chain, as it proved itself. Null while it may be asked. */
+  readonly excluded: string | null;
 }
 
 /** Several providers of one network: fail-over, fail-back, limits. */
 export interface RpcPool {
   readonly size: number;
+  /** Independent ones: two URLs of one host are one source. */
+  readonly sources: number;
   /**
    * Runs the whole task on one provider, then on the next when it throws `ProviderFault` or `RpcError`. Everything a task
    * reads therefore comes from one source. Throws `ChainUnavailable` when no provider could do it; anything else passes through.
@@ -46,6 +50,9 @@ export interface RpcPool {
   close(): Promise<void>;
 }
 
+/** Providers of one host are one source: who lies at one of its addresses lies at all. */
+export const sourceOf = (provider: string): string => provider.split('#')[0]!;
+
 /** What an operator may want to count. */
 export interface RpcObserver {
   onRequest?(request: {
@@ -55,6 +62,8 @@ export interface RpcObserver {
     readonly ok: boolean;
     readonly durationMs: number;
   }): void;
+  /** When a provider turned out to serve another chain, and, with null, when it serves the right one again. */
+  onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
   onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;
 }
 

@@ -238,9 +238,16 @@ describe('several providers', () => {
 });
 
 describe('a start', () => {
-  test('on another chain is refused, even when only one of the providers is wrong', async () => {
+  test('on another chain is refused where no other provider is left', async () => {
     first.play(lying('eth_chainId', () => '0x1'));
-    await expect(chainOver([second.url, first.url]).verify()).rejects.toThrow(WrongChain);
+    await expect(chainOver([first.url]).verify()).rejects.toThrow(WrongChain);
+  });
+
+  test('leaves out the one provider of another chain and goes on with the others', async () => {
+    first.play(lying('eth_chainId', () => '0x1'));
+    const chain = chainOver([first.url, second.url]);
+    await chain.verify();
+    expect((await chain.head()).number).toBe(await anvil.head());
   });
 
   test('with a token of other decimals is refused', async () => {

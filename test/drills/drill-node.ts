@@ -1,13 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { startSignerProcess } from '../../src/adapters/signer/process.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
 import type { Storage } from '../../src/composition/storage-parts.ts';
+import { chainReaders } from '../../src/composition/chain-readers.ts';
 import { openEmbedded } from '../../src/composition/embedded.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
 import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
@@ -156,13 +155,11 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     log,
     metrics,
     derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), solanaPoolDeriver('test', solanaPool)],
-    chains: networks.map(({ settings, urls }) =>
-      createEvmChain({
-        settings,
-        pool: createRpcPool({ network: settings.network, urls, observer }),
-        confirmWithSecond: (units) => units >= amountOf(secondSourceFrom),
-      }),
-    ),
+    chains: chainReaders(networks, metrics, {
+      secondSourceFrom: ({ network }) =>
+        networks.find(({ settings }) => settings.network === network)!.urls.length > 1 ? amountOf(secondSourceFrom) : null,
+      log,
+    }).byBlocks,
     networks: (mode) => (mode === 'test' ? networks.map(({ settings }) => settings) : []),
     contractChecks: paidOver.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,

@@ -113,10 +113,10 @@ export class DrillWorld {
   }
 
   /** A small pool of Solana addresses runs out at once. */
-  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false } = {}): DrillNodeSettings {
+  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false, secondProvider = true } = {}): DrillNodeSettings {
     const networks = [this.ethereum, this.bsc].map(({ node, first, second, payouts }) => ({
       settings: node.settings,
-      urls: [first.url, second.url],
+      urls: secondProvider ? [first.url, second.url] : [first.url],
       payoutUrl: payouts.url,
     }));
     return { networks, solanaPool: SOLANA_KEYS.slice(0, poolSize), secondSourceFrom: SECOND_SOURCE_FROM, auditFails };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { down, type Fault } from '../support/fault-proxy.ts';
+import { down, lying, type Fault } from '../support/fault-proxy.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import type { Drill } from './drill.ts';
 import { SECOND_SOURCE_FROM, type DrillWorld } from './drill-world.ts';
@@ -51,6 +51,23 @@ export const providersDisagree: Drill = {
     await world.transfer(await world.order('600.00'), 'ethereum');
   },
   end: async ({ ethereum }) => ethereum.heal(),
+};
+
+export const secondOfAnotherChain: Drill = {
+  alerts: ['ProviderExcluded', 'SecondSourceMissing'],
+  fault: 'the second provider serves another chain when the node starts; afterwards it serves the right one',
+  cause: async (world) => {
+    world.ethereum.second.play(lying('eth_chainId', () => '0x1'));
+    await world.restart();
+  },
+  end: async ({ ethereum }) => ethereum.heal(),
+};
+
+export const oneProvider: Drill = {
+  alerts: ['SingleProvider'],
+  fault: 'the node is started with one provider; afterwards with two',
+  cause: (world) => world.restart(world.settings({ secondProvider: false })),
+  end: (world) => world.restart(),
 };
 
 export const chainTakesBack: Drill = {

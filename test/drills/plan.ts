@@ -1,5 +1,5 @@
 import type { Round } from './drill.ts';
-import { chainStandsStill, chainTakesBack, historyLost, providersDisagree } from './drills-chains.ts';
+import { chainStandsStill, chainTakesBack, historyLost, oneProvider, providersDisagree, secondOfAnotherChain } from './drills-chains.ts';
 import {
   booksChanged,
   checkDies,
@@ -26,5 +26,5 @@ export const PLAN: readonly Round[] = [
   ],
   [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
   [[rowsChanged, booksChanged]],
-  [[killed, stopping, addressesRunOut, checkDies, historyChanged, signerKilled, restarting]],
+  [[killed, stopping, addressesRunOut, oneProvider, secondOfAnotherChain, checkDies, historyChanged, signerKilled, restarting]],
 ];

@@ -60,6 +60,11 @@ export class ScriptedAccountChain implements AccountChain {
   timeSec = (slot: number): number => 1_800_000_000 + slot;
 
   async verify(): Promise<void> {}
+
+  async agreeOnFinality(): Promise<boolean> {
+    return true;
+  }
+
   async close(): Promise<void> {}
 
   tokenAccountsOf(owner: string): readonly TokenAccount[] {

@@ -103,11 +103,13 @@ export interface Lies {
   /** Our transfers, out of every log answer. */
   withoutOurs: boolean;
   lagBlocks: number;
+  /** Calls its newest block final. */
+  finalIsHead?: boolean;
 }
 
 export const HONEST: Lies = { nullReceipts: false, nullBlockReceipts: false, withoutOurs: false, lagBlocks: 0 };
 
-/** A provider of the chain that leaves things out, but makes nothing up. */
+/** A provider of the chain that leaves things out. What it makes up is in a chain of its own. */
 export class ModelProvider implements RpcProvider {
   readonly name: string;
   lies: Lies = HONEST;
@@ -133,7 +135,8 @@ export class ModelProvider implements RpcProvider {
   async call(method: string, params: readonly unknown[]): Promise<unknown> {
     const chain = this.#chain;
     const head = Math.max(0, chain.head - this.lies.lagBlocks);
-    const at = (tag: unknown): number => (tag === 'latest' ? head : tag === 'finalized' ? Math.min(head, chain.finalized) : Number(tag));
+    const at = (tag: unknown): number =>
+      tag === 'latest' ? head : tag === 'finalized' ? (this.lies.finalIsHead ? head : Math.min(head, chain.finalized)) : Number(tag);
     const shown = (number: number) => (number <= head ? chain.at(number) : undefined);
     switch (method) {
       case 'eth_chainId':
@@ -175,6 +178,10 @@ export class ModelPool implements RpcPool {
 
   get size(): number {
     return this.#providers.length;
+  }
+
+  get sources(): number {
+    return this.size;
   }
 
   async run<Value>(task: (provider: RpcProvider) => Promise<Value>, { preferOtherThan = [] }: RunOptions = {}) {

@@ -1,13 +1,14 @@
-import type { DepositFacts } from '../../domain/events/session-events.ts';
+import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
+import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt } from './rpc.ts';
@@ -42,7 +43,7 @@ class EvmChain implements Chain, AddressHistory {
   readonly #pool: RpcPool;
   readonly #tokens: TokensByAddress;
   readonly #scanner: LogScanner;
-  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #voices: Voices;
   readonly #heads: HeadComparison;
   readonly #admitted = new Set<string>();
   #highestSeen = 0;
@@ -53,7 +54,10 @@ class EvmChain implements Chain, AddressHistory {
     this.#tokens = tokensByAddress(options.settings.tokens);
     this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+    const { confirmWithSecond = () => false } = options;
+    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
+      confirmWithSecond(fromTokenUnits(tokenUnits, this.#tokens.get(tokenAddress.toLowerCase())!.decimals)),
+    );
   }
 
   get network(): Chain['network'] {
@@ -65,12 +69,7 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async verify(): Promise<void> {
-    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
-    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
-    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
-    const isWrong = faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain');
-    if (isWrong) throw new WrongChain(`${this.network}: ${text}`);
-    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+    await this.#voices.verify((provider) => this.#admit(provider));
   }
 
   async head(): Promise<Block> {
@@ -103,13 +102,11 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
-    const opinions = await this.#pool.survey(
-      (provider) => this.#readTransfer(provider, txHash, logIndex),
-      (soFar) => this.#verdictOf(soFar) !== undefined,
-    );
-    const verdict = this.#verdictOf(opinions);
-    if (verdict !== undefined) return verdict;
-    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex), `${txHash}:${logIndex}`);
+  }
+
+  agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean> {
+    return this.#voices.agreeOnFinality(transfer, (provider) => this.#callsItFinal(provider, transfer.block, rule));
   }
 
   async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
@@ -169,23 +166,18 @@ class EvmChain implements Chain, AddressHistory {
     return toTransfer(log, this.#tokens, block);
   }
 
+  async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
+    await this.#admit(provider);
+    const reached = rule.kind === 'finalized' ? (await mustReadHeader(provider, 'finalized')).block : await readHead(provider);
+    if (!isFinalEnough(rule, number, { headNumber: reached.number, finalizedNumber: reached.number })) return false;
+    return (await mustReadHeader(provider, number)).block.hash === hash;
+  }
+
   /** "No such transaction" counts only from a provider that has come as far as the head that was seen last. */
   async #assertKeepsUp(provider: RpcProvider): Promise<void> {
     const seen = this.#highestSeen;
     const head = await readHead(provider);
     if (head.number < seen) throw new ProviderFault('behind', `is ${seen - head.number} blocks behind`);
-  }
-
-  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
-  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
-    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
-    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
-  }
-
-  #voicesNeeded(answer: Transfer | null): number {
-    if (answer === null) return Math.min(2, this.#pool.size);
-    const { decimals } = this.#tokens.get(answer.tokenAddress.toLowerCase())!;
-    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
   }
 }
 
@@ -193,20 +185,4 @@ async function readHead(provider: RpcProvider): Promise<Block> {
   const { block } = await mustReadHeader(provider, 'latest');
   provider.reportHead(block.number);
   return block;
-}
-
-function isSame(a: Transfer | null, b: Transfer | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.block.hash === b.block.hash &&
-    a.tokenAddress === b.tokenAddress &&
-    a.tokenUnits === b.tokenUnits &&
-    a.toAddress === b.toAddress &&
-    a.fromAddress === b.fromAddress
-  );
-}
-
-function inWords(opinion: Opinion<Transfer | null>): string {
-  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
-  return `${opinion.provider}: ${opinion.value ? `in block ${opinion.value.block.number}` : 'absent'}`;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable } from '../../ports/chain.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, sourceOf } from '../../ports/rpc-pool.ts';
 import type { Opinion, ProviderStatus, RpcObserver, RpcPool, RpcProvider, RunOptions } from '../../ports/rpc-pool.ts';
 import { createHttpProvider } from './http-provider.ts';
 import type { HttpProvider } from './http-provider.ts';
@@ -31,6 +31,7 @@ interface Member {
   readonly provider: RpcProvider;
   readonly http: HttpProvider;
   readonly health: ProviderHealth;
+  excluded: string | null;
 }
 
 export function createRpcPool(options: RpcPoolOptions): RpcPool {
@@ -53,6 +54,10 @@ class HttpRpcPool implements RpcPool {
     return this.#members.length;
   }
 
+  get sources(): number {
+    return new Set(this.#members.map(({ provider }) => sourceOf(provider.name))).size;
+  }
+
   async run<Value>(task: (provider: RpcProvider) => Promise<Value>, runOptions: RunOptions = {}): Promise<{ value: Value; provider: string }> {
     const untilMs = performance.now() + (this.#options.maxWaitMs ?? 3_000);
     const faults = new Map<string, string>();
@@ -61,7 +66,7 @@ class HttpRpcPool implements RpcPool {
       for (const member of this.#ranked(runOptions.preferOtherThan ?? [])) {
         if (member.health.waitMs(performance.now()) > 0) continue;
         asked = true;
-        const opinion = await ask(member, task);
+        const opinion = await this.#ask(member, task);
         if ('value' in opinion) return opinion;
         faults.set(opinion.provider, opinion.fault.message);
       }
@@ -85,23 +90,44 @@ class HttpRpcPool implements RpcPool {
         provider: member.provider.name,
         fault: new ProviderFault('unreachable', `paused for ${Math.ceil(waitMs)} ms`),
       });
-      opinions.push(waitMs > 0 ? paused() : await ask(member, task));
+      opinions.push(waitMs > 0 ? paused() : await this.#ask(member, task));
       if (enough(opinions)) break;
     }
     return opinions;
   }
 
   status(): readonly ProviderStatus[] {
-    return this.#members.map(({ provider, health }) => ({
+    return this.#members.map(({ provider, health, excluded }) => ({
       provider: provider.name,
       healthy: health.waitMs(performance.now()) === 0 && (this.#lagOf(health) ?? 0) <= this.#maxLagBlocks,
       lagBlocks: this.#lagOf(health),
       consecutiveFaults: health.consecutiveFaults,
+      excluded,
     }));
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.http.close()));
+  }
+
+  async #ask<Value>(member: Member, task: (provider: RpcProvider) => Promise<Value>): Promise<Opinion<Value>> {
+    try {
+      const value = await task(member.provider);
+      member.health.succeeded();
+      this.#exclude(member, null);
+      return { provider: member.provider.name, value };
+    } catch (error) {
+      if (error instanceof ProviderFault) member.health.failed(error.kind, performance.now(), error.retryAfterMs);
+      else if (!(error instanceof RpcError)) throw error;
+      if (error instanceof ProviderFault && error.kind === 'wrong-chain') this.#exclude(member, error.message);
+      return { provider: member.provider.name, fault: error };
+    }
+  }
+
+  #exclude(member: Member, reason: string | null): void {
+    if (member.excluded === reason) return;
+    member.excluded = reason;
+    this.#options.observer?.onExcluded?.({ network: this.#options.network, provider: member.provider.name, reason });
   }
 
   #createMember(name: string, url: string): Member {
@@ -119,7 +145,7 @@ class HttpRpcPool implements RpcPool {
       health.sawHead(blockNumber, performance.now());
       observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
     };
-    return { provider: { name, call: http.call, post: http.post, get: http.get, reportHead }, http, health };
+    return { provider: { name, call: http.call, post: http.post, get: http.get, reportHead }, http, health, excluded: null };
   }
 
   #lagOf(health: ProviderHealth): number | null {
@@ -143,18 +169,6 @@ class HttpRpcPool implements RpcPool {
     if (nowMs + waitMs > untilMs) return false;
     await sleep(Math.ceil(waitMs) + 1);
     return true;
-  }
-}
-
-async function ask<Value>(member: Member, task: (provider: RpcProvider) => Promise<Value>): Promise<Opinion<Value>> {
-  try {
-    const value = await task(member.provider);
-    member.health.succeeded();
-    return { provider: member.provider.name, value };
-  } catch (error) {
-    if (error instanceof ProviderFault) member.health.failed(error.kind, performance.now(), error.retryAfterMs);
-    else if (!(error instanceof RpcError)) throw error;
-    return { provider: member.provider.name, fault: error };
   }
 }
 

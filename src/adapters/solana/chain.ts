@@ -1,15 +1,16 @@
-import type { DepositFacts } from '../../domain/events/session-events.ts';
+import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
+import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
-import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { usedSolanaOwners } from './address-history.ts';
 import { solanaDisproof } from './disproof.ts';
@@ -37,7 +38,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #payerTransactions: SolanaPayerTransactions;
-  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #voices: Voices;
   readonly #admitted = new Set<string>();
   readonly #heads: HeadComparison;
   #headSeen = 0;
@@ -48,7 +49,10 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.#pool = options.pool;
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+    const { confirmWithSecond = () => false } = options;
+    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
+      confirmWithSecond(fromTokenUnits(tokenUnits, this.settings.tokens.find(({ address }) => address === tokenAddress)!.decimals)),
+    );
   }
 
   get network(): AccountChain['network'] {
@@ -60,11 +64,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async verify(): Promise<void> {
-    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
-    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
-    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
-    if (faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain')) throw new WrongChain(`${this.network}: ${text}`);
-    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+    await this.#voices.verify((provider) => this.#admit(provider));
   }
 
   tokenAccountsOf(owner: string): readonly TokenAccount[] {
@@ -121,13 +121,11 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
-    const opinions = await this.#pool.survey(
-      (provider) => this.#readTransfer(provider, txHash, logIndex),
-      (soFar) => this.#verdictOf(soFar) !== undefined,
-    );
-    const verdict = this.#verdictOf(opinions);
-    if (verdict !== undefined) return verdict;
-    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex), `${txHash}:${logIndex}`);
+  }
+
+  agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean> {
+    return this.#voices.agreeOnFinality(transfer, (provider) => this.#callsItFinal(provider, transfer.block, rule));
   }
 
   async usedAmong(owners: readonly string[]): Promise<ReadonlySet<string>> {
@@ -185,6 +183,14 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return own === undefined || own.units <= 0n || own.owner === null ? null : this.#toTransfer(provider, txHash, transaction, deltas, own);
   }
 
+  async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
+    await this.#admit(provider);
+    const commitment = rule.kind === 'finalized' ? 'finalized' : 'confirmed';
+    const slot = await slotOf(provider, commitment);
+    if (!isFinalEnough(rule, number, { headNumber: slot, finalizedNumber: slot })) return false;
+    return (await blockAtSlot(provider, number, commitment))?.hash === hash;
+  }
+
   /** "No such transaction" counts only from a provider that keeps up and has not even a status of it. */
   async #assertAbsent(provider: RpcProvider, txHash: string): Promise<void> {
     const slot = await slotOf(provider, 'confirmed');
@@ -213,35 +219,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       block,
     };
   }
-
-  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
-  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
-    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
-    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
-  }
-
-  #voicesNeeded(answer: Transfer | null): number {
-    if (answer === null) return Math.min(2, this.#pool.size);
-    const { decimals } = this.settings.tokens.find(({ address }) => address === answer.tokenAddress)!;
-    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
-  }
 }
 
 /** A balancer's machines differ by a few slots even when all is well. */
 const MAX_LAG_SLOTS = 8;
-
-function isSame(a: Transfer | null, b: Transfer | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.block.hash === b.block.hash &&
-    a.tokenAddress === b.tokenAddress &&
-    a.tokenUnits === b.tokenUnits &&
-    a.toAddress === b.toAddress &&
-    a.fromAddress === b.fromAddress
-  );
-}
-
-function inWords(opinion: Opinion<Transfer | null>): string {
-  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
-  return `${opinion.provider}: ${opinion.value ? `in slot ${opinion.value.block.number}` : 'absent'}`;
-}

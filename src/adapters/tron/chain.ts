@@ -1,13 +1,14 @@
-import type { DepositFacts } from '../../domain/events/session-events.ts';
+import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
+import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedTronAddresses } from './address-history.ts';
 import { tronDisproofAt } from './disproof.ts';
 import { readTransfers, tokenAccounts } from './receipt.ts';
@@ -42,7 +43,7 @@ class TronChain implements Chain, AddressHistory {
   readonly #pool: RpcPool;
   readonly #tokens: TokenAccounts;
   readonly #concurrency: number;
-  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #voices: Voices;
   readonly #admitted = new Set<string>();
   readonly #heads: HeadComparison;
   #headSeen = 0;
@@ -54,7 +55,10 @@ class TronChain implements Chain, AddressHistory {
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    this.#confirmWithSecond = options.confirmWithSecond ?? (() => false);
+    const { confirmWithSecond = () => false } = options;
+    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
+      confirmWithSecond(fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals)),
+    );
   }
 
   get network(): Chain['network'] {
@@ -66,11 +70,7 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async verify(): Promise<void> {
-    const opinions = await this.#pool.survey((provider) => this.#admit(provider));
-    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
-    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
-    if (faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain')) throw new WrongChain(`${this.network}: ${text}`);
-    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.network}: no provider can be used (${text})`);
+    await this.#voices.verify((provider) => this.#admit(provider));
   }
 
   async head(): Promise<Block> {
@@ -104,13 +104,11 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
-    const opinions = await this.#pool.survey(
-      (provider) => this.#readTransfer(provider, txHash, logIndex),
-      (soFar) => this.#verdictOf(soFar) !== undefined,
-    );
-    const verdict = this.#verdictOf(opinions);
-    if (verdict !== undefined) return verdict;
-    throw new ChainUnavailable(`${this.network}: the providers do not agree on ${txHash}:${logIndex} (${opinions.map(inWords).join('; ')})`);
+    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex), `${txHash}:${logIndex}`);
+  }
+
+  agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean> {
+    return this.#voices.agreeOnFinality(transfer, (provider) => this.#callsItFinal(provider, transfer.block, rule));
   }
 
   async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
@@ -171,37 +169,16 @@ class TronChain implements Chain, AddressHistory {
     return toTransfer(info, log, block);
   }
 
+  async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
+    await this.#admit(provider);
+    const reached = await newestBlock(provider, rule.kind === 'finalized' ? 'walletsolidity' : 'wallet');
+    if (!isFinalEnough(rule, number, { headNumber: reached.number, finalizedNumber: reached.number })) return false;
+    return (await mustHaveBlock(provider, number)).hash === hash;
+  }
+
   /** "No such transaction" counts only from a provider that has come as far as any other. */
   async #assertKeepsUp(provider: RpcProvider): Promise<void> {
     const head = await newestBlock(provider, 'wallet');
     if (head.number < this.#headSeen) throw new ProviderFault('behind', `is ${this.#headSeen - head.number} blocks behind`);
   }
-
-  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two providers. */
-  #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
-    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
-    return answers.find((answer) => answers.filter((other) => isSame(other, answer)).length >= this.#voicesNeeded(answer));
-  }
-
-  #voicesNeeded(answer: Transfer | null): number {
-    if (answer === null) return Math.min(2, this.#pool.size);
-    const { decimals } = this.#tokens.tokenOf(answer.tokenAddress)!;
-    return this.#confirmWithSecond(fromTokenUnits(answer.tokenUnits, decimals)) ? 2 : 1;
-  }
-}
-
-function isSame(a: Transfer | null, b: Transfer | null): boolean {
-  if (a === null || b === null) return a === b;
-  return (
-    a.block.hash === b.block.hash &&
-    a.tokenAddress === b.tokenAddress &&
-    a.tokenUnits === b.tokenUnits &&
-    a.toAddress === b.toAddress &&
-    a.fromAddress === b.fromAddress
-  );
-}
-
-function inWords(opinion: Opinion<Transfer | null>): string {
-  if ('fault' in opinion) return `${opinion.provider}: ${opinion.fault.message}`;
-  return `${opinion.provider}: ${opinion.value ? `in block ${opinion.value.block.number}` : 'absent'}`;
 }

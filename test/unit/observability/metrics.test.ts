@@ -8,7 +8,7 @@ import { Metrics } from '../../../src/observability/metrics.ts';
 import { reportAudit, reportDrift } from '../../../src/observability/metrics-audit.ts';
 import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
 import { reportAddresses, reportLedger, reportPayouts, reportRates, reportTreasury } from '../../../src/observability/metrics-parts.ts';
-import { chainFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
+import { chainFacts, providerFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../../src/ports/event-store.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -225,6 +225,28 @@ describe('health', () => {
     const lagging = chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 600 }) }], NOW_MS);
     expect(lagging).toMatchObject([{ state: 'degraded', detail: 'payments of the last 600 s are not known' }]);
     expect(chainFacts([{ settings: ethereum, watcher: watcher() }], NOW_MS)[0]?.state).toBe('ok');
+  });
+
+  it('says of a live network with one provider, with one left out, and with none to ask a second time, that it is degraded', () => {
+    const provider = (name: string, change = {}) => ({
+      provider: name,
+      healthy: true,
+      lagBlocks: 0,
+      consecutiveFaults: 0,
+      excluded: null,
+      ...change,
+    });
+    const facts = (mode: 'live' | 'test', sources: number, ...status: ReturnType<typeof provider>[]) =>
+      providerFacts([{ mode, network: 'bsc', pool: { sources, status: () => status }, needsSecond: sources > 1 }])[0];
+    expect(facts('live', 2, provider('a'), provider('b'))).toEqual({ name: 'providers:live:bsc', state: 'ok', detail: '2 of 2 usable' });
+    expect(facts('test', 1, provider('a'))?.state).toBe('ok');
+    expect(facts('live', 1, provider('a'))).toMatchObject({ state: 'degraded', detail: expect.stringMatching(/^one provider/) as string });
+    expect(facts('live', 1, provider('a'), provider('a#2'))?.state).toBe('degraded');
+    expect(facts('live', 2, provider('a'), provider('b', { excluded: 'serves chain 1 instead of 56' }))).toMatchObject({
+      state: 'degraded',
+      detail: 'b is left out: it serves chain 1 instead of 56; 1 of 2 providers can be used: large payments wait for a second one',
+    });
+    expect(facts('live', 2, provider('a'), provider('b', { healthy: false }))?.state).toBe('degraded');
   });
 
   it('degrades rates only when no provider is usable', () => {

@@ -23,7 +23,7 @@ function transferOf(change: Partial<Transfer>): Transfer {
 }
 
 /** A chain with one transfer, beside a wallet with one session. */
-function partsWith(transfer: Transfer): RecordParts {
+function partsWith(transfer: Transfer, secondAgrees = true): RecordParts {
   const sessions = new AddressIndex('evm');
   sessions.add(SESSION, SESSION_ID);
   return {
@@ -32,6 +32,7 @@ function partsWith(transfer: Transfer): RecordParts {
         ...{ mode: 'test', network: 'ethereum', settings },
         transferAt: async (txHash, logIndex) => (txHash === transfer.txHash && logIndex === transfer.logIndex ? transfer : null),
         finalized: async () => ({ ...transfer.block, number: HEIGHT.finalized }),
+        agreeOnFinality: async () => secondAgrees,
       },
     ],
     derivers: [{ family: 'evm', mode: 'test', capacity: 100, derive: async (from) => [from === SPARE_INDEX ? SPARE : '0xOther'] }],
@@ -46,6 +47,10 @@ const taken = (transfer: Partial<Transfer>, change: Partial<NamedTransfer> = {})
   unmatchedTransferOf({ ...named, ...change }, partsWith(transferOf(transfer)));
 
 describe('taking up a transfer that no session has', () => {
+  it('is refused while a second provider does not call it final', async () => {
+    await expect(unmatchedTransferOf(named, partsWith(transferOf({}), false))).rejects.toThrow('the transfer is not final yet');
+  });
+
   it('reads everything but its place from the chain', async () => {
     expect(await taken({})).toMatchObject({
       ...{ depositKey: `ethereum:${TX}:3`, coin: 'USDT', amount: '12.00', fromAddress: PAYER, mode: 'test' },

@@ -1,9 +1,10 @@
 import type { DepositFacts, FinalityRule } from '../../../domain/events/session-events.ts';
+import { isFinalEnough } from '../../../domain/finality.ts';
 import type { SessionId } from '../../../domain/ids.ts';
 import { ChainUnavailable } from '../../../ports/chain.ts';
 import type { Disproof, Transfer } from '../../../ports/chain.ts';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
-import { depositFactsOf, isFinalEnough, isSameMoney } from './facts.ts';
+import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { ChainView } from './facts.ts';
 import { RevertedDeposits } from './reverted.ts';
 import type { DepositTrackingDeps, PendingDeposit } from './types.ts';
@@ -173,13 +174,18 @@ export class TrackedDeposits {
     const { chain } = this.#deps;
     const transfer = await chain.transferAt(deposit.facts.txHash, deposit.facts.logIndex);
     const facts = transfer && depositFactsOf(transfer, chain.settings);
-    if (!facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
+    if (!transfer || !facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
     const canonical = await chain.blockAt(facts.blockNumber);
     // Two providers on two forks: nothing is known until they agree.
     if (canonical?.hash !== facts.blockHash) return;
     Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
-    if (deposit.status === 'detected' && isFinalEnough(deposit.rule, facts.blockNumber, view)) await this.#confirm(deposit, view);
-    deposit.settled = deposit.status === 'final' && facts.blockNumber <= view.finalizedNumber;
+    if (deposit.status === 'detected' && (await this.#isFinal(transfer, deposit.rule, view))) await this.#confirm(deposit, view);
+    deposit.settled = deposit.status === 'final' && (await this.#isFinal(transfer, { kind: 'finalized' }, view));
+  }
+
+  /** The view is one provider's: where much is at stake, another one has to be as far. */
+  async #isFinal(transfer: Transfer, rule: FinalityRule, view: ChainView): Promise<boolean> {
+    return isFinalEnough(rule, transfer.block.number, view) && this.#deps.chain.agreeOnFinality(transfer, rule);
   }
 
   async #confirm(deposit: Tracked, view: ChainView): Promise<void> {

@@ -1,4 +1,5 @@
-import type { DepositFacts, FinalityRule } from '../../../domain/events/session-events.ts';
+import type { DepositFacts } from '../../../domain/events/session-events.ts';
+import type { Heights } from '../../../domain/finality.ts';
 import { formatAmount, fromTokenUnits } from '../../../domain/money.ts';
 import type { Network, NetworkSettings } from '../../../domain/networks.ts';
 import type { Transfer } from '../../../ports/chain.ts';
@@ -37,14 +38,8 @@ export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
   );
 }
 
-/** Heights of a chain as one look at it found them. */
-export interface ChainView {
-  readonly headNumber: number;
-  readonly finalizedNumber: number;
+/** One look at a chain. */
+export interface ChainView extends Heights {
   /** Whether all blocks up to the head were read: only then is a transfer that moved known where it is now. */
   readonly isReadToHead: boolean;
-}
-
-export function isFinalEnough(rule: FinalityRule, blockNumber: number, view: Pick<ChainView, 'headNumber' | 'finalizedNumber'>): boolean {
-  return rule.kind === 'finalized' ? blockNumber <= view.finalizedNumber : view.headNumber - blockNumber + 1 >= rule.confirmations;
 }

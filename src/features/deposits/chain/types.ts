@@ -54,7 +54,7 @@ export interface CoverageTrail extends Coverage {
 
 /** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
-  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'disprove'>;
+  readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'agreeOnFinality' | 'disprove'>;
   readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
   /** The chain never takes back what it called final: whatever it answers then, the deposit stays and the operator is told. */
   readonly finalIsForever?: boolean;

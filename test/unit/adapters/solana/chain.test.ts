@@ -298,6 +298,21 @@ describe('reading a Solana transfer anew', () => {
     forgetful.transactions.set('paid', transaction);
     expect(await careful.transferAt('paid', 1)).toMatchObject({ tokenUnits: 2_500_000n });
   });
+
+  it('does not believe one provider alone that a large transfer is final', async () => {
+    const [liar, honest] = [await play(), await play()];
+    for (const node of [liar, honest]) node.transactions.set('paid', transaction);
+    const chain = chainOver([liar, honest], () => true);
+    await chain.balances([]);
+    const transfer = (await chain.transferAt('paid', 1))!;
+    honest.finalizedSlot = transfer.block.number - 1;
+    expect(await chain.agreeOnFinality(transfer, { kind: 'finalized' })).toBe(false);
+    expect(await chainOver([liar, honest]).agreeOnFinality(transfer, { kind: 'finalized' })).toBe(true);
+    honest.finalizedSlot = transfer.block.number;
+    expect(await chain.agreeOnFinality(transfer, { kind: 'finalized' })).toBe(true);
+    honest.fork = 'b';
+    expect(await chain.agreeOnFinality(transfer, { kind: 'finalized' })).toBe(false);
+  });
 });
 
 describe('the pool of owners', () => {

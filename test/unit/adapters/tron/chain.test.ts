@@ -262,6 +262,42 @@ describe('reading a TRON transfer anew', () => {
     const forked = chainOver([await play(), other], { confirmWithSecond: () => true });
     await expect(forked.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(/do not agree/);
   });
+
+  it('does not believe one provider alone that a large transfer is final, nor what it made up', async () => {
+    const [liar, honest] = [await play(), await play()];
+    const chain = chainOver([liar, honest], { confirmWithSecond: () => true });
+    const transfer = (await chain.transferAt(GAS_FREE.id!, 0))!;
+    const rule = { kind: 'finalized' } as const;
+    honest.solidNumber = transfer.block.number - 1;
+    expect(await chain.agreeOnFinality(transfer, rule)).toBe(false);
+    expect(await chainOver([liar, honest]).agreeOnFinality(transfer, rule)).toBe(true);
+    honest.solidNumber = transfer.block.number;
+    expect(await chain.agreeOnFinality(transfer, rule)).toBe(true);
+    honest.fork = 'b';
+    expect(await chain.agreeOnFinality(transfer, rule)).toBe(false);
+    honest.fork = '0';
+    honest.receipts = honest.receipts.filter(({ id }) => id !== GAS_FREE.id);
+    await expect(chain.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(/do not agree/);
+  });
+
+  it('leaves out a provider of another chain, says so, and asks it again once it serves the right one', async () => {
+    const [wrong, right] = [await play(), await play()];
+    wrong.override = (path, body) =>
+      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } } : undefined;
+    const told: unknown[] = [];
+    const pool = createRpcPool({
+      network: 'tron',
+      urls: [wrong.url, right.url],
+      maxWaitMs: 0,
+      observer: { onExcluded: ({ provider, reason }) => told.push([provider, reason]) },
+    });
+    const chain = createTronChain({ settings, pool });
+    opened.push(chain);
+    await chain.verify();
+    expect((await chain.head()).number).toBe(HEIGHT + 30);
+    expect(told).toEqual([[new URL(wrong.url).host, 'serves chain 3448148188 instead of 728126428']]);
+    expect(pool.status().map(({ excluded }) => excluded !== null)).toEqual([true, false]);
+  });
 });
 
 describe('TRON blocks', () => {

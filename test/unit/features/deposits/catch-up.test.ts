@@ -45,6 +45,10 @@ class StraightChain implements Chain {
     if (this.verdict) throw this.verdict;
   }
 
+  async agreeOnFinality(): Promise<boolean> {
+    return true;
+  }
+
   async head(): Promise<Block> {
     return blockOf(this.headNumber);
   }

@@ -1,0 +1,58 @@
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import { NETWORKS, type Network } from '../domain/networks.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { RpcObserver } from '../ports/rpc-pool.ts';
+import { providerUrls, providerUrlsName } from './chains.ts';
+import type { PayoutNetworkAccess } from './payouts.ts';
+
+/** Units of a coin: below it a lie costs less than waiting for a second provider with every payment. */
+const DEFAULT_SECOND_SOURCE_FROM = '100';
+
+/** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null: never. */
+export function secondSourceFrom(config: Config, mode: Mode, network: Network): bigint | null {
+  const { SECOND_SOURCE_FROM: wanted } = config;
+  if (sourcesIn(providerUrls(config, mode, network)) < 2) return null;
+  return wanted === undefined && mode === 'test' ? null : amountOf(wanted ?? DEFAULT_SECOND_SOURCE_FROM);
+}
+
+/** Live networks whose payments would wait for a second source that nobody configured. */
+export function missingSecondSources(config: Config): string[] {
+  const { SECOND_SOURCE_FROM: wanted } = config;
+  const single = NETWORKS.filter((network) => sourcesIn(providerUrls(config, 'live', network)) === 1);
+  if (wanted === undefined) return [];
+  return single.map((network) => {
+    const name = providerUrlsName('live', network);
+    return `SECOND_SOURCE_FROM is set, but ${name} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`;
+  });
+}
+
+/** What it means to believe one provider, said at the start. */
+export function warnOfSingleSources(networks: readonly PayoutNetworkAccess[], log: Pick<Logger, 'warn'>): void {
+  for (const { settings, urls } of networks) {
+    const { mode, network } = settings;
+    if (mode !== 'live' || sourcesIn(urls) >= 2) continue;
+    log.warn(
+      { mode, network },
+      `${network} is read from ONE provider: what it says of a payment is believed, so whoever runs it, or breaks into it, can have orders of any ` +
+        `amount shown as paid without any money; name a second provider of another host in ${providerUrlsName(mode, network)}`,
+    );
+  }
+}
+
+/** Says in the log when a provider is left out, and when it is back. */
+export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Logger, 'error' | 'info'>): RpcObserver {
+  return {
+    ...observer,
+    onExcluded: (excluded) => {
+      observer.onExcluded?.(excluded);
+      const { network, provider, reason } = excluded;
+      if (reason === null) log.info({ mode, network, provider }, 'the provider serves the right chain again and is asked again');
+      else log.error({ mode, network, provider, reason }, 'the provider serves another chain: it is left out, the others go on');
+    },
+  };
+}
+
+/** How many independent providers the URLs name. */
+const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;

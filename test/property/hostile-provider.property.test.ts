@@ -1,0 +1,258 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keccak256, toUtf8Bytes } from 'ethers';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import { amountOf, parseAmount } from '../../src/domain/money.ts';
+import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
+import type { FinalityRule } from '../../src/domain/events/session-events.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
+import { AddressIndex } from '../../src/features/addresses/address-index.ts';
+import { DepositBook, sessionId } from '../e2e/evm-watch-world.ts';
+import { localSettings } from '../support/anvil.ts';
+import { HONEST, ModelChain, ModelPool, ModelProvider } from '../support/lying-evm.ts';
+import type { ModelTransfer } from '../support/lying-evm.ts';
+import { runsOf } from '../support/runs.ts';
+
+/*
+ * One provider of two, or of three, makes up whatever it likes: transfers in blocks that the others have too, blocks of its own, finality.
+ * The watcher reads both; what the honest chain does not hold as final never counts from the amount on that wants a second source.
+ */
+
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
+const THRESHOLD = '100';
+const TICK_MS = 10_000;
+const CONFIRMATIONS = 3;
+
+const amounts = fc.constantFrom(100n, 101n, 5_000n, 1_000_000n);
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('pay' as const), amount: amounts }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('forge' as const), amount: amounts }) },
+  // The honest chain holds less under the same hash and place, as one order paid with a cent.
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('inflate' as const), amount: amounts }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('empty' as const), blocks: fc.integer({ min: 1, max: 6 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('own-blocks' as const), blocks: fc.integer({ min: 1, max: 8 }), amount: amounts }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('reorg' as const), depth: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('lie' as const), finalIsHead: fc.boolean(), withoutOurs: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+interface Setting {
+  readonly providers: number;
+  readonly hostile: number;
+  readonly rule: FinalityRule['kind'];
+  readonly secondFrom: string | null;
+}
+const setting = fc
+  .record({ providers: fc.integer({ min: 2, max: 3 }), rule: fc.constantFrom('finalized' as const, 'confirmations' as const) })
+  .chain(({ providers, rule }) =>
+    fc.record({
+      providers: fc.constant(providers),
+      hostile: fc.nat({ max: providers - 1 }),
+      rule: fc.constant(rule),
+      secondFrom: fc.constant(THRESHOLD),
+    }),
+  );
+
+class HostileWorld {
+  readonly honest = new ModelChain(TOKEN);
+  readonly forged = new ModelChain(TOKEN);
+  readonly book = new DepositBook();
+  readonly wrong: string[] = [];
+  readonly #ranges: RangeScanned['data'][] = [];
+  readonly #addresses = new AddressIndex('evm');
+  readonly #setting: Setting;
+  readonly #liar: ModelProvider;
+  readonly #rule: FinalityRule;
+  #providers: ModelProvider[];
+  #watcher: ChainWatcher;
+  #nowMs = 0;
+  #ticks = 0;
+  #made = 0;
+
+  constructor(chosen: Setting) {
+    vi.spyOn(performance, 'now').mockImplementation(() => this.#nowMs);
+    this.#setting = chosen;
+    this.#rule = chosen.rule === 'finalized' ? { kind: 'finalized' } : { kind: 'confirmations', confirmations: CONFIRMATIONS };
+    this.#liar = new ModelProvider('liar', this.forged, OURS);
+    this.#providers = Array.from({ length: chosen.providers }, (_, index) =>
+      index === chosen.hostile ? this.#liar : new ModelProvider(`honest-${index}`, this.honest, OURS),
+    );
+    this.#addresses.add(OURS, sessionId('a'));
+    const confirm = this.book.confirm.bind(this.book);
+    this.book.confirm = async (id, data) => {
+      this.#judge(data.depositKey, data.blockNumber, data.blockHash);
+      await confirm(id, data);
+    };
+    this.#watcher = this.#newWatcher();
+  }
+
+  /** The honest chain is asked at the moment at which the payment begins to count. */
+  #judge(depositKey: string, blockNumber: number, blockHash: string): void {
+    const { facts } = this.book.deposits.get(depositKey)!;
+    if (amountOf(facts.amount) < amountOf(THRESHOLD)) return;
+    const block = this.honest.at(blockNumber);
+    const transfer = block?.transfers[facts.logIndex];
+    const units = parseAmount(facts.amount)! / 10n ** 12n;
+    const holds = block?.hash === blockHash && transfer?.txHash === facts.txHash && transfer.units === units && transfer.to === OURS;
+    const deep = this.#rule.kind === 'finalized' ? this.honest.finalized >= blockNumber : this.honest.head - blockNumber + 1 >= CONFIRMATIONS;
+    if (!holds || !deep) this.wrong.push(`${facts.amount} counted in ${blockNumber}: ${holds ? 'not final yet' : 'never there'}`);
+  }
+
+  #newWatcher(): ChainWatcher {
+    const { secondFrom } = this.#setting;
+    const confirmWithSecond = (units: bigint): boolean => secondFrom !== null && units >= amountOf(secondFrom);
+    const pool = new ModelPool(this.#providers);
+    const covered = (range: RangeScanned['data'] | undefined) =>
+      range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
+    return new ChainWatcher(
+      {
+        chain: createEvmChain({ settings: localSettings(TOKEN), pool, confirmWithSecond, lagProbeMs: Infinity }),
+        addresses: this.#addresses,
+        deposits: this.book,
+        clock: systemClock,
+        coverage: {
+          lastCovered: async () => covered(this.#ranges.at(-1)),
+          coveredBelow: async (block) => covered(this.#ranges.findLast(({ toBlock }) => toBlock < block)),
+          record: async (range) => void this.#ranges.push(range),
+        },
+        finalityRuleOf: () => this.#rule,
+        pendingDeposits: async () =>
+          [...this.book.deposits.values()].map((deposit) => ({
+            ...{ sessionId: deposit.sessionId, facts: deposit.facts, rule: this.#rule, status: deposit.status },
+            ...(deposit.status === 'reverted' && { revertedForSec: 60 }),
+          })),
+        oldestSessionSec: () => 0,
+        observer: { onTick: () => this.#tick(), onTrouble: () => this.#tick() },
+      },
+      { pollIntervalMs: 0, secondReadingMs: 0, coverageIntervalMs: 0 },
+    );
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    this.#nowMs += TICK_MS;
+  }
+
+  #payment(amount: bigint): ModelTransfer {
+    this.#made += 1;
+    return { txHash: keccak256(toUtf8Bytes(`payment ${this.#made}`)), to: OURS, units: amount * 1_000_000n };
+  }
+
+  #mine(honest: readonly ModelTransfer[], forged: readonly ModelTransfer[], blocks = 1): void {
+    this.honest.mine(honest);
+    this.forged.mine(forged);
+    for (let more = 1; more < blocks; more += 1) this.#mine([], []);
+  }
+
+  async play(next: Step): Promise<void> {
+    switch (next.kind) {
+      case 'pay': {
+        const real = this.#payment(next.amount);
+        this.#mine([real], [real]);
+        break;
+      }
+      case 'forge':
+        this.#mine([], [this.#payment(next.amount)], 6);
+        break;
+      case 'inflate': {
+        const real = this.#payment(next.amount);
+        this.#mine([{ ...real, units: 1n }], [real], 6);
+        break;
+      }
+      case 'empty':
+        this.#mine([], [], next.blocks);
+        break;
+      case 'own-blocks':
+        this.forged.mine([this.#payment(next.amount)]);
+        for (let block = 1; block < next.blocks; block += 1) this.forged.mine([]);
+        break;
+      case 'reorg':
+        // The payer takes the payment back, and the liar goes on showing it.
+        this.honest.drop(next.depth);
+        for (let block = 0; block <= next.depth; block += 1) this.honest.mine([]);
+        break;
+      case 'lie':
+        this.#liar.lies = { ...HONEST, finalIsHead: next.finalIsHead, withoutOurs: next.withoutOurs };
+        break;
+      case 'restart':
+        await this.#watcher.stop();
+        this.#watcher = this.#newWatcher();
+        await this.#watcher.start();
+    }
+    await this.ticks(4);
+  }
+
+  start(): Promise<void> {
+    return this.#watcher.start();
+  }
+
+  async ticks(count: number): Promise<void> {
+    const until = this.#ticks + count;
+    while (this.#ticks < until) await sleep(0);
+  }
+
+  /** The operator replaces the liar: everything that the honest chain holds counts in the end, nothing else does. */
+  async conclude(): Promise<void> {
+    await this.#watcher.stop();
+    this.#providers = this.#providers.map((provider) => (provider === this.#liar ? new ModelProvider('new', this.honest, OURS) : provider));
+    this.#watcher = this.#newWatcher();
+    await this.#watcher.start();
+    for (let block = 0; block < 6; block += 1) this.honest.mine([]);
+    await this.ticks(60);
+    await this.#watcher.stop();
+    for (let number = 0; number <= this.honest.finalized; number += 1)
+      for (const { txHash, units } of this.honest.at(number)!.transfers)
+        if (!this.#counts(txHash, units)) this.wrong.push(`${txHash} of ${units} never counted`);
+  }
+
+  #counts(txHash: string, units: bigint): boolean {
+    return [...this.book.deposits.values()].some(
+      ({ status, facts }) => status === 'final' && facts.txHash === txHash && parseAmount(facts.amount)! / 10n ** 12n === units,
+    );
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+async function wrongsOf(steps: readonly Step[], chosen: Setting): Promise<string[]> {
+  const world = new HostileWorld(chosen);
+  await world.start();
+  for (const next of steps) await world.play(next);
+  await world.conclude();
+  return world.wrong;
+}
+
+describe('a provider that makes things up', () => {
+  it('has nothing counted from the amount on that wants a second source', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), setting, async (steps, chosen) => {
+        expect(await wrongsOf(steps, chosen)).toEqual([]);
+      }),
+      { numRuns: runsOf(15) },
+    );
+  }, 120_000);
+
+  const MILLION: Step = { kind: 'forge', amount: 1_000_000n };
+  it.each([
+    ['a transfer of a million in a final block', [MILLION]],
+    ['another amount of a real transfer', [{ kind: 'inflate', amount: 1_000_000n }]],
+    [
+      'finality of a payment that is taken back',
+      [
+        { kind: 'lie', finalIsHead: true, withoutOurs: false },
+        { kind: 'pay', amount: 5_000n },
+        { kind: 'reorg', depth: 2 },
+      ],
+    ],
+  ] satisfies [string, Step[]][])('would have %s counted where it is believed alone, so the search can find it', async (_, steps) => {
+    const alone: Setting = { providers: 2, hostile: 0, rule: 'finalized', secondFrom: null };
+    expect(await wrongsOf(steps, alone)).not.toEqual([]);
+    expect(await wrongsOf(steps, { ...alone, secondFrom: THRESHOLD })).toEqual([]);
+  });
+});
