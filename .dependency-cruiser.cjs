@@ -128,7 +128,12 @@ module.exports = {
     ]),
     layer('client', 'The SDK shares only the wire schemas with the server.', SRC.client, [SRC.schemas]),
     layer('wire-schemas', 'Wire types are the public contract: words of the domain only.', SRC.schemas, [SRC.domain]),
-    layer('signer', 'The holder of the keys sees as little as it can.', SRC.signer, [SRC.domain, SRC.ports, SRC.runtime]),
+    layer('signer', 'The holder of the keys sees as little as it can; the rules of the books are pure functions.', SRC.signer, [
+      SRC.domain,
+      SRC.ports,
+      SRC.runtime,
+      '^projections/ledger/(postings|treasury-postings|session-books)[.]ts$',
+    ]),
     layer('sandbox', 'Local chains and a test payer; adapters come from main.ts.', SRC.sandbox, [
       SRC.domain,
       SRC.ports,

@@ -30,7 +30,14 @@ export interface CliHost {
   adminStream(command: string, args: AdminArguments): Promise<AdminStream>;
 }
 
-/** Declares one admin command: its options become the command's arguments under the same names. `show` writes the answer for people. */
+export interface HowToAnswer {
+  /** Writes the answer for people. */
+  readonly show?: (value: JsonValue) => string;
+  /** Whether the command found something wrong: it ends with exit code 1. */
+  readonly isFault?: (value: JsonValue) => boolean;
+}
+
+/** Declares one admin command: its options become the command's arguments under the same names. */
 export type DeclareAdmin = (
   parent: Command,
   host: CliHost,
@@ -38,5 +45,5 @@ export type DeclareAdmin = (
   name: string,
   description: string,
   options?: readonly (readonly [string, string, boolean?])[],
-  show?: (value: JsonValue) => string,
+  how?: HowToAnswer,
 ) => void;

@@ -19,7 +19,7 @@ const PAGE = [
 export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin): void {
   const ledger = program.command('ledger').description('the books: double entry over everything that moved money');
   const declare = (usage: string, name: string, description: string, options: Parameters<DeclareAdmin>[5], show?: (value: JsonValue) => string) =>
-    admin(ledger, host, usage, `ledger.${name}`, description, options, show);
+    admin(ledger, host, usage, `ledger.${name}`, description, options, show ? { show } : {});
   declare(
     'trial-balance',
     'trial-balance',

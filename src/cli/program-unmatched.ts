@@ -27,7 +27,7 @@ export function addInbox(program: Command, host: CliHost, admin: DeclareAdmin): 
       ['--limit <n>', 'at most this many (default 50)'],
       ['--cursor <cursor>', 'goes on after the page that named it'],
     ],
-    showInbox,
+    { show: showInbox },
   );
   admin(inbox, host, 'show <transfer>', 'inbox.show', 'one transfer, such as ethereum:0x...:7, and what was decided about it');
   admin(inbox, host, 'attach <transfer>', 'inbox.attach', 'make it a payment of a session of the same merchant', [

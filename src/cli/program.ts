@@ -5,7 +5,7 @@ import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addLedger } from './program-ledger.ts';
-import type { CliHost } from './host.ts';
+import type { CliHost, HowToAnswer } from './host.ts';
 
 type Options = Record<string, string | boolean | undefined>;
 
@@ -38,7 +38,7 @@ export function createProgram(host: CliHost): Command {
   return program;
 }
 
-/** Declares one admin command: its options become the command's arguments under the same names. `show` writes the answer for people. */
+/** Declares one admin command: its options become the command's arguments under the same names. */
 function admin(
   parent: Command,
   host: CliHost,
@@ -46,7 +46,7 @@ function admin(
   name: string,
   description: string,
   options: readonly (readonly [string, string, boolean?])[] = [],
-  show?: (value: JsonValue) => string,
+  { show, isFault }: HowToAnswer = {},
 ): void {
   const command = parent.command(usage).description(description).option('--json', 'print JSON');
   for (const [flags, text, required] of options) {
@@ -64,6 +64,7 @@ function admin(
     const answer = await host.admin(name, args);
     if (show && json !== true) process.stdout.write(`${show(answer)}\n`);
     else print(answer, json === true);
+    if (isFault?.(answer) === true) process.exitCode = 1;
   });
 }
 
@@ -238,5 +239,15 @@ function addSessions(program: Command, host: CliHost): void {
   ]);
   const projection = program.command('projection').description('rebuildable look-ups');
   admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
-  admin(projection, host, 'compare [name]', 'projection.compare', 'replay the ledger beside the running projections and compare');
+  admin(
+    projection,
+    host,
+    'compare [name]',
+    'projection.compare',
+    'replay the ledger beside the running projections and compare; ends with 1 when a row differs',
+    [],
+    {
+      isFault: (answer) => (answer as { readonly drifted: number }).drifted > 0,
+    },
+  );
 }

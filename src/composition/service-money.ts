@@ -12,6 +12,7 @@ import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { watch, type WatchDeps } from './chains.ts';
 import type { Core } from './core.ts';
+import { startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
 import { LeasedPayouts } from './leased-payouts.ts';
 import { LeasedWatcher } from './leased-watcher.ts';
 import type { PayoutDeps } from './payouts.ts';
@@ -30,16 +31,26 @@ export interface MovingMoney {
   /** Null where this process never pays. */
   readonly payouts: LeasedPayouts | null;
   readonly webhooks: RunningWebhooks;
+  /** Null where this process never pays. */
+  readonly lookUps: LookUpCheck | null;
   close(): Promise<void>;
 }
 
-export async function startMoney(parts: ServiceParts, foundation: Foundation, audit: Pick<RunningAudit, 'mayPay'>): Promise<MovingMoney> {
+export async function startMoney(
+  parts: ServiceParts,
+  foundation: Foundation,
+  audit: Pick<RunningAudit, 'mayPay'>,
+  hasHistory: boolean,
+): Promise<MovingMoney> {
   const { config, roles, storage, clock, random, log } = parts;
   const { core, store, metrics, tracing, servedRows } = foundation;
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
-  const payouts = roles.signer && parts.payouts ? new LeasedPayouts(parts.payouts, payoutDeps(parts, foundation, audit), storage) : null;
+  const pays = roles.signer && parts.payouts ? parts.payouts : null;
+  const lookUps = pays && startLookUpCheck(storage.comparison, storage.soleWriter && hasHistory, log);
+  const mayPay = (): boolean => audit.mayPay() && lookUps!.mayPay();
+  const payouts = pays && new LeasedPayouts(pays, payoutDeps(parts, foundation, { mayPay }), storage);
   await payouts?.first;
   const expiry = roles.worker ? leasedExpiry(parts, core, watched) : null;
   const { observer } = metrics.webhooks;
@@ -65,6 +76,7 @@ export async function startMoney(parts: ServiceParts, foundation: Foundation, au
     watched,
     payouts,
     webhooks,
+    lookUps,
     close: async () => {
       await payouts?.stop();
       await expiry?.close();

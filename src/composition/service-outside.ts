@@ -62,7 +62,7 @@ const UNLIMITED: LocalRateLimiter = { take: () => ({ allowed: true, limit: 0, re
 export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
   const { config, roles, storage, clock, log } = parts;
   const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
-  const { watched, payouts, webhooks } = money;
+  const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
   const apiParts = { audit, ledger, rateLimiter: await rateLimiterOf(parts) };
@@ -105,6 +105,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())
     : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
+  if (lookUps) health.add(lookUps.health);
   if (payouts) {
     health.add(() => treasuryHealth(payouts.status()));
     reportPayouts(metrics.registry, () => payouts.status());
@@ -192,17 +193,13 @@ function operatorCommands(
   });
 }
 
-function outflowCommands(
-  { payouts: parts, storage, clock, random }: ServiceParts,
-  core: Foundation['core'],
-  payouts: MovingMoney['payouts'],
-): AdminCommands {
+function outflowCommands({ payouts: parts, clock, random }: ServiceParts, core: Foundation['core'], payouts: MovingMoney['payouts']): AdminCommands {
   if (!parts || !payouts) return {};
   const ofRefunds = payoutCommands(payouts, parts, core);
   const treasury = (): Treasury => payouts.treasury;
   return {
     ...ofRefunds,
-    ...treasuryCommands({ treasury, payouts: parts, core, readModel: storage.readModel, clock, random, ofRefunds, givenAddress }),
+    ...treasuryCommands({ treasury, payouts: parts, core, clock, random, ofRefunds, givenAddress }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import type { Core } from './core.ts';
+import { withLedger } from './ledger-feed.ts';
 import { startFoundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';
 import { startOutside } from './service-outside.ts';
@@ -15,10 +16,13 @@ export interface RunningService {
 }
 
 /** Starts the whole service on open storage, from the inside out. Resolves when requests are accepted. */
-export async function startService(parts: ServiceParts): Promise<RunningService> {
+export async function startService(given: ServiceParts): Promise<RunningService> {
+  const parts = withLedgerFed(given);
+  // Look-ups of an event log that has just begun are made by this very process.
+  const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
   const audit = await startAudit(parts);
-  const money = await startMoney(parts, foundation, audit);
+  const money = await startMoney(parts, foundation, audit, hasHistory);
   const outside = await startOutside(parts, foundation, money, audit);
   return {
     core: foundation.core,
@@ -35,4 +39,10 @@ export async function startService(parts: ServiceParts): Promise<RunningService>
       await foundation.tracing?.close();
     },
   };
+}
+
+/** Whatever asks the signer about a settlement asks one that has read the event log. */
+function withLedgerFed(parts: ServiceParts): ServiceParts {
+  const { payouts, storage } = parts;
+  return payouts ? { ...parts, payouts: { ...payouts, signer: withLedger(payouts.signer, storage.store) } } : parts;
 }

@@ -81,7 +81,6 @@ export function startTreasury(
   return {
     moves,
     sweeper,
-    wholeBooks,
     reconcile,
     unbooked: ({ chain }, after) => lookForUnbooked({ chain, readModel, wholeBooks, pause }, after),
     balances: () => watch.balances(),

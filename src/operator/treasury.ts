@@ -1,7 +1,6 @@
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
-import { payableTo } from '../domain/ledger.ts';
-import { amountOf, formatAmount, isCoin, parseAmount, signedAmountOf, toTokenUnits, type Coin } from '../domain/money.ts';
+import { formatAmount, isCoin, parseAmount, toTokenUnits, type Coin } from '../domain/money.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import { merchantStream } from '../domain/streams.ts';
@@ -9,12 +8,11 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { ApprovalSigner } from '../ports/approvals.ts';
 import type { PayoutSigner } from '../ports/payouts.ts';
 import type { Random } from '../ports/random.ts';
-import type { JsonValue, ReadModel } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model.ts';
 import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
 import { reportOutflows } from '../features/treasury/reconcile.ts';
 import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { isApproved } from '../../state-machines/treasury/moves.ts';
-import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { agree } from './approvals.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
@@ -31,7 +29,6 @@ interface CommandParts {
   readonly core: { readonly merchantHandler: MerchantHandler };
   /** An operator's address in the form that chain and signer use; null when the network has no such address. */
   readonly givenAddress: (network: Network, text: string) => string | null;
-  readonly readModel: ReadModel;
   readonly clock: Clock;
   readonly random: Random;
   /** Approves and rejects refunds, whose ids these commands take as well. */
@@ -164,13 +161,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const executor = executorFor(parts, { ...args, mode });
       const { network } = executor.chain;
       const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
-      // A settlement that is just done must not be paid again for rows that do not know it yet.
-      return settlements.run(merchantId, async () => {
-        const { coin, amount } = moneyOf(executor, args);
-        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId, executor, coin));
-        if (amountOf(amount) > left) refused(`the books owe the merchant ${formatAmount(left)} ${coin} on ${network}`);
-        return propose(parts, args, executor, 'settlement', { toAddress, merchantId });
-      });
+      return settlements.run(merchantId, () => propose(parts, args, executor, 'settlement', { toAddress, merchantId }));
     },
     'treasury.approve': async (args) => {
       const id = requiredText(args, 'id');
@@ -179,9 +170,8 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const move = (await executor.context()).moves[id]!;
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
       if (move.kind === 'settlement') {
-        const { merchantId, coin } = move.terms;
-        const left = await treasury().wholeBooks(() => leftToSettle(parts, merchantId!, executor, coin));
-        if (left < 0n) refused(`the books owe the merchant ${formatAmount(-left)} ${coin} less by now than is proposed or on its way`);
+        const verdict = await payouts.signer.checkMove(orderOf(move));
+        if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
       }
       const agreed = await agree(payouts.signer, [{ kind: 'move', order: orderOf(move), proposedBy: move.terms.requestedBy }], args);
       if (!agreed.ok) return agreed.answer;
@@ -238,18 +228,8 @@ async function propose(
   return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
 }
 
-/**
- * What the books owe the merchant on this network less what is proposed or on its way: that much can be settled. Negative when they owe less than was
- * proposed.
- */
-async function leftToSettle({ readModel }: CommandParts, merchantId: MerchantId, executor: MoveExecutor, coin: string): Promise<bigint> {
-  const { mode, network } = executor.chain;
-  const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(mode, payableTo(merchantId), network, coin));
-  const payable = row === null ? 0n : -signedAmountOf(row['balance'] as string);
-  return Object.values((await executor.context()).moves)
-    .filter(({ kind, terms }) => kind === 'settlement' && terms.merchantId === merchantId && terms.coin === coin)
-    .reduce((left, { terms }) => left - amountOf(terms.amount), payable);
-}
+/** Said of the merchant's account, which the signer makes of the event log itself. */
+const isOfLedger = (code: string): boolean => code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
 
 function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
   return {

@@ -1,6 +1,7 @@
 import type { UsedNonces } from '../domain/events/treasury-events.ts';
 import type { JournalPlace, MoveDraft } from '../domain/events/payout-draft.ts';
 import type { MoveKind, MoveTerms } from '../domain/events/treasury-move-events.ts';
+import type { HashedParts } from '../domain/events/canonical-text.ts';
 import type { Mode } from '../domain/ids.ts';
 import { isCoin, type Coin } from '../domain/money.ts';
 import type { NativeCoin, Network, NetworkSettings } from '../domain/networks.ts';
@@ -105,8 +106,19 @@ export interface SettlementDestination {
   readonly address: string;
 }
 
+/** An event as the signer hashes and books it. */
+export type LedgerEvent = HashedParts;
+
+/** How far the signer has read the event log, and what it found that cannot be. */
+export interface LedgerTaken {
+  readonly size: number;
+  readonly fault: string | null;
+}
+
 /** The signer's side of money that is not a refund. */
 export interface MoveSigner {
+  /** The events of the log from leaf `from` on; none to ask how far the signer is. Settlements are judged by nothing else. */
+  takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
   /** Whether the policy would let the move pass now; signs nothing. */
   checkMove(order: MoveOrder): Promise<PayoutVerdict>;
   /** The same request gets the same bytes for ever. */

@@ -42,6 +42,11 @@ export class AuditSigner {
     return new AuditSigner(file, key, existsSync(file) ? readKept(file) : [], nowMs);
   }
 
+  /** Oldest first; the last one is the newest checkpoint. */
+  get anchors(): readonly AuditAnchor[] {
+    return this.#kept;
+  }
+
   identity(): AuditIdentity {
     const { verifierKey } = this.#key;
     const anchors = this.#kept.map(({ size, rootHash, checkpoint }) => ({ size, rootHash, checkpoint }));

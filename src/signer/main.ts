@@ -5,6 +5,7 @@ import { armCrashPoints } from '../runtime/util/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
 import { ApproversRefused } from './approval-proof.ts';
 import { AuditSigner } from './audit-signer.ts';
+import { LedgerAccounts } from './ledger-accounts.ts';
 import { KeystoreRefused } from './keystore.ts';
 import { JournalBroken, lockJournals } from './payout-journal.ts';
 import { payoutRulesSchema } from './payout-rules.schema.ts';
@@ -62,10 +63,12 @@ async function start(value: unknown): Promise<void> {
   const wallets = openWallets(bootstrap.data.wallets);
   for (const directory of new Set([payouts?.journalDirectory, audit?.directory])) if (directory !== undefined) lockJournals(directory);
   const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;
+  const auditSigner = audit && key ? AuditSigner.open(audit.directory, key) : null;
+  const accounts = new LedgerAccounts(() => auditSigner?.anchors ?? []);
   await startSignerServer(socketPath, token, {
     wallets,
-    payouts: payouts ? new Payouts(payouts, wallets, Date.now, tellWrong) : null,
-    audit: audit && key ? AuditSigner.open(audit.directory, key) : null,
+    payouts: payouts ? new Payouts(payouts, wallets, Date.now, tellWrong, accounts) : null,
+    audit: auditSigner,
   });
 }
 

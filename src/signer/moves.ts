@@ -6,6 +6,7 @@ import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
 import type { PayoutRefusal, PayoutSignature, PayoutVerdict } from '../ports/payouts.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import type { ChainView } from './chain-view.ts';
+import type { LedgerAccounts } from './ledger-accounts.ts';
 import { signMove } from './move-bytes.ts';
 import { moveRefusal, movedOf } from './move-rules.ts';
 import { placeOf, type JournalEntry, type MovedEntry } from './payout-journal.ts';
@@ -22,6 +23,7 @@ const NOTHING_TAKEN: Judged = { ok: true, takenFrom: [] };
 
 interface MovesParts {
   readonly views: ReadonlyMap<string, ChainView>;
+  readonly accounts: Pick<LedgerAccounts, 'refusal'>;
   readonly nowMs: () => number;
   /** One decision at a time, refunds included. */
   readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | PayoutRefusal>;
@@ -159,7 +161,9 @@ export class Moves {
     const nowMs = journal.timeMs(this.#parts.nowMs());
     const others = without(journal.entries, order.moveId);
     const refused = moveRefusal(order, { wallet, entries: others, all: journal.entries, rules, nowMs });
-    if (refused) return refused;
+    // Nobody is asked to approve what the merchant's account does not hold.
+    const exceeds = order.kind === 'settlement' && (!refused || refused.code === 'approval') ? this.#parts.accounts.refusal(order, others) : null;
+    if (exceeds ?? refused) return (exceeds ?? refused)!;
     const noRoom = isPaidByTreasury(order.kind, order.network) ? nativeRoomRefusal(this.#nativeParts(order, others, account)) : null;
     if (noRoom) return noRoom;
     if (order.kind !== 'return' && order.kind !== 'gas_top_up') return NOTHING_TAKEN;

@@ -5,7 +5,7 @@ import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
+import type { LedgerEvent, MoveOrder, MoveRequestToSign } from '../ports/moves.ts';
 import type { PayoutOrder, PayoutRequest } from '../ports/payouts.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
@@ -99,8 +99,15 @@ const moveRequest: z.ZodType<MoveRequestToSign> = z.strictObject({
   ledger: place.nullable(),
 });
 
+const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
+  ...{ stream: z.string().min(1), revision: z.int().min(0), id: z.string(), type: z.string().min(1), version: z.int(), atMs: z.int() },
+  ...{ data: z.string(), metadata: z.string() },
+});
+const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });
+
 /** What the signer can be asked about money that is not a refund. */
 export const MOVE_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
+  ['takeLedger', method({ params: ledgerPage, run: ({ from, events }, context) => payoutsOf(context).accounts.take(from, events) })],
   ['checkMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.check(params.order) })],
   ['signMove', method({ params: moveRequest, run: (params, context) => payoutsOf(context).moves.sign(params) })],
   ['releaseMove', method({ params: z.strictObject({ order: moveOrder }), run: (params, context) => payoutsOf(context).moves.release(params.order) })],

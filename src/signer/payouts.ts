@@ -13,6 +13,7 @@ import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { DepositLookups } from './deposit-lookups.ts';
 import { EvmView } from './evm-view.ts';
 import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
+import { LedgerAccounts } from './ledger-accounts.ts';
 import { Moves } from './moves.ts';
 import { feeRefusal, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { JournalBroken, PayoutJournal, placeOf, type JournalEntry, type MovedEntry, type SignedEntry } from './payout-journal.ts';
@@ -40,20 +41,25 @@ export class Payouts {
 
   readonly approvals: Approvals;
 
+  /** What merchants are owed. */
+  readonly accounts: LedgerAccounts;
+
   /** Throws `JournalBroken` and `ApproversRefused`. The caller holds the lock of the journals. */
   constructor(
     rules: PayoutRules,
     wallets: ReadonlyMap<Mode, SigningWallet>,
     nowMs: () => number = Date.now,
     onWrongApproval: (why: string) => void = () => undefined,
+    accounts = new LedgerAccounts(),
   ) {
+    this.accounts = accounts;
     this.#nowMs = nowMs;
     this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, accountOf(rules, mode, wallet, nowMs())]));
     this.#views = new Map(
       rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
     );
     const shared = { nowMs, inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => this.#inTurn(mode, task) };
-    this.moves = new Moves({ ...shared, views: this.#views });
+    this.moves = new Moves({ ...shared, views: this.#views, accounts });
     this.approvals = new Approvals({ ...shared, rules, onWrong: onWrongApproval });
   }
 

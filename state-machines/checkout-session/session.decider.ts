@@ -154,8 +154,14 @@ function moveDeadline({ expiresAtSec, nowSec }: MoveDeadline, { value, context }
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
+  // Whatever look-up named this session: what it offered is in its own events.
+  if (!isOffered(context, facts.toAddress)) return refuse('conflict', `${facts.toAddress} is no address of this session`);
   return accept({ type: 'DepositDetected', data: { ...facts, kind: kindOf(context, facts) } });
 }
+
+/** Addresses of EVM networks are written in more than one way. */
+const isOffered = ({ created }: SessionContext, toAddress: string): boolean =>
+  created!.paymentOptions.some(({ address }) => address.toLowerCase() === toAddress.toLowerCase());
 
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
   const deposit = state.context.deposits[data.depositKey];

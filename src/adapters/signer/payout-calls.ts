@@ -1,5 +1,5 @@
 import type { ApprovalSigner, ApprovalTerms, ApprovalVerdict } from '../../ports/approvals.ts';
-import type { MoveSigner } from '../../ports/moves.ts';
+import type { LedgerTaken, MoveSigner } from '../../ports/moves.ts';
 import type { PayoutSignature, PayoutSigner, PayoutVerdict, SignerPayoutStatus, TreasuryAddresses } from '../../ports/payouts.ts';
 import type { SignerConnection } from './connection.ts';
 
@@ -10,6 +10,7 @@ export function payoutCalls(connection: SignerConnection): PayoutSigner & MoveSi
     checkPayout: async (order) => (await connection.call('checkPayout', { order })) as PayoutVerdict,
     signPayout: async (request) => (await connection.call('signPayout', request)) as PayoutSignature,
     releasePayout: async (order) => (await connection.call('releasePayout', { order })) as PayoutVerdict,
+    takeLedger: async (from, events) => (await connection.call('takeLedger', { from, events })) as LedgerTaken,
     checkMove: async (order) => (await connection.call('checkMove', { order })) as PayoutVerdict,
     signMove: async (request) => (await connection.call('signMove', request)) as PayoutSignature,
     releaseMove: async (order) => (await connection.call('releaseMove', { order })) as PayoutVerdict,

@@ -38,6 +38,7 @@ export class ProjectionComparison {
   readonly #thread: ComparisonThread;
   readonly #last = new Map<string, ComparedProjection>();
   #running: Worker | null = null;
+  #first: Promise<unknown> | null = null;
 
   constructor(thread: ComparisonThread) {
     this.#thread = thread;
@@ -48,10 +49,22 @@ export class ProjectionComparison {
     return [...this.#last.values()].map(({ projection, differing }) => ({ projection, rows: differing }));
   }
 
+  /** Whether every projection was compared. */
+  isWhole(): boolean {
+    return PROJECTIONS.every((projection) => this.#last.has(projectionId(projection)));
+  }
+
+  /** Compares all of them; a command that comes meanwhile waits for it. */
+  async first(): Promise<void> {
+    this.#first = this.compare();
+    await this.#first.finally(() => (this.#first = null));
+  }
+
   /** `name`: absent for all. Rejects while another comparison runs, and for a name that is none. */
   async compare(name?: string): Promise<readonly ComparedProjection[]> {
     const known = PROJECTIONS.flatMap((projection) => [projection.name, projectionId(projection)]);
     if (name !== undefined && !known.includes(name)) throw new CommandRefused(`name must be one of ${PROJECTIONS.map((one) => one.name).join(', ')}`);
+    await this.#first?.catch(() => undefined);
     if (this.#running) throw new CommandRefused('a comparison is running already');
     const worker = new Worker(new URL(ENTRY[this.#thread.kind], import.meta.url), {
       name: 'compare',

@@ -4,14 +4,11 @@ import type { lookForUnbooked } from './reconcile-unbooked.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import type { SweepCollected } from './sweep.process.ts';
 import { type KnownBalance } from './watch-outflows.process.ts';
-import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 
 /** Everything that moves the operator's own money. */
 export interface Treasury {
   readonly moves: MoveMoney;
   readonly sweeper: SweepCollected;
-  /** What is decided by the books reads them whole: rows that lag behind the ledger are no facts. */
-  readonly wholeBooks: WholeRows;
   /** Compares books and chain now. */
   reconcile(executor: MoveExecutor): ReturnType<typeof reconcileTreasury>;
   /** Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended. */

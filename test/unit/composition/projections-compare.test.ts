@@ -7,6 +7,9 @@ import { sessionView } from '../../../projections/sessions/session-view.projecti
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { ProjectionComparison, type ComparedProjection } from '../../../src/composition/workers/projection-compare.ts';
+import { startLookUpCheck } from '../../../src/composition/look-up-check.ts';
+import { PROJECTIONS } from '../../../src/composition/projections.ts';
+import { silentLog } from '../../../src/ports/log.ts';
 import { openProjectionThread, type ProjectionThread } from '../../../src/composition/workers/projection-thread.ts';
 import type { ReadModel } from '../../../src/ports/read-model.ts';
 import { BatchRows } from '../../../src/runtime/projections/batch-rows.ts';
@@ -75,7 +78,47 @@ describe('comparing projections with a replay of the ledger', () => {
     );
     expect(comparison.drift()).toEqual([{ projection: compared!.projection, rows: 4 }]);
   });
+
+  it('lets nothing be paid while a row of any table is not what the ledger says', async () => {
+    const db = new DatabaseSync(join(dataDir, 'read-model.db'));
+    const tables = db.prepare('SELECT id, name FROM row_tables ORDER BY name').all() as { id: number; name: string }[];
+    const sampled = tables.flatMap(({ id, name }) => {
+      const row = db.prepare(`SELECT key, row FROM rows_${id} ORDER BY length(row) DESC LIMIT 1`).get() as { key: string; row: string } | undefined;
+      return row ? [{ table: `rows_${id}`, name, ...row }] : [];
+    });
+    expect(sampled.length).toBeGreaterThan(15);
+    const { length } = sampled;
+    const owned = (projection: { tables: readonly string[] }) => sampled.filter(({ name }) => projection.tables.includes(name)).length;
+    expect(PROJECTIONS.reduce((sum, projection) => sum + owned(projection), 0)).toBe(length);
+    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
+    const check = startLookUpCheck(comparison, true, silentLog as never);
+    expect(check.mayPay()).toBe(false);
+    await comparison.compare();
+    expect(check.mayPay()).toBe(true);
+    for (const { table, key, row } of sampled) db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(edited(row), key);
+    const compared = await comparison.compare();
+    for (const projection of PROJECTIONS) {
+      const differing = compared.find((one) => one.projection.startsWith(`${projection.name}@`))!.differing;
+      expect([projection.name, differing]).toEqual([projection.name, owned(projection)]);
+    }
+    expect(check.mayPay()).toBe(false);
+    expect(check.health()).toMatchObject({ state: 'degraded' });
+    // One table at a time stops payments as well as all of them.
+    for (const { table, key, row } of sampled.slice(1)) db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(row, key);
+    await comparison.compare();
+    expect(check.mayPay()).toBe(false);
+    db.prepare(`UPDATE ${sampled[0]!.table} SET row = ? WHERE key = ?`).run(sampled[0]!.row, sampled[0]!.key);
+    await comparison.compare();
+    expect(check.mayPay()).toBe(true);
+    db.close();
+  });
 });
+
+/** Another number where there is one, else another text. */
+const edited = (row: string): string => {
+  const changed = row.replace(/(\d)(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10));
+  return changed === row ? row.replace('{', '{"x":1,').replace(',}', '}') : changed;
+};
 
 const rowsOf = (compared: readonly ComparedProjection[], name: string): number =>
   compared.find(({ projection }) => projection.startsWith(`${name}@`))!.rows;

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { treasuryCommands } from '../../../src/operator/treasury.ts';
+import { withLedger } from '../../../src/composition/ledger-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
+import type { LedgerEvent, MoveOrder, MoveSigner } from '../../../src/ports/moves.ts';
+import { treasuryCommands } from '../../../src/operator/treasury.ts';
+import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
+import { MERCHANT_ID } from '../../support/session-facts.ts';
+import { paidOrder, recorded, settlementEvent, type StreamEvent } from '../../support/settlement-log.ts';
 
-/* Of the treasury, what proposals and approvals of settlements ask for. */
+/* Of the treasury, what proposals and approvals of settlements ask for: the accounts are those of the signer, made of a log that grows. */
 
 type Parts = Parameters<typeof treasuryCommands>[0];
 
-function commandsOf(payable: { units: string }) {
+function commandsOf(log: StreamEvent[]) {
   const moves: Record<string, object> = {};
   const executor = {
     chain: {
@@ -18,26 +23,29 @@ function commandsOf(payable: { units: string }) {
     waiting: [],
     context: async () => ({ moves: { ...moves } }),
     tell: async (command: { type: string; kind?: string; data?: MoveRequested; moveId?: string; approver?: string }) => {
-      if (command.type === 'RequestMove') moves[command.data!.moveId] = { kind: command.kind, terms: command.data, signed: [], approvers: [] };
+      if (command.type !== 'RequestMove') return null;
+      moves[command.data!.moveId] = { kind: command.kind, terms: command.data, signed: [], approvers: [] };
+      log.push(settlementEvent('SettlementRequested', command.data!));
       return null;
     },
   };
   const later = <Value>(value: Value): Promise<Value> => new Promise((resolve) => setTimeout(() => resolve(value), 5));
+  const accounts = new LedgerAccounts();
+  const signer = {
+    takeLedger: async (from: number, events: readonly LedgerEvent[]) => later(accounts.take(from, events)),
+    checkMove: async (order: MoveOrder) => accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
+    approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
+    approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
+  } as unknown as MoveSigner;
+  const store = { readAll: async ({ after }: { after: string | null }) => recorded(log).slice(Number(after ?? 0)) };
   const parts = {
-    treasury: () => ({ moves: { executors: [executor], wake: () => undefined }, wholeBooks: (work: () => Promise<unknown>) => work() }),
-    payouts: {
-      signer: {
-        checkMove: async () => ({ ok: false, code: 'approval' }),
-        approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
-        approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
-      },
-    },
+    treasury: () => ({ moves: { executors: [executor], wake: () => undefined } }),
+    payouts: { signer: withLedger(signer, store) },
     core: {
       merchantHandler: {
         read: async () => ({ context: { registered: { mode: 'test' }, settlementAddresses: { ethereum: '0xMerchant' } } }),
       },
     },
-    readModel: { get: async () => later({ balance: `-${payable.units}` }) },
     clock: { nowMs: () => 0 },
     random: { bytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)) },
     ofRefunds: {},
@@ -45,24 +53,25 @@ function commandsOf(payable: { units: string }) {
   return treasuryCommands(parts);
 }
 
-const args = (amount: string) => ({ merchant_id: 'mer_1', network: 'ethereum', coin: 'USDT', amount, operator: 'ana' });
+const args = (amount: string) => ({ merchant_id: MERCHANT_ID, network: 'ethereum', coin: 'USDT', amount, operator: 'ana' });
 
 describe('settlements', () => {
   it('proposed at the same moment do not take the same money', async () => {
-    const commands = commandsOf({ units: '10.00' });
+    const commands = commandsOf(paidOrder(0));
     const asked = await Promise.allSettled(['6.00', '6.00', '4.00'].map((amount) => commands['treasury.settle']!(args(amount))));
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(String((asked[1] as PromiseRejectedResult).reason)).toMatch(/owe the merchant 4\.00 USDT on ethereum/);
   });
 
   it('are not approved when the books owe less by then', async () => {
-    const payable = { units: '10.00' };
-    const commands = commandsOf(payable);
+    const log = paidOrder(0);
+    const commands = commandsOf(log);
     const { id } = (await commands['treasury.settle']!(args('10.00'))) as { id: string };
     const approve = { id, approvals: [{ approver: 'cleo' }] };
-    payable.units = '9.99';
-    await expect(commands['treasury.approve']!(approve)).rejects.toThrow(/owe the merchant 0\.01 USDT less by now/);
-    payable.units = '10.00';
+    const depositKey = 'ethereum:0x0:0';
+    log.push([log[0]![0], { type: 'DepositReverted', data: { depositKey, reason: 'vanished', afterFinal: true, headNumber: 210 } as never }]);
+    await expect(commands['treasury.approve']!(approve)).rejects.toThrow(/owe the merchant 0\.00 USDT on ethereum/);
+    log.push(...paidOrder(1));
     expect(await commands['treasury.approve']!(approve)).toMatchObject({ id, approved_by: ['ben', 'cleo'] });
     expect(await commands['treasury.approve']!({ id })).toEqual({ to_sign: [{ text: 'the terms', number: 'the number' }] });
   });

@@ -16,6 +16,7 @@ import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 import { nonceAccount, playSolanaNode, type PlayedSolanaNode } from '../../support/solana-node.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
+import { paidOrder, recorded } from '../../support/settlement-log.ts';
 
 /* Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a nonce account at most. */
 
@@ -156,6 +157,9 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
       await agree(payouts, other);
       expect(await sign(payouts, other)).toMatchObject({ ok: false, kind: 'denied' });
     }
+    expect(await payouts.moves.check(orderOf('settlement', network, { moveId: 'unapproved' }))).toMatchObject({ code: 'exceeds_account' });
+    expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'exceeds_account' });
+    payouts.accounts.take(0, recorded(paidOrder(0, MERCHANT, network)));
     expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 

@@ -38,7 +38,8 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   let paid = 0;
   const pay = async (fromAddress: string | null, amount: string, coin: 'USDT' | 'USDC' = 'USDT'): Promise<DepositView> => {
     const blockTimeSec = createdAtSec + (paid += 1);
-    const facts = depositFacts({ fromAddress, amount, coin, txHash: `0x${paid}`, blockTimeSec });
+    const toAddress = made.value.paymentOptions[0]!.address;
+    const facts = depositFacts({ fromAddress, toAddress, amount, coin, txHash: `0x${paid}`, blockTimeSec });
     const { depositKey, blockNumber, blockHash } = facts;
     await tell({ type: 'RecordDeposit', facts });
     const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };

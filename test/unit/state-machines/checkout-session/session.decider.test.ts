@@ -70,6 +70,14 @@ describe('a payment', () => {
     const { events } = given(created(), detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
     expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00', afterExpiry: false } });
   });
+  it('is one to an address of the session, whatever look-up said whose the address is', () => {
+    given(created())
+      .when({ type: 'RecordDeposit', facts: { ...full, toAddress: '0xOfAnotherSession' } })
+      .thenRefused('conflict');
+    given(created())
+      .when({ type: 'RecordDeposit', facts: { ...full, toAddress: full.toAddress.toUpperCase().replace('X', 'x') } })
+      .then('DepositDetected');
+  });
   it('is one fact however often it is reported', () => {
     given(created(), detected(full)).when({ type: 'RecordDeposit', facts: full }).then();
     given(created(), detected(full), confirmed(full), paid()).when(confirm(full)).then();

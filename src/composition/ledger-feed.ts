@@ -1,0 +1,80 @@
+import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
+import type { LedgerEvent, MoveSigner } from '../ports/moves.ts';
+import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
+
+const PAGE = 500;
+/** Room for the request around the events, and for what quoting their texts once more adds. */
+const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
+
+/**
+ * The signer, given every event that there is before it judges a settlement: it books them itself and takes nobody's word for what a merchant
+ * is owed. The first time it reads the whole event log, then what is new.
+ */
+export function withLedger<Signer extends MoveSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
+  const feed = new LedgerFeed(signer, store);
+  return {
+    ...signer,
+    checkMove: async (order) => {
+      if (order.kind === 'settlement') await feed.run();
+      return signer.checkMove(order);
+    },
+    signMove: async (request) => {
+      if (request.order.kind === 'settlement') await feed.run();
+      return signer.signMove(request);
+    },
+  };
+}
+
+class LedgerFeed {
+  readonly #signer: Pick<MoveSigner, 'takeLedger'>;
+  readonly #store: Pick<EventStore, 'readAll'>;
+  #turn: Promise<void> = Promise.resolve();
+  #given: { readonly size: number; readonly after: Position | null } = { size: 0, after: null };
+
+  constructor(signer: Pick<MoveSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
+    this.#signer = signer;
+    this.#store = store;
+  }
+
+  /** One after the other: two at once would give the same events. Rejects when the store or the signer is gone. */
+  run(): Promise<void> {
+    const run = this.#turn.then(() => this.#run());
+    this.#turn = run.catch(() => undefined);
+    return run;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const events = await this.#store.readAll({ after: this.#given.after, limit: PAGE });
+      if (events.length === 0) return;
+      for (const page of pagesOf(events)) {
+        const size = this.#given.size + page.length;
+        const taken = await this.#signer.takeLedger(this.#given.size, page.map(hashedParts));
+        // What is wrong is the signer's to say, when it is asked for a settlement.
+        if (taken.fault !== null) return;
+        if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events of the ledger, not ${size}`);
+        this.#given = { size, after: page.at(-1)!.position };
+      }
+    }
+  }
+}
+
+/** Few enough for one message each. */
+function* pagesOf(events: readonly RecordedEvent[]): Generator<RecordedEvent[]> {
+  let page: RecordedEvent[] = [];
+  let characters = 0;
+  for (const event of events) {
+    const own = event.data.length + event.metadata.length + event.stream.length;
+    if (page.length > 0 && characters + own > MAX_PAGE_CHARACTERS) {
+      yield page;
+      [page, characters] = [[], 0];
+    }
+    page.push(event);
+    characters += own;
+  }
+  yield page;
+}
+
+const hashedParts = ({ stream, revision, id, type, version, atMs, data, metadata }: RecordedEvent): LedgerEvent => ({
+  ...{ stream, revision, id, type, version, atMs, data, metadata },
+});

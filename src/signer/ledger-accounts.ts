@@ -1,0 +1,153 @@
+import type { SessionEvent } from '../domain/events/session-events.ts';
+import { MOVE_NAMES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
+import { merchantAccountOf, type Posting } from '../domain/ledger.ts';
+import { amountOf, formatAmount } from '../domain/money.ts';
+import type { Mode } from '../domain/ids.ts';
+import { sessionOfStream } from '../domain/streams.ts';
+import type { AuditAnchor } from '../ports/audit.ts';
+import type { LedgerEvent, LedgerTaken, MoveOrder } from '../ports/moves.ts';
+import type { PayoutRefusal } from '../ports/payouts.ts';
+import { decodeData, hashRecorded } from '../runtime/commands/codec.ts';
+import { MerkleFrontier } from '../runtime/merkle/frontier.ts';
+import { leafHash } from '../runtime/merkle/tree.ts';
+import { bookSessionEvent } from '../../projections/ledger/postings.ts';
+import type { SessionBooks } from '../../projections/ledger/session-books.ts';
+import { bookTreasuryEvent } from '../../projections/ledger/treasury-postings.ts';
+import { refusal, standing } from './exclusive.ts';
+import type { JournalEntry } from './payout-journal.ts';
+
+/** A settlement that the event log asks for and that has not ended. */
+interface OpenSettlement {
+  readonly account: string;
+  readonly units: bigint;
+}
+
+const SETTLEMENT = MOVE_NAMES.settlement;
+
+/**
+ * What each merchant is owed, by network and coin, made of the event log by the signer itself: it is given every event from the first one on,
+ * hashes each text, and counts nothing unless the tree over all of them has the roots that it signed as checkpoints.
+ */
+export class LedgerAccounts {
+  readonly #anchors: () => readonly AuditAnchor[];
+  /** Up to the newest checkpoint that was reached. */
+  readonly #proven = new MerkleFrontier();
+  /** Leaves behind it. */
+  #open: Buffer[] = [];
+  /** Text, which takes a third of the memory that the records would. */
+  readonly #sessions = new Map<string, string>();
+  readonly #owed = new Map<string, bigint>();
+  readonly #settlements = new Map<string, OpenSettlement>();
+  readonly #asked = new Set<string>();
+  #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = { anchors: [], roots: new Map() };
+  #fault: string | null = null;
+
+  /** `anchors`: the checkpoints that this signer signed, oldest first. */
+  constructor(anchors: () => readonly AuditAnchor[] = () => []) {
+    this.#anchors = anchors;
+  }
+
+  /** Takes the events from leaf `from` on; none when that is not the next one, which the answer names. */
+  take(from: number, events: readonly LedgerEvent[]): LedgerTaken {
+    if (this.#fault === null && from === this.#size) for (const event of events) this.#take(event);
+    return { size: this.#size, fault: this.#fault };
+  }
+
+  /** Why the settlement is more than the merchant's account holds; null when it is not. */
+  refusal(order: MoveOrder, entries: readonly JournalEntry[]): PayoutRefusal | null {
+    // A checkpoint may have been signed since the last events came.
+    this.#prove();
+    const fault = this.#fault ?? this.#unknownSettlement(order, entries);
+    if (fault !== null) return refusal('stopped', 'ledger_disagrees', fault);
+    const newest = this.#anchors().at(-1);
+    if (newest && newest.size > this.#size)
+      return refusal('later', 'ledger_behind', `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`);
+    if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+    const account = accountKey(order.mode, order.merchantId, order);
+    const others = [...this.#settlements].filter(([moveId, open]) => moveId !== order.moveId && open.account === account);
+    const left = others.reduce((units, [, open]) => units - open.units, this.#owed.get(account) ?? 0n);
+    if (amountOf(order.amount) <= left) return null;
+    const why = `the books owe the merchant ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
+    return refusal('later', 'exceeds_account', why);
+  }
+
+  get #size(): number {
+    return this.#proven.size + this.#open.length;
+  }
+
+  #take(event: LedgerEvent): void {
+    const place = this.#size + 1;
+    this.#open.push(leafHash(Buffer.from(hashRecorded(event), 'hex')));
+    this.#prove();
+    try {
+      this.#book(event);
+    } catch (error) {
+      this.#fault ??= `event ${place} of the ledger cannot be booked: ${error instanceof Error ? error.message : 'it cannot be read'}`;
+    }
+  }
+
+  /** Moves leaves under the tree as far as checkpoints reach; each of them must have the root that was signed. */
+  #prove(): void {
+    const anchors = this.#anchors();
+    if (anchors !== this.#signed.anchors) this.#signed = { anchors, roots: new Map(anchors.map(({ size, rootHash }) => [size, rootHash])) };
+    const newest = anchors.at(-1)?.size ?? 0;
+    while (this.#open.length > 0 && this.#proven.size < newest) {
+      this.#proven.append(this.#open.shift()!);
+      const { size } = this.#proven;
+      const signed = this.#signed.roots.get(size);
+      if (signed !== undefined && this.#proven.root().toString('base64') !== signed)
+        this.#fault ??= `the first ${size} events of the ledger are not those that were signed`;
+    }
+  }
+
+  #book(recorded: LedgerEvent): void {
+    const sessionId = sessionOfStream(recorded.stream);
+    if (sessionId !== null) return this.#bookSession(sessionId, recorded);
+    if (!recorded.stream.startsWith('treasury-')) return;
+    const event = this.#read(recorded) as TreasuryEvent;
+    if (event.type === `${SETTLEMENT}Requested`) this.#ask(event.data as MoveRequested);
+    if (event.type === `${SETTLEMENT}Completed` || event.type === `${SETTLEMENT}Failed`)
+      this.#settlements.delete((event.data as MoveCompleted).moveId);
+    const booking = bookTreasuryEvent(event, () => false);
+    if (booking) this.#post(booking.mode, booking.draft.postings);
+  }
+
+  #ask(terms: MoveRequested): void {
+    this.#asked.add(terms.moveId);
+    const { mode, merchantId, amount } = terms;
+    this.#settlements.set(terms.moveId, { account: accountKey(mode, merchantId ?? '', terms), units: amountOf(amount) });
+  }
+
+  #bookSession(sessionId: string, recorded: LedgerEvent): void {
+    const known = this.#sessions.get(sessionId);
+    const before = known === undefined ? null : (JSON.parse(known) as SessionBooks);
+    const { books, draft, further = [] } = bookSessionEvent(before, this.#read(recorded) as SessionEvent, recorded.id);
+    if (books !== before) this.#sessions.set(sessionId, JSON.stringify(books));
+    for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
+  }
+
+  #post(mode: Mode, postings: readonly Posting[]): void {
+    for (const posting of postings) {
+      const merchant = merchantAccountOf(posting.account);
+      if (merchant?.part !== 'payable') continue;
+      const account = accountKey(mode, merchant.merchantId, posting);
+      this.#owed.set(account, (this.#owed.get(account) ?? 0n) - posting.units);
+    }
+  }
+
+  #read(recorded: LedgerEvent) {
+    return decodeData({ ...recorded, position: '', hash: '' }).event;
+  }
+
+  /** A settlement that was signed is in the event log for ever: a log without it is not the one that the signature was given for. */
+  #unknownSettlement({ network }: MoveOrder, entries: readonly JournalEntry[]): string | null {
+    const missing = standing(entries).find(
+      (entry) => entry.kind === 'moved' && entry.move === 'settlement' && entry.network === network && !this.#asked.has(entry.legId),
+    );
+    return missing ? `the ledger does not know the settlement ${missing.legId}, which was signed` : null;
+  }
+}
+
+const accountKey = (mode: Mode, merchantId: string, { network, coin }: Pick<Posting, 'network'> & { readonly coin: string }): string =>
+  `${mode}/${merchantId}/${network}/${coin}`;

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
+import { payableTo } from '../../../src/domain/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../../src/domain/money.ts';
+import { sessionStream } from '../../../src/domain/streams.ts';
+import type { AuditAnchor } from '../../../src/ports/audit.ts';
+import type { RecordedEvent } from '../../../src/ports/event-store.ts';
+import type { MoveOrder } from '../../../src/ports/moves.ts';
+import { MerkleFrontier } from '../../../src/runtime/merkle/frontier.ts';
+import { leafHash } from '../../../src/runtime/merkle/tree.ts';
+import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
+import type { JournalEntry } from '../../../src/signer/payout-journal.ts';
+import { MemoryBooks } from '../../support/books.ts';
+import { ledgerOf, ownerOf, sessionIdOf, steps } from '../../support/random-ledger.ts';
+import { MERCHANT_ID } from '../../support/session-facts.ts';
+import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../../support/settlement-log.ts';
+
+/* What the signer lets merchants have, from events alone. */
+
+function anchorOf(events: readonly RecordedEvent[]): AuditAnchor {
+  const tree = new MerkleFrontier();
+  for (const { hash } of events) tree.append(leafHash(Buffer.from(hash, 'hex')));
+  return { size: events.length, rootHash: tree.root().toString('base64'), checkpoint: '' };
+}
+
+function accountsOf(events: readonly StreamEvent[], anchors: readonly AuditAnchor[] = []): LedgerAccounts {
+  const accounts = new LedgerAccounts(() => anchors);
+  expect(accounts.take(0, recorded(events))).toEqual({ size: events.length, fault: null });
+  return accounts;
+}
+
+const order = (amount: string, change: Partial<MoveOrder> = {}): MoveOrder => {
+  const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...terms } = settlementTerms('stl_1', amount);
+  return { kind: 'settlement', ...terms, ...change };
+};
+const signed = (moveId: string): JournalEntry =>
+  ({ kind: 'moved', move: 'settlement', network: 'ethereum', legId: moveId, coin: 'USDT', units: '1' }) as unknown as JournalEntry;
+
+describe("a merchant's account", () => {
+  it('holds what the events say, and not a unit more', () => {
+    const accounts = accountsOf([...paidOrder(0), ...paidOrder(1)]);
+    expect(accounts.refusal(order('20'), [])).toBeNull();
+    expect(accounts.refusal(order('20.000000000000000001'), [])).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('1100'), [])?.message).toContain('the books owe the merchant 20.00 USDT on ethereum');
+  });
+
+  it.each([
+    ['another merchant', { merchantId: 'mer_bbbbbbbbbbbbbbbbbbbb' as never }],
+    ['another mode', { mode: 'live' as const }],
+    ['another network', { network: 'bsc' as const }],
+    ['another coin', { coin: 'USDC' as const }],
+  ])('pays nothing for %s', (_, change) => {
+    expect(accountsOf(paidOrder(0)).refusal(order('0.01', change), [])).toMatchObject({ code: 'exceeds_account' });
+  });
+
+  it('pays nothing that is on its way to the merchant already, but counts no settlement against itself', () => {
+    const asked = (id: string, amount: string) => settlementEvent('SettlementRequested', settlementTerms(id, amount));
+    const accounts = accountsOf([...paidOrder(0), asked('stl_1', '6'), asked('stl_2', '4')]);
+    expect(accounts.refusal(order('6'), [])).toBeNull();
+    expect(accounts.refusal(order('6.01'), [])).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('0.01', { moveId: 'stl_3' }), [])).toMatchObject({ code: 'exceeds_account' });
+  });
+
+  it('is less by what was settled, and whole again after what failed', () => {
+    const terms = settlementTerms('stl_0', '7');
+    const asked = settlementEvent('SettlementRequested', terms);
+    const settled = accountsOf([...paidOrder(0), asked, settlementEvent('SettlementCompleted', terms)]);
+    expect([settled.refusal(order('3'), []), settled.refusal(order('3.01'), [])?.code]).toEqual([null, 'exceeds_account']);
+    expect(accountsOf([...paidOrder(0), asked, settlementEvent('SettlementFailed', terms)]).refusal(order('10'), [])).toBeNull();
+  });
+
+  it('stands still when the log lacks a settlement that was signed', () => {
+    expect(accountsOf(paidOrder(0)).refusal(order('1'), [signed('stl_0')])).toMatchObject({ kind: 'stopped', code: 'ledger_disagrees' });
+    const known = accountsOf([...paidOrder(0), settlementEvent('SettlementRequested', settlementTerms('stl_0', '7'))]);
+    expect(known.refusal(order('3'), [signed('stl_0')])).toBeNull();
+  });
+
+  it('stands still for events that are not those under a signed checkpoint, and for fewer', () => {
+    const genuine = recorded(paidOrder(0));
+    const forged = recorded([...paidOrder(0).slice(0, 3), ...paidOrder(1)]);
+    const accounts = new LedgerAccounts(() => [anchorOf(genuine)]);
+    expect(accounts.take(0, forged).fault).toContain('the first 4 events of the ledger are not those that were signed');
+    expect(accounts.refusal(order('1'), [])).toMatchObject({ kind: 'stopped', code: 'ledger_disagrees' });
+    const behind = new LedgerAccounts(() => [anchorOf(genuine)]);
+    behind.take(0, genuine.slice(0, 3));
+    expect(behind.refusal(order('1'), [])).toMatchObject({ kind: 'later', code: 'ledger_behind' });
+    behind.take(3, genuine.slice(3));
+    expect(behind.refusal(order('10'), [])).toBeNull();
+  });
+
+  it('stands still when a checkpoint that is signed later says otherwise', () => {
+    let anchors: readonly AuditAnchor[] = [];
+    const accounts = new LedgerAccounts(() => anchors);
+    accounts.take(0, recorded([...paidOrder(1), ...paidOrder(2)]));
+    expect(accounts.refusal(order('20'), [])).toBeNull();
+    anchors = [anchorOf(recorded(paidOrder(0)))];
+    expect(accounts.refusal(order('1'), [])).toMatchObject({ code: 'ledger_disagrees' });
+  });
+
+  it('takes each event once, in order', () => {
+    const accounts = accountsOf(paidOrder(0));
+    expect(accounts.take(0, recorded(paidOrder(0)))).toEqual({ size: 4, fault: null });
+    expect(accounts.take(5, recorded(paidOrder(1)))).toEqual({ size: 4, fault: null });
+    expect(accounts.refusal(order('10.01'), [])).toMatchObject({ code: 'exceeds_account' });
+  });
+
+  it('stands still for a history that cannot be booked', () => {
+    const accounts = new LedgerAccounts();
+    expect(accounts.take(0, recorded(paidOrder(0).slice(1))).fault).toContain('event 1 of the ledger cannot be booked');
+    expect(accounts.refusal(order('1'), [])).toMatchObject({ kind: 'stopped' });
+  });
+
+  it('is what the books have, whatever happens to sessions', () => {
+    fc.assert(
+      fc.property(steps, (drawn) => {
+        const { entries } = ledgerOf(drawn);
+        const books = new MemoryBooks();
+        for (const entry of entries) books.takeEntry(entry);
+        const accounts = new LedgerAccounts();
+        accounts.take(0, recorded(entries.map(({ session, event }): StreamEvent => [sessionStream(sessionIdOf(session)), event])));
+        for (const index of [0, 1, 2]) {
+          const { merchantId, mode } = ownerOf(index);
+          for (const [key, row] of books.tables.get(LEDGER_BALANCES_TABLE) ?? []) {
+            const [of, account, network, coin] = [row['mode'], row['account'], row['network'], row['coin']] as string[];
+            if (of !== mode || account !== payableTo(merchantId)) continue;
+            const owed = -signedAmountOf(row['balance'] as string);
+            const ask = (units: bigint) =>
+              accounts.refusal(order(formatAmount(units), { mode, merchantId, network: network as never, coin: coin as never }), []);
+            if (owed > 0n) expect(ask(owed), key).toBeNull();
+            expect(ask((owed > 0n ? owed : 0n) + 1n), key).toMatchObject({ code: 'exceeds_account' });
+          }
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is that of the merchant who is named', () => {
+    expect(accountsOf(paidOrder(0, MERCHANT_ID)).refusal(order('1', { merchantId: null }), [])).toMatchObject({ code: 'no_merchant' });
+  });
+});
