@@ -149,7 +149,7 @@ async function startService(
   const endpoints = new Map<string, WebhookEndpoint>(
     urls.map((url, index) => [
       merchantOf(index),
-      { endpointId: `we_${index}`, url, secret, nextSecret: null, durableRedelivery: false, suspended: false },
+      { endpointId: `we_${index}`, url, secret, nextSecret: null, durableRedelivery: false, standardWebhooks: false, suspended: false },
     ]),
   );
   const sender = new HttpWebhookSender({ allowInsecure: true, ownHosts: [] });

@@ -122,7 +122,9 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--url <url>', 'https URL'],
     ['--events <types>', 'what to tell beside outcomes, such as payment.late,payment.reversed; none ends it'],
     ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
+    ['--standard-webhooks', 'sign each request after Standard Webhooks, too'],
   ]);
+  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order');
   admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [
     ['--activate', 'make the issued secret the only one'],
   ]);

@@ -15,6 +15,7 @@ import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
 import { auditRoutes, type AuditApi } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
+import { endpointRoutes, type EndpointApi } from './routes/endpoints.routes.ts';
 import { ledgerRoutes, type LedgerApi } from './routes/ledger.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
@@ -33,6 +34,7 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Absent parts leave their routes out. */
   readonly settings?: OwnSettings;
   readonly webhooks?: WebhookApi;
+  readonly endpoints?: EndpointApi;
   readonly timeline?: TimelineReader;
   readonly audit?: AuditApi;
   /** Why nothing is written; null, or absent, in health. */
@@ -106,6 +108,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.audit ? auditRoutes(options.audit) : []),
     ...(options.ledger ? ledgerRoutes(options.ledger) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
+    ...(options.endpoints ? endpointRoutes(options.endpoints) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];
 }

@@ -60,7 +60,10 @@ function webhookCommands(merchants: Merchants): AdminCommands {
   return {
     'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args)))),
     'webhook.rotate': async (args) =>
-      json(accepted(await merchants.rotateWebhookSecret(merchantOf(args), args.activate === true ? 'activate' : 'issue'))),
+      args.activate === true
+        ? json(accepted(await merchants.activateWebhookSecret(merchantOf(args))).webhook)
+        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args)))),
+    'webhook.resume': async (args) => json(accepted(await merchants.resumeWebhook(merchantOf(args))).webhook),
   };
 }
 
@@ -71,6 +74,7 @@ function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1]
   return {
     ...(url !== undefined && { url, durableRedelivery: args.durableRedelivery === true }),
     ...(url === undefined && args.durableRedelivery === true && { durableRedelivery: true }),
+    ...(args.standardWebhooks !== undefined && { standardWebhooks: args.standardWebhooks === true }),
     ...(events !== undefined && { events: events === 'none' ? [] : events.split(',').map((type) => type.trim()) }),
   };
 }

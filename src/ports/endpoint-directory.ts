@@ -11,6 +11,8 @@ export interface WebhookEndpoint {
   /** An issued secret that is not active yet; from `activatesAtSec` on it signs the main header. */
   readonly nextSecret: { readonly key: KeyObject; readonly activatesAtSec: number } | null;
   readonly durableRedelivery: boolean;
+  /** Signed after Standard Webhooks, too. */
+  readonly standardWebhooks: boolean;
   /** Events queue while it is suspended. */
   readonly suspended: boolean;
 }

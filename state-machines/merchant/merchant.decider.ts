@@ -34,7 +34,13 @@ export type MerchantCommand =
   | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
   | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
   /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
-  | { readonly type: 'SetWebhook'; readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] }
+  | {
+      readonly type: 'SetWebhook';
+      readonly url?: string | null;
+      readonly durableRedelivery?: boolean;
+      readonly events?: readonly string[];
+      readonly standardWebhooks?: boolean;
+    }
   | {
       readonly type: 'IssueWebhookSecret';
       readonly sealedSecret: string;
@@ -100,7 +106,7 @@ function register({ merchant, key, endpoint }: Of<'RegisterMerchant'>, { context
   return accept<MerchantEvent>(
     { type: 'MerchantRegistered', data: merchant },
     { type: 'ApiKeyIssued', data: key },
-    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false, events: [] } },
+    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false, events: [], standardWebhooks: false } },
   );
 }
 
@@ -117,7 +123,8 @@ function revokeKey(keyId: ApiKeyId, context: MerchantContext): Decision<Merchant
   return key.revoked ? accept() : accept({ type: 'ApiKeyRevoked', data: { merchantId: merchantIdOf(context), keyId } });
 }
 
-function setWebhook({ url: newUrl, durableRedelivery, events: asked }: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
+function setWebhook(command: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
+  const { url: newUrl, durableRedelivery, events: asked } = command;
   const { endpoint } = context;
   if (!endpoint) return refuse('conflict', 'the merchant has no endpoint to set');
   if (asked && (!asked.every(isOptionalType) || new Set(asked).size !== asked.length))
@@ -126,11 +133,18 @@ function setWebhook({ url: newUrl, durableRedelivery, events: asked }: Of<'SetWe
   const durable = durableRedelivery ?? endpoint.durableRedelivery;
   // In one order, so that the same choice is the same.
   const events = asked ? OPTIONAL_TYPES.filter((type) => asked.includes(type)) : endpoint.events;
-  if (endpoint.url === url && endpoint.durableRedelivery === durable && String(endpoint.events) === String(events)) return accept();
+  const standardWebhooks = command.standardWebhooks ?? endpoint.standardWebhooks;
+  const isSame =
+    endpoint.url === url &&
+    endpoint.durableRedelivery === durable &&
+    endpoint.standardWebhooks === standardWebhooks &&
+    String(endpoint.events) === String(events);
+  // Setting a suspended endpoint again resumes it.
+  if (isSame && endpoint.suspended === null) return accept();
   const { endpointId } = endpoint;
   return accept({
     type: 'WebhookEndpointSet',
-    data: { merchantId: merchantIdOf(context), endpointId, url, sealedSecret: null, durableRedelivery: durable, events },
+    data: { merchantId: merchantIdOf(context), endpointId, url, sealedSecret: null, durableRedelivery: durable, events, standardWebhooks },
   });
 }
 
@@ -141,7 +155,7 @@ function issueWebhookSecret(
 ): Decision<MerchantEvent> {
   const { endpoint } = context;
   if (!endpoint) return refuse('conflict', 'the merchant has no endpoint');
-  if (endpoint.next?.sealed === sealedSecret) return accept();
+  if (endpoint.next?.sealed === sealedSecret || endpoint.current.sealed === sealedSecret) return accept();
   // The text opens only under the version it was sealed for.
   if (version !== nextSecretVersion(endpoint)) return refuse('conflict', 'another secret was issued at the same time');
   const subject = { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId };

@@ -28,11 +28,12 @@ function foldKeyRevoked(context: MerchantContext, data: Of<'ApiKeyRevoked'>): Pa
 }
 
 function foldEndpointSet({ endpoint }: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
-  const { endpointId, url, durableRedelivery, events } = data;
+  const { endpointId, url, durableRedelivery, events, standardWebhooks } = data;
   const fresh = data.sealedSecret === null ? null : { sealed: data.sealedSecret, version: nextSecretVersion(endpoint) };
   const current = fresh ?? endpoint?.current;
   if (!current) return {};
-  return { endpoint: { endpointId, url, durableRedelivery, events, current, next: fresh ? null : (endpoint?.next ?? null), suspended: null } };
+  const next = fresh ? null : (endpoint?.next ?? null);
+  return { endpoint: { endpointId, url, durableRedelivery, events, standardWebhooks, current, next, suspended: null } };
 }
 
 function foldSecretRotated({ endpoint }: MerchantContext, data: Of<'WebhookSecretRotated'>): Partial<MerchantContext> {

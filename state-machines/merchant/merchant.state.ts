@@ -37,6 +37,7 @@ export interface EndpointState {
   readonly durableRedelivery: boolean;
   /** What is told beside outcomes. */
   readonly events: readonly OptionalType[];
+  readonly standardWebhooks: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
 }
 

@@ -15,6 +15,9 @@ import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts
 import { MerchantDirectory } from '../../src/features/merchants/directory.ts';
 import { MerchantEndpoints } from '../../src/features/merchants/endpoints.ts';
 import { createMerchantHandler } from '../../src/features/shared/handlers/merchant-handler.ts';
+import { OwnEndpoint } from '../../src/features/merchants/own-endpoint.ts';
+import { Idempotency } from '../../src/features/shared/idempotency.ts';
+import type { Caller, Outcome } from '../../src/features/shared/merchant-api.ts';
 import { Merchants } from '../../src/features/merchants/merchants.ts';
 import type { NewMerchant } from '../../src/features/merchants/merchants.ts';
 import { ManualClock } from '../support/price-feed.ts';
@@ -106,7 +109,7 @@ describe('a merchant just registered', () => {
   it('leaves neither its key nor its secrets in the log, nor in any error', async () => {
     const { merchants } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
-    const rotated = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const rotated = valueOf(await merchants.issueWebhookSecret(merchant.id));
     const text = await everyText();
     for (const secret of [merchant.api_key, merchant.api_secret, merchant.webhook_secret, rotated.webhook_secret!]) {
       for (const form of [secret, secret.slice(9), Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')])
@@ -277,7 +280,7 @@ describe('the webhook secret', () => {
   it('is rotated in two steps, the old one in force until the second', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
-    const issued = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const issued = valueOf(await merchants.issueWebhookSecret(merchant.id));
     const nowSec = Math.floor(clock.nowMs() / 1000);
     expect(issued.activates_at).toBe(nowSec + 86_400);
     const between = endpoints.endpointOf(merchant.id)!;
@@ -285,7 +288,7 @@ describe('the webhook secret', () => {
     expect(sameKey(between.nextSecret!.key, issued.webhook_secret!)).toBe(true);
     expect(between.nextSecret!.activatesAtSec).toBe(nowSec + 86_400);
     expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBe(nowSec + 86_400);
-    valueOf(await merchants.rotateWebhookSecret(merchant.id, 'activate'));
+    valueOf(await merchants.activateWebhookSecret(merchant.id));
     const after = endpoints.endpointOf(merchant.id)!;
     expect(sameKey(after.secret, issued.webhook_secret!)).toBe(true);
     expect(after.nextSecret).toBeNull();
@@ -294,13 +297,55 @@ describe('the webhook secret', () => {
   it('can be rotated again and again, also after a day without an activation', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
-    const second = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const second = valueOf(await merchants.issueWebhookSecret(merchant.id));
     clock.advance(86_400_000);
     expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBeNull();
-    const third = valueOf(await merchants.rotateWebhookSecret(merchant.id, 'issue'));
+    const third = valueOf(await merchants.issueWebhookSecret(merchant.id));
     const endpoint = endpoints.endpointOf(merchant.id)!;
     expect(sameKey(endpoint.secret, second.webhook_secret!)).toBe(true);
     expect(sameKey(endpoint.nextSecret!.key, third.webhook_secret!)).toBe(true);
+  });
+});
+
+describe('what a merchant does with its own endpoint', () => {
+  it('happens once for each Idempotency-Key, and shows the same secret again', async () => {
+    const { merchants, endpoints } = await started();
+    const own = new OwnEndpoint({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const { endpointId } = endpoints.endpointOf(merchant.id)!;
+    const caller = (idempotencyKey: string): Caller => ({
+      ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1', idempotencyKey },
+    });
+    const first = valueOf(await own.issueSecret(caller('a'), endpointId));
+    expect(valueOf(await own.issueSecret(caller('a'), endpointId))).toEqual(first);
+    expect(sameKey(endpoints.endpointOf(merchant.id)!.nextSecret!.key, first.webhook_secret)).toBe(true);
+    expect(await everyText()).not.toContain(first.webhook_secret.slice(9));
+    valueOf(await own.activateSecret(caller('b'), endpointId));
+    expect(valueOf(await own.activateSecret(caller('b'), endpointId))).toMatchObject({ next_secret_activates_at: null });
+    expect(valueOf(await own.issueSecret(caller('a'), endpointId)).webhook_secret).toBe(first.webhook_secret);
+    expect(sameKey(endpoints.endpointOf(merchant.id)!.secret, first.webhook_secret)).toBe(true);
+    expect(await own.activateSecret(caller('c'), endpointId)).toMatchObject({ ok: false, refusal: { code: 'invalid_request' } });
+
+    valueOf(await own.issueSecret(caller('d'), endpointId));
+    valueOf(await own.issueSecret(caller('e'), endpointId));
+    expect(await own.issueSecret(caller('d'), endpointId)).toMatchObject({ ok: false, refusal: { code: 'conflict' } });
+    const elsewhere = [own.issueSecret(caller('f'), 'we_other'), own.activateSecret(caller('g'), 'we_other'), own.resume(caller('h'), 'we_other')];
+    for (const outcome of await Promise.all<Outcome<unknown>>(elsewhere))
+      expect(outcome).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+  });
+
+  it('resumes a suspended endpoint, as does setting it again to what it is', async () => {
+    const { merchants, endpoints } = await started();
+    const own = new OwnEndpoint({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const { endpointId } = endpoints.endpointOf(merchant.id)!;
+    const caller: Caller = { merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' };
+    for (const resume of [() => own.resume(caller, endpointId), () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' })]) {
+      await endpoints.suspend(merchant.id, endpointId, 'gone');
+      expect(own.get(caller)?.suspended).toBe('gone');
+      expect((await resume()).ok).toBe(true);
+      expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(false);
+    }
   });
 });
 

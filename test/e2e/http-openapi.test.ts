@@ -196,6 +196,14 @@ describe('every answer keeps the document', () => {
     expectDocumented('replayWebhooks', await post('/v1/webhooks/replay', { created_from: 1767225600 }));
     expectDocumented('replayWebhooks', await post('/v1/webhooks/replay', { created_from: 2, created_to: 1 }));
     expectDocumented('testWebhook', await post('/v1/webhooks/test', { event_type: 'refund.failed' }));
+    expectDocumented('listWebhookEndpoints', await get('/v1/webhooks/endpoints'));
+    expectDocumented('getWebhookEndpoint', await get('/v1/webhooks/endpoints/end_1'));
+    expectDocumented('getWebhookEndpoint', await get('/v1/webhooks/endpoints/end_2'));
+    expectDocumented('issueWebhookSecret', await post('/v1/webhooks/endpoints/end_1/secret'));
+    expectDocumented('issueWebhookSecret', await post('/v1/webhooks/endpoints/end_1/secret', { magic: true }));
+    expectDocumented('activateWebhookSecret', await post('/v1/webhooks/endpoints/end_1/secret/activate'));
+    expectDocumented('activateWebhookSecret', await post('/v1/webhooks/endpoints/end_2/secret/activate'));
+    expectDocumented('resumeWebhookEndpoint', await post('/v1/webhooks/endpoints/end_1/resume'));
     expectDocumented('listEvents', await get('/v1/events?page_size=5'));
     const session = await post('/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));

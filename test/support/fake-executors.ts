@@ -69,6 +69,7 @@ const overview: MerchantOverview = {
     url: 'https://shop.example/hook',
     durable_redelivery: false,
     events: [],
+    standard_webhooks: false,
     suspended: null,
     next_secret_activates_at: null,
   },
@@ -93,6 +94,14 @@ const settings: NonNullable<HttpAppOptions['settings']> = {
       : { ok: false, refusal: { code: 'invalid_request', message: 'url must be https', param: 'url' } },
   addDomain: async (_id, { host }) => ({ ok: true, value: { domain_id: 'dom_1', host } }),
   removeDomain: async () => ({ ok: true, value: overview }),
+};
+
+const endpoints: NonNullable<HttpAppOptions['endpoints']> = {
+  get: () => overview.webhook,
+  issueSecret: async () => ({ ok: true, value: { webhook_secret: 'whs_test_fake', activates_at: 1_767_312_000 } }),
+  activateSecret: async (_caller, id) =>
+    id === 'end_1' ? { ok: true, value: overview.webhook! } : { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } },
+  resume: async () => ({ ok: true, value: overview.webhook! }),
 };
 
 const sandbox: NonNullable<HttpAppOptions['sandbox']> = {
@@ -144,4 +153,4 @@ const BOOKED: EntryRow = {
   value: { currency: 'EUR', atLockedRate: '4.63', atSettlementQuote: null, difference: null },
 };
 
-export const FAKE_DESKS = { webhooks, settings, sandbox, timeline, ledger } satisfies Partial<HttpAppOptions>;
+export const FAKE_DESKS = { webhooks, endpoints, settings, sandbox, timeline, ledger } satisfies Partial<HttpAppOptions>;

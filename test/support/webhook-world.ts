@@ -41,6 +41,7 @@ export class TestDirectory implements EndpointDirectory {
       secret,
       nextSecret: null,
       durableRedelivery: false,
+      standardWebhooks: false,
       suspended: false,
       ...change,
     });

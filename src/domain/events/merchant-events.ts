@@ -43,6 +43,8 @@ export interface WebhookEndpointSet {
     readonly durableRedelivery: boolean;
     /** What is told beside outcomes. */
     readonly events: readonly OptionalType[];
+    /** Whether each request is signed after Standard Webhooks, too. */
+    readonly standardWebhooks: boolean;
   };
 }
 

@@ -175,9 +175,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const secret = keyOf(endpoint.current);
     const next = endpoint.next === null ? null : keyOf(endpoint.next);
     if (!secret) return null;
-    const { endpointId, url, durableRedelivery } = endpoint;
+    const { endpointId, url, durableRedelivery, standardWebhooks } = endpoint;
     const nextSecret = endpoint.next !== null && next ? { key: next, activatesAtSec: endpoint.next.activatesAtSec } : null;
-    return { endpointId, url, secret, nextSecret, durableRedelivery, suspended: endpoint.suspended !== null };
+    return { endpointId, url, secret, nextSecret, durableRedelivery, standardWebhooks, suspended: endpoint.suspended !== null };
   }
 
   #open(merchantId: MerchantId, sealed: string, context: string): KeyObject | null {

@@ -51,6 +51,12 @@ export interface NewMerchant {
   readonly webhook_secret: string;
 }
 
+export interface NewWebhookSecret {
+  readonly webhook_secret: string;
+  /** Unix seconds. */
+  readonly activates_at: number;
+}
+
 export interface NewKey {
   readonly key_id: ApiKeyId;
   readonly api_key: string;
@@ -73,6 +79,7 @@ export interface WebhookOverview {
   readonly url: string | null;
   readonly durable_redelivery: boolean;
   readonly events: readonly OptionalType[];
+  readonly standard_webhooks: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
   /** When an issued secret takes over the main header; null when none is waiting. */
   readonly next_secret_activates_at: number | null;
@@ -126,7 +133,7 @@ export class Merchants {
   /** A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended endpoint is resumed. */
   async setWebhook(
     merchantId: MerchantId,
-    input: { readonly url?: string | null; readonly durableRedelivery?: boolean; readonly events?: readonly string[] },
+    input: Omit<Extract<MerchantCommand, { type: 'SetWebhook' }>, 'type'>,
     by?: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
     if (input.url === undefined) return this.#change(merchantId, { type: 'SetWebhook', ...input }, by);
@@ -135,33 +142,39 @@ export class Merchants {
     return this.#change(merchantId, { type: 'SetWebhook', ...input, url: url.value }, by);
   }
 
-  /** `issue` shows a new secret that takes over after 24 h; `activate` lets it take over at once. */
-  async rotateWebhookSecret(
+  /**
+   * Shows a new secret that takes over after 24 h, or when it is activated. `keep` stores the sealed secret of the first request with a key, and gives
+   * it back to those that repeat it.
+   */
+  async issueWebhookSecret(
     merchantId: MerchantId,
-    step: 'issue' | 'activate',
     by?: ChangedBy,
-  ): Promise<Outcome<{ readonly webhook_secret: string | null; readonly activates_at: number | null }>> {
-    if (step === 'activate') {
-      const done = await this.#execute(merchantId, { type: 'ActivateWebhookSecret' }, by);
-      return done.ok ? { ok: true, value: { webhook_secret: null, activates_at: toSec(this.#deps.clock.nowMs()) } } : done;
-    }
-    const state = await this.#deps.handler.read(merchantStream(merchantId));
+    keep: (sealed: string) => Promise<Outcome<string>> = async (sealed) => ({ ok: true, value: sealed }),
+  ): Promise<Outcome<NewWebhookSecret>> {
+    const { handler, random, sealer, clock } = this.#deps;
+    const state = await handler.read(merchantStream(merchantId));
     const endpoint = state?.context.endpoint;
     const mode = state?.context.registered?.mode;
     if (!endpoint || !mode) return noSuchMerchant;
-    const secret = newWebhookSecret(mode, this.#deps.random);
-    const sealedSecret = this.#deps.sealer.seal(
-      Buffer.from(secret),
-      webhookSecretContext(merchantId, endpoint.endpointId, nextSecretVersion(endpoint)),
-    );
-    const nowSec = toSec(this.#deps.clock.nowMs());
-    const activatesAtSec = nowSec + ROTATION_SEC;
-    const done = await this.#execute(
-      merchantId,
-      { type: 'IssueWebhookSecret', sealedSecret, activatesAtSec, nowSec, version: nextSecretVersion(endpoint) },
-      by,
-    );
-    return done.ok ? { ok: true, value: { webhook_secret: secret, activates_at: activatesAtSec } } : done;
+    const { endpointId } = endpoint;
+    const newest = nextSecretVersion(endpoint);
+    const fresh = sealer.seal(Buffer.from(newWebhookSecret(mode, random)), webhookSecretContext(merchantId, endpointId, newest));
+    const kept = await keep(`${newest}:${fresh}`);
+    if (!kept.ok) return kept;
+    const [, digits, sealedSecret] = /^(\d+):(.*)$/s.exec(kept.value)!;
+    const version = Number(digits);
+    const nowSec = toSec(clock.nowMs());
+    const command = { type: 'IssueWebhookSecret', sealedSecret: sealedSecret!, activatesAtSec: nowSec + ROTATION_SEC, nowSec, version } as const;
+    const done = await this.#execute(merchantId, command, by);
+    if (!done.ok) return done;
+    const { next } = done.value.context.endpoint!;
+    const secret = sealer.open(sealedSecret!, webhookSecretContext(merchantId, endpointId, version)).toString();
+    return { ok: true, value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec } };
+  }
+
+  /** Lets an issued secret take over at once. */
+  activateWebhookSecret(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'ActivateWebhookSecret' }, by);
   }
 
   resumeWebhook(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
@@ -269,6 +282,7 @@ function webhookOverview({ endpoint }: MerchantState['context'], nowSec: number)
     url: endpoint.url,
     durable_redelivery: endpoint.durableRedelivery,
     events: endpoint.events,
+    standard_webhooks: endpoint.standardWebhooks,
     suspended: endpoint.suspended,
     next_secret_activates_at: waits ? endpoint.next.activatesAtSec : null,
   };

@@ -39,6 +39,10 @@ export function signedHeaders({ prefix, endpoint, eventType, eventId, body, nowM
     'Service-Webhook/1.0',
   ];
   if (next) headers.push(`${prefix}Signature-Next`, sign(next, timestamp, nonce, body));
+  if (endpoint.standardWebhooks) {
+    const signatures = [main, ...(next ? [next] : [])].map((secret) => `v1,${signStandard(secret, eventId, timestamp, body)}`);
+    headers.push('webhook-id', eventId, 'webhook-timestamp', timestamp, 'webhook-signature', signatures.join(' '));
+  }
   return headers;
 }
 
@@ -52,3 +56,7 @@ function secretsAt({ secret, nextSecret }: WebhookEndpoint, nowSec: number): { m
 function sign(secret: KeyObject, timestamp: string, nonce: string, body: string): string {
   return createHmac('sha256', secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
 }
+
+/** HMAC-SHA256 of `id.timestamp.body`, base64 (Standard Webhooks 1.0.0, "Signature scheme"). */
+const signStandard = (secret: KeyObject, id: string, timestamp: string, body: string): string =>
+  createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');

@@ -1,11 +1,11 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { isCoin } from '../../domain/money.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
-import type { MerchantOverview, Merchants } from '../../features/merchants/merchants.ts';
+import type { MerchantOverview, Merchants, WebhookOverview } from '../../features/merchants/merchants.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.example.ts';
-import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBody } from '../schemas/merchant.schema.ts';
+import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBody, type WebhookEndpointBody } from '../schemas/merchant.schema.ts';
 
 /** A merchant's own settings, as far as its API key may read and change them. */
 export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
@@ -57,8 +57,13 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
       return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
   }
   if (body.webhook) {
-    const { url, durable_redelivery: durableRedelivery, events } = body.webhook;
-    const change = { ...(url !== undefined && { url }), ...(durableRedelivery !== undefined && { durableRedelivery }), ...(events && { events }) };
+    const { url, durable_redelivery: durableRedelivery, events, standard_webhooks: standardWebhooks } = body.webhook;
+    const change = {
+      ...(url !== undefined && { url }),
+      ...(durableRedelivery !== undefined && { durableRedelivery }),
+      ...(events && { events }),
+      ...(standardWebhooks !== undefined && { standardWebhooks }),
+    };
     const done = await settings.setWebhook(caller.merchantId, change, by);
     if (!done.ok) return { ...done, refusal: { ...done.refusal, param: 'webhook.url', message: `webhook.${done.refusal.message}` } };
   }
@@ -107,6 +112,10 @@ function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
   };
 }
 
+export function presentEndpoint({ endpoint_id: id, events, ...rest }: WebhookOverview): WebhookEndpointBody {
+  return { id, ...rest, events: [...events] };
+}
+
 function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantOverview): MerchantBody {
   return {
     id,
@@ -119,13 +128,7 @@ function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantO
     session_ttl_seconds: policy.sessionTtlSec,
     ethereum_finalized_from: policy.ethereumFinalizedFrom,
     ethereum_confirmations: policy.ethereumConfirmations,
-    webhook: webhook && {
-      url: webhook.url,
-      durable_redelivery: webhook.durable_redelivery,
-      events: [...webhook.events],
-      suspended: webhook.suspended,
-      next_secret_activates_at: webhook.next_secret_activates_at,
-    },
+    webhook: webhook && presentEndpoint(webhook),
     domains: domains.map((domain) => ({ id: domain.domain_id, host: domain.host, name: domain.name })),
   };
 }

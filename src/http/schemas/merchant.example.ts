@@ -1,4 +1,4 @@
-import type { ChangeMerchantBody, MerchantBody } from './merchant.schema.ts';
+import type { ChangeMerchantBody, MerchantBody, WebhookEndpointBody, WebhookSecretBody } from './merchant.schema.ts';
 
 export const CHANGE_MERCHANT_EXAMPLE = {
   settlement_currency: 'USDC',
@@ -6,6 +6,23 @@ export const CHANGE_MERCHANT_EXAMPLE = {
   webhook: { url: 'https://shop.example/webhooks' },
   domains: [{ host: 'shop.example', name: 'Shop' }],
 } satisfies ChangeMerchantBody;
+
+export const WEBHOOK_ENDPOINT_EXAMPLE = {
+  id: 'we_k7w2q5m4n6p3r7s2t5v4',
+  url: 'https://shop.example/webhooks',
+  durable_redelivery: false,
+  events: ['payment.late'] as WebhookEndpointBody['events'],
+  standard_webhooks: false,
+  suspended: null,
+  next_secret_activates_at: null,
+} satisfies WebhookEndpointBody;
+
+export const WEBHOOK_SECRET_EXAMPLE = {
+  endpoint_id: WEBHOOK_ENDPOINT_EXAMPLE.id,
+  webhook_secret: 'whs_test_...',
+  standard_webhooks_secret: 'whsec_...',
+  activates_at: 1767312000,
+} satisfies WebhookSecretBody;
 
 export const MERCHANT_EXAMPLE = {
   id: 'mer_k7w2q5m4n6p3r7s2t5v4',
@@ -18,12 +35,6 @@ export const MERCHANT_EXAMPLE = {
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,
-  webhook: {
-    url: 'https://shop.example/webhooks',
-    durable_redelivery: false,
-    events: ['payment.late'],
-    suspended: null,
-    next_secret_activates_at: null,
-  },
+  webhook: WEBHOOK_ENDPOINT_EXAMPLE,
   domains: [{ id: 'dom_k7w2q5m4n6', host: 'shop.example', name: 'Shop' }],
 } satisfies MerchantBody;

@@ -55,6 +55,10 @@ export const changeMerchantBody = z
           .refine((types) => new Set(types).size === types.length, 'must name each event type once')
           .optional()
           .meta({ description: 'What you are told beside the six outcomes, which every endpoint gets.' }),
+        standard_webhooks: z
+          .boolean('must be true or false')
+          .optional()
+          .meta({ description: 'Sign each request after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).' }),
       })
       .optional(),
     domains: z
@@ -64,6 +68,33 @@ export const changeMerchantBody = z
       .meta({ description: 'The whole list: hosts not named are removed.' }),
   })
   .meta({ id: 'ChangeMerchant' });
+
+/** Where a merchant is told what happened. */
+export const webhookEndpoint = z
+  .object({
+    id: z.string().meta({ description: 'The endpoint, in the paths that change it.' }),
+    url: z.string().nullable().meta({ description: 'Null: nothing is sent, and what is to be told waits.' }),
+    durable_redelivery: z.boolean().meta({ description: 'Whether failed deliveries are tried again for 72 hours.' }),
+    events: z.array(optionalEventType).meta({ description: 'What is told beside the six outcomes.' }),
+    standard_webhooks: z.boolean().meta({ description: 'Whether each request is signed after Standard Webhooks, too.' }),
+    suspended: z
+      .enum(['only_failures', 'gone'])
+      .nullable()
+      .meta({ description: 'Why nothing is sent: five days of failures, or three answers of 410 in a row. Null while it is not suspended.' }),
+    next_secret_activates_at: unixSeconds
+      .nullable()
+      .meta({ description: 'When an issued secret takes over, in Unix seconds; null when none waits.' }),
+  })
+  .meta({ id: 'WebhookEndpoint' });
+
+export const webhookSecret = z
+  .object({
+    endpoint_id: z.string().meta({ description: 'The endpoint.' }),
+    webhook_secret: z.string().meta({ description: 'Shown here and never again.' }),
+    standard_webhooks_secret: z.string().meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
+    activates_at: unixSeconds.meta({ description: 'When it takes over unless it is activated before, in Unix seconds.' }),
+  })
+  .meta({ id: 'WebhookSecret' });
 
 export const merchant = z
   .object({
@@ -77,18 +108,12 @@ export const merchant = z
     session_ttl_seconds: z.int().nullable(),
     ethereum_finalized_from: z.string(),
     ethereum_confirmations: z.int(),
-    webhook: z
-      .object({
-        url: z.string().nullable(),
-        durable_redelivery: z.boolean(),
-        events: z.array(optionalEventType),
-        suspended: z.enum(['only_failures', 'gone']).nullable(),
-        next_secret_activates_at: unixSeconds.nullable(),
-      })
-      .nullable(),
+    webhook: webhookEndpoint.nullable(),
     domains: z.array(z.object({ id: z.string().meta({ description: 'The `merchant_domain_id` of a create.' }), host: z.string(), name: z.string() })),
   })
   .meta({ id: 'Merchant' });
 
 export type ChangeMerchantBody = z.input<typeof changeMerchantBody>;
 export type MerchantBody = z.output<typeof merchant>;
+export type WebhookEndpointBody = z.output<typeof webhookEndpoint>;
+export type WebhookSecretBody = z.output<typeof webhookSecret>;

@@ -70,15 +70,15 @@ describe('the demo shop of a sandbox', () => {
     const { merchants, clock, start } = await sandbox();
     const first = await start();
     const { id, webhook_secret: old } = first.merchant();
-    const issued = await merchants.rotateWebhookSecret(id, 'issue');
+    const issued = await merchants.issueWebhookSecret(id);
     expect(first.merchant().webhook_secret).toBe(old);
-    await merchants.rotateWebhookSecret(id, 'activate');
+    await merchants.activateWebhookSecret(id);
     const secret = issued.ok && issued.value.webhook_secret;
     expect(first.merchant().webhook_secret).toBe(secret);
     await first.stop();
     expect((await start()).merchant().webhook_secret).toBe(secret);
 
-    const next = await merchants.rotateWebhookSecret(id, 'issue');
+    const next = await merchants.issueWebhookSecret(id);
     clock.advance(25 * 3_600_000);
     expect((await start()).merchant().webhook_secret).toBe(next.ok && next.value.webhook_secret);
   });

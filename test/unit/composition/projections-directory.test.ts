@@ -49,7 +49,7 @@ const key = (id: string): MerchantEvent => ({
 });
 const endpoint = (url: string | null, sealedSecret: string | null): MerchantEvent => ({
   type: 'WebhookEndpointSet',
-  data: { merchantId, endpointId: 'we_1', url, sealedSecret, durableRedelivery: false, events: [] },
+  data: { merchantId, endpointId: 'we_1', url, sealedSecret, durableRedelivery: false, events: [], standardWebhooks: false },
 });
 const merchantAfter = (...events: MerchantEvent[]): MerchantRow =>
   tablesAfter(merchantDirectory, `merchant-${merchantId}`, [registered, ...events]).get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow;
