@@ -9,6 +9,15 @@ const PURE_SYNTAX = [
   { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Time enters as event data.' },
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Time enters as event data.' },
   { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Chance enters as data.' },
+  {
+    selector: "Program > :matches(VariableDeclaration, ExportNamedDeclaration > VariableDeclaration)[kind='let']",
+    message: 'No state between calls: see `memoized`.',
+  },
+  {
+    selector:
+      'Program > :matches(VariableDeclaration, ExportNamedDeclaration > VariableDeclaration) > VariableDeclarator > NewExpression[callee.name=/^(Weak)?(Map|Set)$/][arguments.length=0]',
+    message: 'No state between calls: see `memoized`.',
+  },
 ];
 
 export default defineConfig(

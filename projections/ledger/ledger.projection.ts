@@ -81,14 +81,12 @@ function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowR
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const booking = bookingOf(stored, read);
-  lastBooking = { stored, read, booking };
   return booking?.entries.flatMap((entry) => rowsOf(entry, stored.atMs, modeRow(entry.mode, read))) ?? [];
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
   if (stored.event.type === 'PeriodClosed') return closed(stored, stored.event, read);
-  const booking = lastBooking?.stored === stored && lastBooking.read === read ? lastBooking.booking : bookingOf(stored, read);
-  lastBooking = null;
+  const booking = bookingOf(stored, read);
   if (!booking) return [];
   const { entries, memory } = booking;
   const [first] = entries;
@@ -99,9 +97,6 @@ interface Booking {
   readonly entries: readonly OwnedDraft[];
   readonly memory: readonly RowChange[];
 }
-
-/** The rows that an event needs are told by what it books, so `apply` mostly finds that done, from the same rows. */
-let lastBooking: { readonly stored: StoredEvent<DomainEvent>; readonly read: RowReader; readonly booking: Booking | null } | null = null;
 
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {

@@ -21,13 +21,7 @@ export type Place = {
 const NONE: Counter = { next: 0, lastSec: 0 };
 const NO_RECORDS: CountersRow = { sessions: NONE, transactions: NONE, refunds: NONE };
 
-export function countersKey(mode: Mode, merchantId: MerchantId): string {
-  if (last.mode !== mode || last.merchantId !== merchantId) last = { mode, merchantId, key: `${mode}/${merchantId}` };
-  return last.key;
-}
-
-/** Of one event it is asked twice, and the same text is found faster as a key than one like it. */
-let last: { readonly mode: Mode | null; readonly merchantId: string; readonly key: string } = { mode: null, merchantId: '', key: '' };
+export const countersKey = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}`;
 
 /** Gives out places in the lists of one merchant while one event is applied. */
 export class Places {

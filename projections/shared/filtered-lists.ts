@@ -1,3 +1,4 @@
+import { memoized } from '../../src/domain/memoized.ts';
 import { VIEW_MARK } from '../../src/ports/read-model.ts';
 
 /** Stands for "any" in the name of a filtered list. */
@@ -11,30 +12,16 @@ export function filteredList(scope: string, filters: readonly (string | undefine
   return `${scope}${VIEW_MARK}${filters.map((value) => value ?? ANY).join('/')}`;
 }
 
-const MOST_KNOWN = 10_000;
-/** Thousands of members are on the same lists, whose names cost more than all else that is said of them. */
-const known = new Map<string, readonly string[]>();
-
 /** Every list that a member is on, given the values it has in each dimension: one for each combination of filters that it meets. */
-export function filteredLists(scope: string, dimensions: readonly (readonly string[])[]): readonly string[] {
-  let key = scope;
-  for (const values of dimensions) {
-    key += '/';
-    for (const value of values) key += `${value} `;
-  }
-  let lists = known.get(key);
-  if (!lists) {
-    lists = namesOf(scope, dimensions);
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(key, lists);
-  }
-  return lists;
-}
+export const filteredLists = (scope: string, dimensions: readonly (readonly string[])[]): readonly string[] =>
+  listsOf(JSON.stringify([scope, dimensions]));
 
-function namesOf(scope: string, dimensions: readonly (readonly string[])[]): string[] {
+/** Thousands of members are on the same lists. */
+const listsOf = memoized(10_000, (asked: string): readonly string[] => {
+  const [scope, dimensions] = JSON.parse(asked) as [string, string[][]];
   const combined = dimensions.reduce<string[][]>(
     (found, values) => found.flatMap((filters) => [ANY, ...values].map((value) => [...filters, value])),
     [[]],
   );
   return combined.map((filters) => filteredList(scope, filters));
-}
+});

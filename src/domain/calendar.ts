@@ -1,17 +1,10 @@
 /* Days and months of the books, in UTC: `2026-10-31`, `2026-10`. */
 
-const DAY_SEC = 86_400;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-let lastDay = { number: Number.NaN, text: '' };
-
-/** The day that holds a moment. Moments come in order, so the last answer is mostly the next one. */
-export function dayOf(sec: number): string {
-  const number = Math.floor(sec / DAY_SEC);
-  if (number !== lastDay.number) lastDay = { number, text: new Date(number * DAY_SEC * 1000).toISOString().slice(0, 10) };
-  return lastDay.text;
-}
+/** The day that holds a moment. */
+export const dayOf = (sec: number): string => new Date(sec * 1000).toISOString().slice(0, 10);
 
 export const monthOf = (day: string): string => day.slice(0, 7);
 export const firstDayOf = (month: string): string => `${month}-01`;

@@ -1,3 +1,5 @@
+import { memoized } from './memoized.ts';
+
 /** The stablecoins a payer can pay with. */
 export const COINS = ['USDT', 'USDC'] as const;
 export type Coin = (typeof COINS)[number];
@@ -32,20 +34,12 @@ export function parseAmount(text: string): bigint | null {
   return BigInt(match[1]! + fraction) * POWERS[SCALE - fraction.length]!;
 }
 
-const MOST_READ = 4_096;
-/** The sums of one session are read again with each of its events, and zero with nearly all. */
-const readBefore = new Map<string, bigint>();
-
 /** Like `parseAmount` for text the service wrote itself, such as event data: anything unreadable is a bug. */
-export function amountOf(text: string): bigint {
-  const known = readBefore.get(text);
-  if (known !== undefined) return known;
+export const amountOf = memoized(4_096, (text: string): bigint => {
   const units = parseAmount(text);
   if (units === null) throw new Error(`not an amount in normal form: ${text.slice(0, MAX_TEXT_LENGTH)}`);
-  if (readBefore.size >= MOST_READ) readBefore.clear();
-  readBefore.set(text, units);
   return units;
-}
+});
 
 /** Reads what `formatAmount` wrote: a balance of the service's own, of any size and sign. Anything else is a bug. */
 export function signedAmountOf(text: string): bigint {
@@ -59,15 +53,6 @@ const DIGIT_ZERO = 0x30;
 /** Writes 10^-18 units as a decimal string with at least `minDecimals` decimals and no further trailing zeros. */
 export function formatAmount(units: bigint, minDecimals = 2): string {
   if (units < 0n) return `-${formatAmount(-units, minDecimals)}`;
-  if (units === 0n && minDecimals === 2) return '0.00';
-  if (units !== lastWritten.units || minDecimals !== lastWritten.minDecimals) lastWritten = { units, minDecimals, text: written(units, minDecimals) };
-  return lastWritten.text;
-}
-
-/** The sums of one session are mostly the same amount. */
-let lastWritten = { units: 0n, minDecimals: 0, text: '0' };
-
-function written(units: bigint, minDecimals: number): string {
   const digits = units.toString();
   const point = digits.length - SCALE;
   const whole = point > 0 ? digits.slice(0, point) : '0';

@@ -19,9 +19,5 @@ export const TRANSFER_PREFIX = 'transfer-';
 
 /** The session a stream belongs to, or null for any other stream. */
 export function sessionOfStream(stream: string): SessionId | null {
-  if (stream !== last.stream) last = { stream, session: stream.startsWith('session-') ? (stream.slice('session-'.length) as SessionId) : null };
-  return last.session;
+  return stream.startsWith('session-') ? (stream.slice('session-'.length) as SessionId) : null;
 }
-
-/** Of one event it is asked several times, and one text for all of them is found faster as a key. */
-let last: { readonly stream: string; readonly session: SessionId | null } = { stream: '', session: null };
