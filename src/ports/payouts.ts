@@ -1,6 +1,6 @@
 import type { PayoutValidity } from '../domain/events/payout-draft.ts';
 import type { UsedNonces } from '../domain/events/treasury-events.ts';
-import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import { isCancelling, type JournalPlace, type MoveDraft, type PayoutDraft } from '../domain/events/payout-draft.ts';
 import type { ImpossibleReason, RefundFailureReason } from '../domain/events/refund-failures.ts';
 import type { TakenDeposit } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -148,6 +148,11 @@ export interface PayoutChain {
   draft(order: TokenTransfer, treasury: string, nonce: number | null, used: UsedNonces): Promise<PayoutDraft | null>;
   /** The same payout at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
   bump(draft: PayoutDraft): Promise<PayoutDraft | null>;
+  /**
+   * A transaction that moves nothing and excludes the one drawn up; null while it would cost more than the limit allows. Absent where
+   * nothing that is signed keeps what comes after it from landing.
+   */
+  cancel?(draft: PayoutDraft): Promise<PayoutDraft | null>;
   /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
   broadcast(payout: SentPayout): Promise<void>;
   /** Newest payout last. */
@@ -159,8 +164,9 @@ export interface PayoutChain {
   close(): Promise<void>;
 }
 
-/** Those of the transactions signed for one transfer that may still land: all that share a nonce, elsewhere the newest alone. */
+/** Those of the transactions signed for one transfer that are to be sent: all that share a nonce, elsewhere the newest alone, which a cancelled one is, too. */
 export function mayStillLand<Sent extends SentPayout>(sent: readonly Sent[]): readonly Sent[] {
+  if (sent.some(isCancelling)) return sent.filter(isCancelling);
   const kind = sent.at(-1)?.validity.kind;
   return kind === 'evm-nonce' || kind === 'solana-nonce' ? sent : sent.slice(-1);
 }
@@ -170,6 +176,8 @@ export const waitsUnseen = (sent: readonly SentPayout[]): boolean => sent.at(-1)
 
 export const validityOf = (draft: MoveDraft): PayoutValidity => {
   switch (draft.kind) {
+    case 'evm-cancel':
+      return { kind: 'evm-nonce', nonce: draft.nonce, maxFeePerGas: draft.maxFeePerGas, cancels: true };
     case 'evm':
     case 'evm-native':
       return { kind: 'evm-nonce', nonce: draft.nonce, maxFeePerGas: draft.maxFeePerGas };

@@ -18,7 +18,7 @@ import {
   type SignedBytes,
   type SweepGas,
 } from './chain-view.ts';
-import { excludeEachOther } from './exclusive.ts';
+import { excludeEachOther, isEvm } from './exclusive.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 interface RawLog {
@@ -34,7 +34,7 @@ interface RawReceipt {
   readonly blockHash: string;
   readonly logs: readonly RawLog[];
 }
-type EvmDraft = Extract<PayoutDraft, { kind: 'evm' }>;
+type EvmDraft = Extract<PayoutDraft, { kind: 'evm' | 'evm-cancel' }>;
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -83,11 +83,11 @@ export class EvmView implements ChainView {
   }
 
   faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
-    if ((draft.kind !== 'evm' && draft.kind !== 'evm-native') || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
+    if (!isEvm(draft) || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
     if (draft.kind === 'evm-native') {
       if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves another coin';
       if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves another amount';
-    } else {
+    } else if (draft.kind === 'evm') {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
       if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
       if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
@@ -97,13 +97,16 @@ export class EvmView implements ChainView {
 
   async sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
     const { getBytes, hexlify, Transaction } = await import('ethers');
-    const { chainId, nonce, tokenAddress, tokenUnits, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
-    const data = transferCall(order.toAddress, BigInt(tokenUnits));
+    const { chainId, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
+    const { to, data } =
+      draft.kind === 'evm'
+        ? { to: draft.tokenAddress, data: transferCall(order.toAddress, BigInt(draft.tokenUnits)) }
+        : { to: wallet.treasury.evm, data: '0x' };
     const transaction = Transaction.from({
       type: 2,
       chainId: BigInt(chainId),
       nonce,
-      to: tokenAddress,
+      to,
       value: 0n,
       data,
       gasLimit: BigInt(gasLimit),
@@ -124,13 +127,14 @@ export class EvmView implements ChainView {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 
-  /** One of them is in a final block and failed there: the nonce is used, so no other can follow. */
+  /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can follow. */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) {
       const failed = await agreed(this.#network, async (url) => {
         const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [entry.txHash])) as RawReceipt | null;
         return (
-          receipt?.status === '0x0' &&
+          receipt !== null &&
+          (receipt.status === '0x0' || entry.draft.kind === 'evm-cancel') &&
           (await this.#isCanonical(url, receipt)) &&
           Number(receipt.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
         );

@@ -22,7 +22,8 @@ export function excludeEachOther(one: MoveDraft, other: MoveDraft): boolean {
   return one.kind === 'solana-nonce-account' && other.kind === one.kind && one.nonceIndex === other.nonceIndex;
 }
 
-const isEvm = (draft: MoveDraft): draft is Extract<MoveDraft, { kind: 'evm' | 'evm-native' }> => draft.kind === 'evm' || draft.kind === 'evm-native';
+export const isEvm = (draft: MoveDraft): draft is Extract<MoveDraft, { kind: 'evm' | 'evm-native' | 'evm-cancel' }> =>
+  draft.kind === 'evm' || draft.kind === 'evm-native' || draft.kind === 'evm-cancel';
 
 /**
  * What may have moved money, once each: a payload was signed after another of the same name only where both can never land, so the newest

@@ -16,6 +16,8 @@ export function signMove(draft: MoveDraft, order: MoveOrder, wallet: SigningWall
       return signedTron(tronPayoutBytes(draft, order.fromAddress, order.toAddress), keyPlaceOf(order), wallet);
     case 'tron-native':
       return signedTron(tronNativeBytes(draft, order.fromAddress, order.toAddress), keyPlaceOf(order), wallet);
+    case 'evm-cancel':
+      throw new Error('only a refund can be cancelled');
     case 'solana':
       return solanaMoveBytes(draft, order, wallet);
     case 'solana-nonce-account':

@@ -5,7 +5,7 @@ import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { PayoutRefusal } from '../ports/payouts.ts';
 import type { JournalEntry, MovedEntry, SignedEntry } from './payout-journal.ts';
-import { bytesOf, refusal } from './exclusive.ts';
+import { bytesOf, isEvm, refusal } from './exclusive.ts';
 import { DAY_MS, HOUR_MS } from './payout-rules.ts';
 
 /* What transactions may take of the native coin, judged by their own bytes. */
@@ -26,6 +26,7 @@ const MICRO = 1_000_000n;
 function mostNative(draft: MoveDraft): bigint {
   switch (draft.kind) {
     case 'evm':
+    case 'evm-cancel':
       return BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
     case 'evm-native':
       return BigInt(draft.value) + BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
@@ -43,7 +44,7 @@ function mostNative(draft: MoveDraft): bigint {
 /** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
 export function feeRefusal(draft: MoveDraft, network: Network, change: NativeLimitsChange | undefined): PayoutRefusal | null {
   const limits = nativeLimitsOf(network, change);
-  if (draft.kind === 'evm' || draft.kind === 'evm-native') {
+  if (isEvm(draft)) {
     const [price, tip] = [BigInt(draft.maxFeePerGas), BigInt(draft.maxPriorityFeePerGas)];
     if (tip > price) return refusal('denied', 'wrong_draft', 'the priority fee is above the whole fee');
     if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei for a unit of gas`);

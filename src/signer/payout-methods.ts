@@ -60,7 +60,8 @@ const tokenDrafts = [
     computeUnitPrice: units,
   }),
 ] as const;
-const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', tokenDrafts);
+const cancelDraft = z.strictObject({ kind: z.literal('evm-cancel'), chainId, nonce: z.int().min(0), ...evmFees });
+const draft: z.ZodType<PayoutDraft> = z.discriminatedUnion('kind', [...tokenDrafts, cancelDraft]);
 const moveDraft: z.ZodType<MoveDraft> = z.discriminatedUnion('kind', [
   ...tokenDrafts,
   z.strictObject({ kind: z.literal('evm-native'), chainId, nonce: z.int().min(0), value: units, ...evmFees }),

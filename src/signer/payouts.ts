@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import type { CancelDraft } from '../domain/events/payout-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, least } from '../domain/money.ts';
 import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
@@ -150,6 +151,7 @@ export class Payouts {
 
   async #first(request: PayoutRequest, ofNetwork: readonly (SignedEntry | MovedEntry)[], account: SignerAccount): Promise<Allocation> {
     const { draft, attempt, order, fromAddress } = request;
+    if (draft.kind === 'evm-cancel') return refusal('denied', 'wrong_draft', `nothing was signed for ${order.legId} that could be cancelled`);
     if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.legId}`);
     const taken = sequenceRefusal(ofNetwork, draft, fromAddress, fromAddress);
     if (taken) return taken;
@@ -166,12 +168,35 @@ export class Payouts {
       last.units === amountOf(order.amount).toString() &&
       last.coin === order.coin;
     if (!same) return refusal('stopped', 'second_payload', `${order.legId} was signed with other terms`);
+    if (draft.kind === 'evm-cancel') return this.#cancellation(order, ofLeg, draft, account);
+    if (last.draft.kind === 'evm-cancel') return refusal('denied', 'cancelled', `${order.legId} was cancelled`);
     const allocation = await this.#judge(order, account);
     if (!allocation.ok) return allocation;
     const view = this.#views.get(`${order.mode}/${order.network}`)!;
     return (await view.mayFollow(ofLeg, draft))
       ? allocation
       : refusal('later', 'may_still_land', `an earlier transaction of ${order.legId} may still land`);
+  }
+
+  /**
+   * Moves nothing, so neither the deposit nor any cap on coins is asked about; the fee was. Until the chain says which of them landed, the
+   * leg counts as paid.
+   */
+  async #cancellation(
+    { legId, mode, network }: PayoutOrder,
+    ofLeg: readonly SignedEntry[],
+    draft: CancelDraft,
+    account: SignerAccount,
+  ): Promise<Allocation> {
+    const { journal } = account;
+    const stopped = stopRefusal(journal, network);
+    if (stopped) return stopped;
+    if (journal.entries.some((entry) => entry.kind === 'released' && entry.legId === legId))
+      return refusal('denied', 'released', `${legId} has ended`);
+    const excludes = await this.#views.get(`${mode}/${network}`)!.mayFollow(ofLeg, draft);
+    return excludes
+      ? { ok: true, takenFrom: ofLeg.at(-1)!.takenFrom }
+      : refusal('denied', 'may_still_land', `the cancellation excludes nothing that was signed for ${legId}`);
   }
 
   /** Everything that must hold before any transaction of a leg; a replacement takes the place of what was signed for it. */

@@ -109,7 +109,10 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
   );
 }
 
-/** The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. */
+/**
+ * The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. One that is cancelled after that has
+ * failed, whatever was said before.
+ */
 function endOf(
   refund: RefundState,
   legId: string,
@@ -118,7 +121,7 @@ function endOf(
   reason: RefundFailureReason | null,
   valuation: Valuation | null,
 ): SessionEvent[] {
-  if (refund.status === 'COMPLETED' || refund.status === 'FAILED') return [];
+  if (refund.status === 'FAILED' || (refund.status === 'COMPLETED' && status === 'COMPLETED')) return [];
   const legs = Object.values(refund.legs).map((leg) => (leg.leg.legId === legId ? { ...leg, status, failureReason: reason } : leg));
   if (legs.some((leg) => leg.status === 'PENDING' || leg.status === 'PROCESSING')) return [];
   const { refundId, coin, amount } = refund.requested;

@@ -1,5 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
+import { isCancelling } from '../../src/domain/events/payout-draft.ts';
 import type { RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import {
@@ -170,8 +171,11 @@ const isSigned = (context: SessionContext, data: { refundId: string; legId: stri
 function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
   const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
   if (!last || last.txHash !== data.replaces || last.validity.kind !== data.validity.kind) return false;
-  if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce')
-    return data.why === 'fee_bump' && last.validity.nonce === data.validity.nonce;
+  if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce') {
+    // What is cancelled stays so: nothing that pays is signed at its nonce again.
+    if (last.validity.nonce !== data.validity.nonce) return false;
+    return isCancelling(last) ? isCancelling(data) && data.why === 'fee_bump' : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
+  }
   return data.why === 'can_never_land';
 }
 
@@ -183,7 +187,7 @@ function isLegalRefund(context: SessionContext, { refundId, coin, amount, legs }
 
 const allLegs = (context: SessionContext, refundId: string, test: (leg: LegState) => boolean): boolean => {
   const refund = context.refunds[refundId];
-  return refund !== undefined && refund.status !== 'COMPLETED' && refund.status !== 'FAILED' && Object.values(refund.legs).every(test);
+  return refund !== undefined && refund.status !== 'FAILED' && Object.values(refund.legs).every(test);
 };
 
 const foldOf =
@@ -230,7 +234,9 @@ export const checkoutSessionMachine = setup({
       legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') && isSigned(context, as<'RefundPayoutLanded'>(event)),
     isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
     isUnfinishedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
-    isAllLanded: ({ context, event }: Seen) => allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+    isAllLanded: ({ context, event }: Seen) =>
+      context.refunds[as<'RefundCompleted'>(event).refundId]?.status !== 'COMPLETED' &&
+      allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
     isAllEndedSomeFailed: ({ context, event }: Seen) =>
       allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED' || leg.status === 'FAILED') &&
       !allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED'),

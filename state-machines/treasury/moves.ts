@@ -46,7 +46,7 @@ const APPROVALS_NEEDED = 2;
 
 export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length >= APPROVALS_NEEDED;
 
-export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind === 'evm' || draft.kind === 'evm-native' ? draft.nonce : null);
+export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null);
 
 /** A collection address has one sweep at a time, because its transactions are numbered. */
 export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {

@@ -120,6 +120,30 @@ describe('a payout on a misbehaving network', () => {
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
+  it('that is cancelled takes no money: nothing lands at its nonce, once, and what comes after it can land', async () => {
+    const draft = await payouts.draft(order, treasury, 0);
+    const payout = await signed(draft);
+    await payouts.broadcast(payout);
+    await chain.rpc('evm_setAutomine', [false]);
+    const cancel = (await payouts.cancel(draft))!;
+    expect(cancel).toMatchObject({ kind: 'evm-cancel', nonce: 0, gasLimit: '21000' });
+    expect(view.faultOf(cancel, order)).toBeNull();
+    expect(view.faultOf({ ...cancel, gasLimit: '21001' } as PayoutDraft, order)).not.toBeNull();
+    const cancelled = await signed(cancel);
+    await payouts.broadcast(cancelled);
+    await chain.mine(DEPTH);
+    const entries = [draft, cancel].map((each, index) => ({ ...[payout, cancelled][index]!, draft: each }) as unknown as SignedEntry);
+    expect(await fateOf(payout, cancelled)).toBe('pending');
+    expect(await view.hadNoEffect(entries)).toBe(false);
+    const next = { ...order, legId: 're_b-1', amount: '2.00' };
+    await payouts.broadcast(await signed(await payouts.draft(next, treasury, 1), next));
+    await payouts.broadcast(payout);
+    await chain.mine(70);
+    expect(await payouts.fate(order, treasury, [payout, cancelled])).toMatchObject({ kind: 'ineffective', txHash: cancelled.txHash });
+    expect(await view.hadNoEffect(entries)).toBe(true);
+    expect(await chain.balanceOf('USDT', PAYEE)).toBe(2_000_000n);
+  });
+
   it('waits while the network costs more than the limit', async () => {
     await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1d1a94a2000']);
     await chain.mine();

@@ -6,7 +6,7 @@ import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
 import { SolanaMoves } from '../../src/adapters/solana/moves.ts';
 import { SolanaPayouts } from '../../src/adapters/solana/payouts.ts';
-import type { JournalPlace } from '../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 import { formatAmount } from '../../src/domain/money.ts';
 import type { MoveOrder } from '../../src/ports/moves.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
@@ -235,8 +235,11 @@ describe('the signer, whatever it is told', () => {
       expect(await signer.signPayout(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
     }
     const honest = await executor.request(order);
-    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } })).toMatchObject({ ok: false, code: 'wrong_draft' });
-    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } })).toMatchObject({
+    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } as PayoutDraft })).toMatchObject({
+      ok: false,
+      code: 'wrong_draft',
+    });
+    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } as PayoutDraft })).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });

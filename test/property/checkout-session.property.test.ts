@@ -195,7 +195,10 @@ describe('the checkout session, over random histories', () => {
         const { events } = run(commands, (before, after, happened) => {
           for (const [id, refund] of Object.entries(before.context.refunds)) {
             const now = after.context.refunds[id]!;
-            if (refund.status === 'COMPLETED' || refund.status === 'FAILED') expect(now.status).toBe(refund.status);
+            // What was complete has failed when its payout left the chain and can never be in it again.
+            const lostAgain = refund.status === 'COMPLETED' && Object.values(now.legs).some(({ status }) => status === 'FAILED');
+            if (lostAgain) expect(now.status).toBe('FAILED');
+            else if (refund.status === 'COMPLETED' || refund.status === 'FAILED') expect(now.status).toBe(refund.status);
             for (const { leg: of, status, txHashes } of Object.values(refund.legs)) {
               const leg = now.legs[of.legId]!;
               expect(leg.txHashes.slice(0, txHashes.length)).toEqual(txHashes);
@@ -207,7 +210,7 @@ describe('the checkout session, over random histories', () => {
             if (event.type === 'RefundPayoutReverted') reverted += 1;
             if (event.type !== 'RefundCompleted' && event.type !== 'RefundFailed') continue;
             const { refundId } = event.data;
-            ends.set(refundId, (ends.get(refundId) ?? 0) + 1);
+            ends.set(`${refundId} ${event.type}`, (ends.get(`${refundId} ${event.type}`) ?? 0) + 1);
             const legs = Object.values(after.context.refunds[refundId]!.legs);
             const paidUnits = legs.filter(({ status }) => status === 'COMPLETED').reduce((sum, { units }) => sum + units, 0n);
             if (event.type === 'RefundCompleted') expect(paidUnits).toBe(after.context.refunds[refundId]!.units);

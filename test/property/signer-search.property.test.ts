@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { CancelDraft, JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { PayoutOrder, PayoutSignature, PayoutVerdict } from '../../src/ports/payouts.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
@@ -43,9 +43,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
 );
 
+const CANCELLATION: CancelDraft = {
+  ...{ kind: 'evm-cancel', chainId: '31337', nonce: 0, gasLimit: '21000', maxFeePerGas: '2000', maxPriorityFeePerGas: '1000' },
+};
+
 /** The worker: all that it asked for, and all that it was given. */
 class Worker {
   readonly held: { readonly leg: number; readonly signedBytes: string }[] = [];
+  cancelled = 0;
   readonly #chain: ModelChain;
   readonly #rules: PayoutRules;
   #signer: Payouts;
@@ -116,6 +121,7 @@ class Worker {
       this.#orders.set(leg, order);
       this.#drafts.set(leg, request.draft);
     }
+    if (request.draft.kind === 'evm-cancel') this.cancelled += 1;
     this.held.push({ leg, signedBytes: answer.signedBytes });
     // Half of the payloads go out at once, the others wait for their moment.
     if (pick % 2 === 0) this.#chain.submit(answer.signedBytes);
@@ -137,6 +143,9 @@ class Worker {
   #draft(leg: number, units: bigint, pick: number, isLie: boolean): PayoutDraft {
     const last = this.#drafts.get(leg);
     if (isLie) return this.#chain.lie(units, pick);
+    // Nothing at the same nonce, at times also for what was cancelled or was never signed.
+    const sequence = last?.kind === 'evm' || last?.kind === 'evm-cancel' ? last.nonce : this.#orders.size;
+    if (this.#chain.network === 'ethereum' && pick % 4 === 1) return { ...CANCELLATION, nonce: sequence, maxFeePerGas: String(2_000 + pick) };
     if (last?.kind === 'evm') return { ...last, maxFeePerGas: String(2_000 + pick) };
     if (last?.kind === 'solana') return { ...last, computeUnitPrice: String(2_000 + pick) };
     return this.#chain.draft(units, pick, this.#orders.size);
@@ -172,10 +181,11 @@ describe.each([
   ['ethereum', modelEvm],
   ['tron', modelTron],
   ['solana', modelSolana],
-] as const)('on %s', (_, model) => {
+] as const)('on %s', (network, model) => {
   it('no order of requests, lies and restarts moves more than deposits and caps allow', async () => {
     let moved = 0;
     let replaced = 0;
+    let cancelled = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 40 }), async (steps) => {
         const directory = mkdtempSync(join(tmpdir(), 'signer-search-'));
@@ -187,6 +197,7 @@ describe.each([
           for (const { signedBytes } of [...worker.held, ...worker.held.toReversed()]) chain.submit(signedBytes);
           moved += chain.landed.length;
           replaced += worker.held.length - new Set(worker.held.map(({ leg }) => leg)).size;
+          cancelled += worker.cancelled;
           expect(violationOf(chain, worker)).toBeNull();
         } finally {
           await chain.close();
@@ -198,5 +209,6 @@ describe.each([
     // A search that gets nothing finds nothing.
     expect(moved).toBeGreaterThan(40);
     expect(replaced).toBeGreaterThan(2);
+    expect(cancelled > 0).toBe(network === 'ethereum');
   }, 120_000);
 });

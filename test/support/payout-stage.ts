@@ -30,7 +30,7 @@ import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SES
 const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
 
-export const EVM_DRAFT: PayoutDraft = {
+export const EVM_DRAFT: Extract<PayoutDraft, { kind: 'evm' }> = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '10000000', gasLimit: '90000' },
   ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
 };
@@ -64,9 +64,11 @@ export class PayoutStage {
   landed: LegRef[] = [];
   check: (order: PayoutOrder) => PreCheck | Error = () => ({ kind: 'ready' });
   checkBySigner: (order: PayoutOrder) => PayoutVerdict | Error = () => ({ ok: true });
-  drawUp: (order: PayoutOrder, nonce: number | null) => PayoutDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 }) as PayoutDraft;
+  drawUp: (order: PayoutOrder, nonce: number | null) => PayoutDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
   fateOf: (order: PayoutOrder, sent: readonly SentPayout[]) => PayoutFate | Error = () => ({ kind: 'absent' });
-  bumped: PayoutDraft | null = { ...EVM_DRAFT, maxFeePerGas: '125' } as PayoutDraft;
+  bumped: (draft: PayoutDraft) => PayoutDraft | null = (draft) =>
+    'maxFeePerGas' in draft ? { ...draft, maxFeePerGas: `${BigInt(draft.maxFeePerGas) * 2n}` } : null;
+  cancelled: (draft: PayoutDraft) => PayoutDraft | null = (draft) => cancellationOf(draft);
   vanished: (txHash: string) => boolean = () => false;
   sign: (request: PayoutRequest) => PayoutSignature | Error = signedAs((request) => `0x${request.order.legId}-${request.attempt}`);
   onBroadcast: (sent: SentPayout) => void | Promise<void> = () => undefined;
@@ -159,7 +161,8 @@ export class PayoutStage {
       },
       sequence: async () => (this.network === 'ethereum' ? { next: this.nonce, final: this.nonce } : { next: null, final: null }),
       draft: async (order: PayoutOrder, _treasury: string, nonce: number | null) => orThrow(this.drawUp(order, nonce)),
-      bump: async () => this.bumped,
+      bump: async (draft: PayoutDraft) => this.bumped(draft),
+      ...(this.network === 'ethereum' && { cancel: async (draft: PayoutDraft) => this.cancelled(draft) }),
       broadcast: async (sent: SentPayout) => {
         this.broadcast.push(sent.txHash);
         await this.onBroadcast(sent);
@@ -170,6 +173,13 @@ export class PayoutStage {
     Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
     return chain;
   }
+}
+
+/** The same nonce at a higher fee, and nothing moved. */
+export function cancellationOf(draft: PayoutDraft): PayoutDraft {
+  if (draft.kind !== 'evm' && draft.kind !== 'evm-cancel') throw new Error('not a draft with a nonce');
+  const { chainId, nonce, maxFeePerGas } = draft;
+  return { kind: 'evm-cancel', chainId, nonce, gasLimit: '21000', maxFeePerGas: `${BigInt(maxFeePerGas) * 2n}`, maxPriorityFeePerGas: '2' };
 }
 
 /** A signer that signs everything, under the names given. */

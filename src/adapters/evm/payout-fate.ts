@@ -1,4 +1,5 @@
 import { formatAmount } from '../../domain/money.ts';
+import { isCancelling } from '../../domain/events/payout-draft.ts';
 import type { LandedCheck, LandedPayout, PayoutFate, SentPayout } from '../../ports/payouts.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
@@ -43,8 +44,9 @@ export async function fateAt(provider: RpcProvider, receipts: readonly PricedRec
   const final = number <= finalized.block.number;
   const txHash = receipt.transactionHash.toLowerCase();
   const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
+  const isWithoutEffect = receipt.status !== '0x1' || asked.payouts.some((payout) => payout.txHash === txHash && isCancelling(payout));
   // What frees the money again must be as final as the chain can be.
-  if (receipt.status !== '0x1') return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
+  if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
   if (!receipt.logs.some((log) => isExpected(log, asked.expected)))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);

@@ -48,6 +48,9 @@ const GAS_FLOOR = 90_000n;
 /** Nodes replace a pending transaction only for at least 10 % more on both fees (geth, PriceBump). */
 const BUMP_PERCENT = 125n;
 
+/** What a transaction takes that calls nothing. */
+const PLAIN_GAS = 21_000n;
+
 type EvmDraft = Extract<PayoutDraft, { kind: 'evm' }>;
 
 /** Payouts on Ethereum, BSC and their like over JSON-RPC. */
@@ -142,6 +145,14 @@ export class EvmPayouts implements PayoutChain {
     const tip = max(raised(old.maxPriorityFeePerGas), now.tip);
     if (maxFeePerGas > this.#options.maxFeePerGas || tip > this.#options.maxPriorityFeePerGas) return null;
     return { ...old, maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() };
+  }
+
+  /** The nonce again, at a fee for which nodes let it take the payout's place. */
+  async cancel(draft: PayoutDraft): Promise<PayoutDraft | null> {
+    const { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas } = ((await this.bump(draft)) ?? {}) as Partial<EvmDraft>;
+    if (chainId === undefined || nonce === undefined) return null;
+    const fees = { maxFeePerGas: maxFeePerGas!, maxPriorityFeePerGas: maxPriorityFeePerGas! };
+    return { kind: 'evm-cancel', chainId, nonce, gasLimit: PLAIN_GAS.toString(), ...fees };
   }
 
   async broadcast({ signedBytes }: SentPayout): Promise<void> {

@@ -1,5 +1,17 @@
+/** Moves nothing: it takes the nonce of a payout that must not land any more, so that what comes after it can. */
+export interface CancelDraft {
+  readonly kind: 'evm-cancel';
+  readonly chainId: string;
+  readonly nonce: number;
+  readonly gasLimit: string;
+  /** Wei. */
+  readonly maxFeePerGas: string;
+  readonly maxPriorityFeePerGas: string;
+}
+
 /** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
 export type PayoutDraft =
+  | CancelDraft
   | {
       readonly kind: 'evm';
       readonly chainId: string;
@@ -68,7 +80,13 @@ export interface NonceAccountDraft {
 
 /** What bounds the life of a transaction. */
 export type PayoutValidity =
-  | { readonly kind: 'evm-nonce'; readonly nonce: number; readonly maxFeePerGas: string }
+  | {
+      readonly kind: 'evm-nonce';
+      readonly nonce: number;
+      readonly maxFeePerGas: string;
+      /** It moves nothing and takes the nonce of the payout before it. */
+      readonly cancels?: true;
+    }
   | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
   | { readonly kind: 'solana-nonce'; readonly nonceIndex: number; readonly nonce: string }
   /** Nothing but a nonce account is made this way. */
@@ -82,3 +100,10 @@ export interface JournalPlace {
   readonly seq: number;
   readonly hash: string;
 }
+
+/** Whether it moves nothing and only takes the nonce of the payout before it. */
+export const isCancelling = ({ validity }: { readonly validity: PayoutValidity }): boolean =>
+  validity.kind === 'evm-nonce' && validity.cancels === true;
+
+/** Why another transaction is signed in the place of one. `cancel`: the deposit is gone, and nothing is moved in the place of the payout. */
+export type ReplacementReason = 'fee_bump' | 'can_never_land' | 'cancel';

@@ -3,7 +3,7 @@ import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
-import type { PayoutValidity } from './payout-draft.ts';
+import type { PayoutValidity, ReplacementReason } from './payout-draft.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -312,7 +312,7 @@ export interface RefundPayoutSigned {
 /** The same payout at a higher fee on the same nonce (EVM), or anew after the last one provably can never land. */
 export interface RefundPayoutReplaced {
   readonly type: 'RefundPayoutReplaced';
-  readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: 'fee_bump' | 'can_never_land' };
+  readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: ReplacementReason };
 }
 
 export interface RefundPayoutLanded {

@@ -2,7 +2,7 @@ import type { Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { TreasuryMoveEvent } from './treasury-move-events.ts';
-import type { PayoutDraft, JournalPlace } from './payout-draft.ts';
+import type { PayoutDraft, JournalPlace, ReplacementReason } from './payout-draft.ts';
 
 /*
  * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout, and
@@ -29,7 +29,7 @@ export interface PayoutSequenceReserved {
     readonly toAddress: string;
     readonly draft: PayoutDraft;
     /** Why an earlier transaction of the leg is replaced; null for the first. */
-    readonly replaces: { readonly txHash: string; readonly why: 'fee_bump' | 'can_never_land' } | null;
+    readonly replaces: { readonly txHash: string; readonly why: ReplacementReason } | null;
     readonly reservedAtSec: number;
   };
 }

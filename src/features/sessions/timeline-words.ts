@@ -1,3 +1,4 @@
+import { isCancelling } from '../../domain/events/payout-draft.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { DepositKind, DepositReverted } from '../../domain/events/session-events.ts';
 import { needsAcknowledgement, type Sender } from '../../domain/senders.ts';
@@ -135,7 +136,9 @@ function describeRefund(event: DomainEvent): Description | null {
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
       return {
-        message: 'Refund payout signed and stored, before it is sent.',
+        message: isCancelling(event.data)
+          ? 'Refund payout cancelled: its deposit is gone, and a transaction that moves nothing takes its place.'
+          : 'Refund payout signed and stored, before it is sent.',
         facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash },
       };
     case 'RefundPayoutLanded':

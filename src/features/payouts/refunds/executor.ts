@@ -210,7 +210,7 @@ export class RefundExecutor {
     this.#retries.wait(ref, reason, detail);
   }
 
-  async #replace({ ref, order, leg }: Found, draft: PayoutDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+  async #replace({ ref, order, leg }: Found, draft: PayoutDraft | null, why: NonNullable<Reservation['replaces']>['why']): Promise<void> {
     if (draft === null) return this.#retries.wait(ref, 'sequence_busy', SEQUENCE_BUSY);
     const last = leg.payouts.at(-1)!;
     await this.#reserve(ref, order, draft, last.attempt + 1, { txHash: last.txHash, why });

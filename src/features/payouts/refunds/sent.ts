@@ -1,5 +1,5 @@
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
-import type { PayoutDraft } from '../../../domain/events/payout-draft.ts';
+import { isCancelling, type PayoutDraft } from '../../../domain/events/payout-draft.ts';
 import type { RefundId } from '../../../domain/ids.ts';
 import { mayStillLand, waitsUnseen, type PayoutChain, type PayoutFate } from '../../../ports/payouts.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
@@ -73,7 +73,7 @@ export class SentPayouts {
     const { books, notes } = this.#parts;
     // Read anew: the deposit may have left while the signer was asked.
     const found = await books.find(ref);
-    if (!found || coverOf(found.context, ref.legId) !== 'final') {
+    if (!found || (!isCancelled(found) && coverOf(found.context, ref.legId) !== 'final')) {
       if (found) this.#withhold(found);
       return false;
     }
@@ -93,7 +93,9 @@ export class SentPayouts {
         const released = await deps.signer.releasePayout(order);
         if (!released.ok) return notes.wait(ref, 'signer_unavailable', released.message);
         crashPoint('after-release');
-        return this.#parts.fail(ref, 'execution_reverted', fate.networkFee);
+        return leg.payouts.some((payout) => payout.txHash === fate.txHash && isCancelling(payout))
+          ? this.#parts.fail(ref, 'deposit_reverted', fate.networkFee, leg.txHashes.at(-1))
+          : this.#parts.fail(ref, 'execution_reverted', fate.networkFee);
       }
       case 'never':
         if (coverOf(context, ref.legId) !== 'final') return this.#giveUp(found);
@@ -103,11 +105,14 @@ export class SentPayouts {
           ref,
           mayStillLand(leg.payouts).map(({ txHash }) => txHash),
         );
-        return sent && waitsUnseen(leg.payouts) ? this.#bumpWhenDue(found) : undefined;
+        if (!sent) return this.#cancelWhenDue(found);
+        return waitsUnseen(leg.payouts) ? this.#bumpWhenDue(found) : undefined;
       }
       case 'pending':
-        if (coverOf(context, ref.legId) !== 'final')
-          return notes.withhold(ref, `a node has the transaction of ${ref.legId}, whose deposits are no longer final: it may land`, false);
+        if (!isCancelled(found) && coverOf(context, ref.legId) !== 'final') {
+          notes.withhold(ref, `a node has the transaction of ${ref.legId}, whose deposits are no longer final: it may land`, false);
+          return fate.inBlock ? undefined : this.#cancelWhenDue(found);
+        }
         notes.goesOn(ref);
         return fate.inBlock ? undefined : this.#bumpWhenDue(found);
     }
@@ -125,6 +130,21 @@ export class SentPayouts {
     return bumped
       ? this.#parts.replace(found, bumped, 'fee_bump')
       : notes.wait(ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+  }
+
+  /**
+   * The money is gone for good and what was signed keeps every later payout from landing: a transaction that moves nothing takes its nonce.
+   * One of the two lands, and the leg ends by it.
+   */
+  async #cancelWhenDue(found: Found): Promise<void> {
+    const { ref, context } = found;
+    const { notes, deps, books, replace } = this.#parts;
+    if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);
+    if (this.#chain.cancel === undefined || notes.missedForMs(ref) < deps.depositGraceMs) return;
+    const draft = lastOfLeg(await books.treasury(), ref.legId)?.draft;
+    const cancel = draft && (await this.#chain.cancel(draft));
+    if (!cancel) return notes.wait(ref, 'network_fee_too_high', 'the network wants more for a cancellation than the limit allows');
+    await replace(found, cancel, 'cancel');
   }
 
   #withhold({ ref, leg }: Found): void {
@@ -186,3 +206,6 @@ export class SentPayouts {
     notes.wait(ref, 'unexpected_error', textOf(error));
   }
 }
+
+/** What was signed last takes the nonce and moves nothing. */
+const isCancelled = ({ leg }: Found): boolean => isCancelling(leg.payouts.at(-1)!);

@@ -134,6 +134,56 @@ describe('a refund whose deposit left the chain after it was signed', () => {
     expect(stage.executor.waiting).toEqual([]);
   });
 
+  it('is cancelled at its own nonce once the money had time to come back, and ends when the chain says so', async () => {
+    await rounds(GRACE_MS / POLL_MS - 1);
+    expect(await stage.leg(LEG)).toMatchObject({ txHashes: [TX] });
+    await rounds(3);
+    const cancellation = `0x${LEG}-2`;
+    expect(await stage.leg(LEG)).toMatchObject({ status: 'PROCESSING', txHashes: [TX, cancellation] });
+    expect((await stage.leg(LEG)).payouts.at(-1)!.validity).toMatchObject({ kind: 'evm-nonce', nonce: 0, cancels: true });
+    // Only what moves nothing goes out, also when the deposit is back meanwhile.
+    await comesBack();
+    await rounds(2);
+    expect(new Set(stage.broadcast)).toEqual(new Set([cancellation]));
+    expect(stage.executor.alarm).toBeNull();
+    stage.fateOf = () => ({ kind: 'ineffective', txHash: cancellation, networkFee: '0.002' });
+    await rounds(2);
+    expect(await refund()).toMatchObject({ status: 'FAILED', failureReason: 'deposit_reverted', legs: { [LEG]: { networkFee: '0.002' } } });
+    expect(stage.executor.waiting).toEqual([]);
+    // The place is free, and so is the money.
+    stage.nonce = 1;
+    stage.fateOf = () => ({ kind: 'absent' });
+    expect(await stage.requestRefund('re_b', null)).toBe(true);
+    await rounds(1);
+    expect(await stage.leg('re_b-1')).toMatchObject({ status: 'PROCESSING', units: 10n ** 19n });
+    expect((await stage.leg('re_b-1')).payouts[0]!.validity).toMatchObject({ nonce: 1 });
+  });
+
+  it('counts as paid when it lands although it was cancelled', async () => {
+    await pastGrace();
+    stage.fateOf = () => landedAs(TX);
+    await rounds(1);
+    expect(await refund()).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  it('goes on waiting with its alarm while a cancellation would cost too much', async () => {
+    stage.cancelled = () => null;
+    await pastGrace();
+    expect(await stage.leg(LEG)).toMatchObject({ txHashes: [TX] });
+    expect(stage.executor.waiting).toMatchObject([{ reason: 'network_fee_too_high' }]);
+    expect(stage.executor.alarm).toContain(TX);
+  });
+
+  it('is not cancelled while the deposit is seen and not final again, or while a block has the payout', async () => {
+    await stage.tell(SESSION_ID, { type: 'RecordDeposit', facts: depositFacts({ txHash: `0x${SESSION_ID}` }) });
+    await pastGrace();
+    expect(await stage.leg(LEG)).toMatchObject({ txHashes: [TX] });
+    await stage.revert(SESSION_ID, depositKey);
+    stage.fateOf = () => ({ kind: 'pending', inBlock: true });
+    await pastGrace();
+    expect(await stage.leg(LEG)).toMatchObject({ txHashes: [TX] });
+  });
+
   it('ends where the chain excludes all that was signed, once the money had time to come back', async () => {
     await begin('tron');
     stage.drawUp = () => TRON_DRAFT;
@@ -169,6 +219,16 @@ describe('a reorganisation that takes deposit and completed refund', () => {
     await stage.revert(SESSION_ID, depositKey);
     await rounds(1);
     stage.legs = [leg];
+  });
+
+  it('is cancelled and has failed when the deposit stays away, whatever was said before', async () => {
+    await pastGrace();
+    const cancellation = `0x${LEG}-2`;
+    expect(new Set(stage.broadcast)).toEqual(new Set([cancellation]));
+    stage.fateOf = () => ({ kind: 'ineffective', txHash: cancellation, networkFee: '0.002' });
+    await rounds(2);
+    expect(await refund()).toMatchObject({ status: 'FAILED', failureReason: 'deposit_reverted', returned: 0n });
+    expect(stage.executor.alarm).toBeNull();
   });
 
   it('does not pay again, and raises an alarm', async () => {
