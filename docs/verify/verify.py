@@ -158,22 +158,48 @@ def verify_export(arguments, key):
         raise Found(missing or illegal)
     print(f"ok: {size} events in {len(streams)} streams, {held} checkpoints hold, {size - good} events are after the newest one")
 
+def included(event, size, root):
+    node, index, last = sha256(b"\0", sha256(event["text"].encode())), event["leaf_index"], size - 1
+    for step in map(base64.b64decode, event["inclusion_proof"]):
+        if last == 0:
+            return False
+        if index & 1 or index == last:
+            node = sha256(b"\1", step, node)
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            node = sha256(b"\1", node, step)
+        index, last = index >> 1, last >> 1
+    return last == 0 and node == root
+
 def verify_proof(path, key):
     proof = json.load(open(path, encoding="utf-8"))
+    if not proof.get("checkpoint") or not proof["events"]:
+        raise Found("it is not a proof, or no checkpoint covers the payment yet")
     size, root, _ = parse_checkpoint(proof["checkpoint"]["checkpoint"], key, path)
-    for event in proof["events"]:
-        node, index, last = sha256(b"\0", sha256(event["text"].encode())), event["leaf_index"], size - 1
-        for step in map(base64.b64decode, event["inclusion_proof"]):
-            if index & 1 or index == last:
-                node = sha256(b"\1", step, node)
-                while not index & 1 and index:
-                    index, last = index >> 1, last >> 1
-            else:
-                node = sha256(b"\1", node, step)
-            index, last = index >> 1, last >> 1
-        if last or node != root or json.loads(event["text"])[0] != "session-" + proof["session_id"]:
-            raise Found(f"event {event['leaf_index'] + 1} of the ledger is not what the checkpoint of {size} events holds there")
-    print(f"ok: {len(proof['events'])} events of {proof['session_id']} are in the ledger of {size} events")
+    events, proves, revision, leaf, before = proof["events"], proof["proves"], -1, -1, ""
+    whole = proves["kind"] == "stream"
+    if not whole and proves["kind"] != "inclusion":
+        raise Found("it does not say what it proves")
+    for event in events:
+        where = f"event {event['leaf_index'] + 1} of the ledger"
+        stream, of_stream, _id, kind, _version, _at_ms, _data, metadata = json.loads(event["text"])
+        digest = sha256(event["text"].encode()).hex()
+        if stream != "session-" + proof["session_id"]:
+            raise Found(f"{where} is not of {proof['session_id']}")
+        if (event["type"], event["revision"], event["hash"]) != (kind, of_stream, digest):
+            raise Found(f"{where} is not what is said of it: type, revision and hash are those of its text")
+        if of_stream <= revision or event["leaf_index"] <= leaf:
+            raise Found(f"{where} is doubled or out of its order")
+        if whole and (of_stream != revision + 1 or metadata.get("prev") != before):
+            raise Found(f"{where} does not follow revision {revision} of its stream: events are missing")
+        if not 0 <= event["leaf_index"] < size or not included(event, size, root):
+            raise Found(f"{where} is not what the checkpoint of {size} events holds there")
+        revision, leaf, before = of_stream, event["leaf_index"], digest
+    if proves["events"] != len(events) or whole and proves["through_revision"] != revision:
+        raise Found(f"it holds {len(events)} events and says that it proves {proves['events']}")
+    what = f"every event up to revision {revision}" if whole else "these and no claim about others"
+    print(f"ok: {len(events)} events of {proof['session_id']} are in the ledger of {size} events ({what})")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

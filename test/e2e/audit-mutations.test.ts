@@ -320,8 +320,8 @@ describe('the second verifier', () => {
     60_000,
   );
 
-  it('is short enough to be read: at most 200 lines', () => {
-    expect(readFileSync(VERIFIER, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+  it('is short enough to be read: at most 240 lines', () => {
+    expect(readFileSync(VERIFIER, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(240);
   });
 });
 

@@ -31,6 +31,8 @@ export interface EventProof {
 }
 
 export interface SessionProof {
+  /** Whether `events` are all of the session that the checkpoint covers, or those of some types. */
+  readonly isWhole: boolean;
   /** Null before the first checkpoint. */
   readonly checkpoint: SignedCheckpointRecord | null;
   readonly events: readonly EventProof[];
@@ -87,7 +89,7 @@ export class AuditRecords {
       const leaf = leaves[index]!;
       return checkpoint && leaf < checkpoint.size ? [this.#proof(event, leaf, checkpoint.size)] : [];
     });
-    return { checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
+    return { isWhole: types === undefined, checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
   }
 
   async #proof(event: RecordedEvent, leafIndex: number, size: number): Promise<EventProof> {

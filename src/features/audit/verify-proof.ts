@@ -7,31 +7,85 @@ import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
 const proofSchema = z.object({
   session_id: z.string(),
   checkpoint: z.object({ checkpoint: z.string() }),
-  events: z.array(z.object({ leaf_index: z.int().min(0), text: z.string(), inclusion_proof: z.array(z.string()) })).min(1),
+  proves: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('stream'), events: z.int(), through_revision: z.int() }),
+    z.object({ kind: z.literal('inclusion'), events: z.int() }),
+  ]),
+  events: z
+    .array(
+      z.object({
+        ...{ type: z.string(), revision: z.int().min(0), leaf_index: z.int().min(0) },
+        ...{ text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) },
+      }),
+    )
+    .min(1),
 });
+type Proof = z.output<typeof proofSchema>;
+type ProvenEvent = Proof['events'][number];
+
+/** The canonical text, as far as a proof goes by it. */
+const textSchema = z.tuple([
+  ...[z.string(), z.int(), z.string(), z.string(), z.int(), z.int(), z.unknown(), z.object({ prev: z.string() })],
+] as const);
 
 export interface ProofReport {
   readonly ok: boolean;
   readonly fault: string | null;
   readonly session: string | null;
   readonly events: number;
+  /** Every event of the session up to this revision is there; null when the proof claims nothing about others than its own. */
+  readonly complete_through_revision: number | null;
 }
 
 /** Verifies a proof of `GET /v1/payment/sessions/{id}/proof` with nothing but the public key. */
 export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
-  const failed = (fault: string, session: string | null = null): ProofReport => ({ ok: false, fault, session, events: 0 });
+  const failed = (fault: string, session: string | null = null): ProofReport => ({
+    ...{ ok: false, fault, session, events: 0, complete_through_revision: null },
+  });
   const parsed = proofSchema.safeParse(json);
   if (!parsed.success) return failed('it is not a proof, or no checkpoint covers the payment yet');
-  const { session_id: session, events } = parsed.data;
+  const { session_id: session, events, proves } = parsed.data;
   const checkpoint = parseCheckpoint(parsed.data.checkpoint.checkpoint);
   if (!checkpoint) return failed('its checkpoint cannot be read', session);
   if (verifySignature(checkpoint, key) !== 'valid') return failed('its checkpoint is not signed by this key', session);
-  for (const { leaf_index: leaf, text, inclusion_proof: proof } of events) {
-    if (!text.startsWith(`["session-${session}",`)) return failed(`event ${leaf + 1} of the ledger is not of ${session}`, session);
-    const nodes = proof.map((node) => Buffer.from(node, 'base64'));
-    const entry = leafHash(hash('sha256', text, 'buffer'));
-    if (!verifyInclusion(leaf, checkpoint.size, entry, nodes, checkpoint.root))
-      return failed(`event ${leaf + 1} of the ledger is not what the checkpoint of ${checkpoint.size} events holds there`, session);
+  let before: ProvenEvent | null = null;
+  for (const event of events) {
+    const fault = faultOf(event, before, parsed.data) ?? notIncluded(event, checkpoint);
+    if (fault !== null) return failed(`event ${event.leaf_index + 1} of the ledger ${fault}`, session);
+    before = event;
   }
-  return { ok: true, fault: null, session, events: events.length };
+  const last = events.at(-1)!.revision;
+  if (proves.events !== events.length || (proves.kind === 'stream' && proves.through_revision !== last))
+    return failed(`it holds ${events.length} events and says that it proves ${proves.events}`, session);
+  return { ok: true, fault: null, session, events: events.length, complete_through_revision: proves.kind === 'stream' ? last : null };
+}
+
+/** What its text and its place among the others say against the event; null when nothing does. */
+function faultOf({ text, type, revision, hash: digest, leaf_index: leaf }: ProvenEvent, before: ProvenEvent | null, proof: Proof): string | null {
+  const parsed = textSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return 'is no event';
+  const [stream, ofStream, , kind, , , , { prev }] = parsed.data;
+  if (stream !== `session-${proof.session_id}`) return `is not of ${proof.session_id}`;
+  if (type !== kind || revision !== ofStream || digest !== hash('sha256', text, 'hex'))
+    return 'is not what is said of it: type, revision and hash are those of its text';
+  const reached = before?.revision ?? -1;
+  if (revision <= reached || leaf <= (before?.leaf_index ?? -1)) return 'is doubled or out of its order';
+  if (proof.proves.kind === 'stream' && (revision !== reached + 1 || prev !== (before?.hash ?? '')))
+    return `does not follow revision ${reached} of its stream: events are missing`;
+  return null;
+}
+
+function notIncluded({ leaf_index: leaf, text, inclusion_proof: proof }: ProvenEvent, { size, root }: { size: number; root: Buffer }): string | null {
+  const nodes = proof.map((node) => Buffer.from(node, 'base64'));
+  return verifyInclusion(leaf, size, leafHash(hash('sha256', text, 'buffer')), nodes, root)
+    ? null
+    : `is not what the checkpoint of ${size} events holds there`;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -13,6 +13,9 @@ export const presentProof = (sessionId: string, proof: SessionProof, verifierKey
   session_id: sessionId,
   verifier_key: verifierKey,
   checkpoint: proof.checkpoint && presentCheckpoint(proof.checkpoint),
+  proves: proof.isWhole
+    ? { kind: 'stream', events: proof.events.length, through_revision: proof.events.at(-1)?.revision ?? -1 }
+    : { kind: 'inclusion', events: proof.events.length },
   events: proof.events.map(({ type, revision, leafIndex, text, hash, inclusionProof }) => ({
     type,
     revision,

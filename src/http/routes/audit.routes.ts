@@ -25,15 +25,16 @@ const CHECKPOINT = {
   checkpoint: NOTE,
   created: 1790000000,
 };
-const TEXT = '["session-cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4",3,"0c7d...","SessionPaid",1,1790000000123,{...},{...}]';
+const TEXT = '["session-cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4",0,"0c7d...","SessionCreated",1,1790000000123,{...},{...}]';
 const PROOF = {
   session_id: 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4',
   verifier_key: KEY,
   checkpoint: CHECKPOINT,
+  proves: { kind: 'stream', events: 1, through_revision: 0 },
   events: [
     {
-      type: 'SessionPaid',
-      revision: 3,
+      type: 'SessionCreated',
+      revision: 0,
       leaf_index: 4711,
       text: TEXT,
       hash: '0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62',

@@ -33,6 +33,15 @@ export const sessionProof = z
     session_id: z.string(),
     verifier_key: verifierKey,
     checkpoint: auditCheckpoint.nullable().meta({ description: 'The newest one; null before the first.' }),
+    proves: z
+      .discriminatedUnion('kind', [
+        z.object({ kind: z.literal('stream'), events: z.int(), through_revision: z.int() }),
+        z.object({ kind: z.literal('inclusion'), events: z.int() }),
+      ])
+      .meta({
+        description:
+          '`stream`: these are all events of the session up to `through_revision` (-1 for none). `inclusion`: these are in the ledger; others may be, too.',
+      }),
     events: z.array(
       z.object({
         type: z.string(),
