@@ -21,7 +21,7 @@ const PURE_SYNTAX = [
 ];
 
 export default defineConfig(
-  globalIgnores(['node_modules/', 'data/', 'coverage/', 'artifacts/', 'test/fixtures/', 'src/checkout/assets/', 'docs/']),
+  globalIgnores(['node_modules/', 'data/', 'coverage/', 'artifacts/', 'test/fixtures/', 'src/checkout/assets/', 'src/console/assets/', 'docs/']),
   js.configs.recommended,
   {
     files: ['**/*.{js,mjs,cjs}'],

@@ -92,6 +92,10 @@ const environment = z.object({
   OPS_PORT: port.default(9464),
   /** What payers and merchants see as the address of the service; https in production (TLS ends at a proxy). */
   PUBLIC_URL: url.optional(),
+  /** Port of the console for people. Unset: 8082 in the sandbox, none elsewhere. */
+  CONSOLE_PORT: port.optional(),
+  /** What people see as the address of the console: a host of its own, https in production. */
+  CONSOLE_URL: url.optional(),
   /** Hops of reverse proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   DATA_DIR: z.string().min(1).default('./data'),

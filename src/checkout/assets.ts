@@ -14,9 +14,14 @@ const BEST = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
 /** Pages are made anew for every request: this quality costs well under a millisecond. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** The scripts of the page, compressed once at start. `version` changes with their contents. */
-export function loadAssets(names: readonly string[]): { readonly files: ReadonlyMap<string, Encoded>; readonly version: string } {
-  const files = new Map(names.map((name) => [name, encode(readFileSync(new URL(`assets/${name}`, import.meta.url)))]));
+interface Assets {
+  readonly files: ReadonlyMap<string, Encoded>;
+  readonly version: string;
+}
+
+/** The files of a page, compressed once at start. `version` changes with their contents. */
+export function loadAssets(names: readonly string[], folder = new URL('assets/', import.meta.url)): Assets {
+  const files = new Map(names.map((name) => [name, encode(readFileSync(new URL(name, folder)))]));
   const all = Buffer.concat([...files.values()].map(({ identity }) => identity));
   return { files, version: hash('sha256', all, 'hex').slice(0, 12) };
 }

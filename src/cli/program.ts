@@ -4,6 +4,7 @@ import { print } from './print.ts';
 import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
 import { addInbox } from './program-unmatched.ts';
+import { addPeople } from './program-people.ts';
 import { addLedger } from './program-ledger.ts';
 import type { CliHost, HowToAnswer } from './host.ts';
 
@@ -35,6 +36,7 @@ export function createProgram(host: CliHost): Command {
   addAddresses(program, host);
   addSessions(program, host);
   addAudit(program, host, admin);
+  addPeople(program, host, admin);
   return program;
 }
 

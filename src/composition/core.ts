@@ -31,6 +31,9 @@ import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
 import { sharedSecrets } from '../features/shared/shared-secrets.ts';
+import { createPersonHandler } from '../features/shared/handlers/person-handler.ts';
+import { People } from '../features/people/people.ts';
+import { PeopleDirectory } from '../features/people/directory.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
@@ -65,6 +68,7 @@ export interface Core {
   readonly senders: Senders;
   readonly merchants: Merchants;
   readonly directory: MerchantDirectory;
+  readonly people: People;
   readonly deposits: Deposits;
   readonly personal: PersonalData;
   readonly due: DueSessions;
@@ -95,6 +99,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   });
   await directory.start();
   const merchants = new Merchants({ handler: merchantHandler, directory, sealer: ports.sealer, random, clock, vetWebhookUrl: ports.vetWebhookUrl });
+  const people = await startPeople(handlerDeps);
   const secretDeps = { store, seal: ports.sealer, random, clock };
   const ids = new SessionIds(await sharedSecrets('session-id', secretDeps));
   const [cursorSecret] = await sharedSecrets('list-cursor', secretDeps);
@@ -132,6 +137,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...{ sessions, sessionHandler, merchantHandler, transferHandler: createTransferHandler(handlerDeps), senders: ports.senders },
     merchants,
     directory,
+    people,
     deposits,
     personal,
     due,
@@ -148,9 +154,15 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     },
     close: async () => {
       await Promise.all(followers.map((follower) => follower.close()));
-      await directory.close();
+      await Promise.all([directory.close(), people.directory.close()]);
     },
   };
+}
+
+async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Promise<People> {
+  const directory = new PeopleDirectory(deps.store);
+  await directory.start();
+  return new People({ handler: createPersonHandler(deps), directory, clock: deps.clock, random: deps.random });
 }
 
 const modes: readonly Mode[] = ['test', 'live'];

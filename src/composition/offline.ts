@@ -8,6 +8,7 @@ import type { Logger } from '../observability/logger.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/util/sealing.ts';
+import { peopleCommands } from '../operator/people.ts';
 import { adminCommands } from '../operator/merchants.ts';
 import { startCore } from './core.ts';
 import { openLedger } from './ledger.ts';
@@ -102,7 +103,15 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         store: storage.store,
         testWallet: null,
         projections: runner,
-        more: { ...ledger.commands, ...compareCommands(storage.comparison) },
+        more: {
+          ...ledger.commands,
+          ...compareCommands(storage.comparison),
+          ...peopleCommands({
+            people: core.people,
+            consoleUrl: () => config.CONSOLE_URL?.replace(/\/$/, '') ?? null,
+            isMerchant: (id) => core.directory.settings(id) !== null,
+          }),
+        },
       }),
       streams: ledger.streams,
       close: async () => {

@@ -16,6 +16,7 @@ import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { providerUrls } from './chains.ts';
 import { createMetrics } from './observability.ts';
+import { consoleFaults } from './console.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
 import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from './providers.ts';
 import { profileFaults, rolesOf } from './roles.ts';
@@ -36,6 +37,7 @@ export function checkProductionConfig(config: Config, env: Record<string, string
       'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
     config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
     ...missingSecondSources(config),
+    ...consoleFaults(config),
     ...profileFaults(config),
   ];
   const found = faults.filter((fault) => fault !== false);

@@ -24,7 +24,8 @@ import { sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-file
 import { TestWallet } from './test-wallet.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
-import { startService } from './service.ts';
+import { startService, type RunningService } from './service.ts';
+import { personIdOf } from '../features/people/people.ts';
 import type { ReplacedChain } from './solana.ts';
 import { openStorage } from './storage.ts';
 
@@ -111,6 +112,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const shop = await startDemoShop(service.core, config, clock, log);
   const { inbox } = shop;
   shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
+  await offerConsole(service);
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {
@@ -121,6 +123,24 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     },
   };
 }
+
+/** Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent elsewhere. */
+async function offerConsole({ core, consoleUrl }: RunningService): Promise<void> {
+  if (consoleUrl === null) return;
+  const { people, directory } = core;
+  const isUsed = people.directory.all().some(({ passkeys }) => Object.keys(passkeys).length > 0);
+  if (isUsed) return void process.stderr.write(`Console: ${consoleUrl}\n`);
+  const wanted = { by: 'the sandbox', reason: 'the first person of a sandbox' };
+  const everything = (['operator', 'finance', 'approver'] as const).map((role) => ({ role, merchantId: null, untilSec: null }));
+  const shops = directory.merchantIds().map((merchantId) => ({ role: 'merchant_admin' as const, merchantId, untilSec: null }));
+  const personId = personIdOf(FIRST_PERSON);
+  const made = people.directory.find(personId)
+    ? await people.issueLink(personId, wanted, true)
+    : await people.invite(FIRST_PERSON, [...everything, ...shops], wanted);
+  if (made.ok) process.stderr.write(`Console: ${consoleUrl}/join/${made.value.token} (good once, for a day)\n`);
+}
+
+const FIRST_PERSON = 'Owner';
 
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei, NATIVE_LIMITS: nativeLimits }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, ...(nativeLimits && { nativeLimits }), observer: chains.rpcObserver('test') }) as const;
@@ -149,7 +169,7 @@ function replacedChain({ chains }: SandboxChains): ReplacedChain | null {
 }
 
 function sandboxFacts(
-  service: { baseUrl: string; opsUrl: string },
+  service: Pick<RunningService, 'baseUrl' | 'opsUrl' | 'consoleUrl'>,
   merchant: DemoMerchant,
   inbox: WebhookInbox,
   chains: SandboxChains,
@@ -168,6 +188,7 @@ function sandboxFacts(
   return {
     base_url: service.baseUrl,
     ops_url: service.opsUrl,
+    console_url: service.consoleUrl,
     merchant,
     webhook_inbox: inbox.pageUrl,
     networks: Object.fromEntries(networks) as object,

@@ -34,6 +34,7 @@ import { startObservability, watchProjections } from './observability.ts';
 import { payoutCommands } from '../operator/payouts.ts';
 import { givenAddress } from './given-address.ts';
 import { treasuryHealth } from '../observability/treasury-health.ts';
+import { startPeopleSide } from './console.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
@@ -47,6 +48,8 @@ import { webhookCommands } from './webhooks.ts';
 export interface Outside {
   readonly baseUrl: string;
   readonly opsUrl: string;
+  /** Null where there is no console. */
+  readonly consoleUrl: string | null;
   /** Takes nothing new and gives what is under way a moment to finish. */
   stopTaking(): Promise<void>;
   close(): Promise<void>;
@@ -97,7 +100,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     ...(foreign && { foreign }),
   });
   const inbox = startInbox(parts, foundation, money);
-  const commands = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
+  const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
+  const { console, commands } = await startPeopleSide(parts, { core, commands: ofService, streams: ledger.streams, readOnly: audit.readOnly });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
   const { caughtUp } = foundation;
@@ -116,11 +120,17 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   return {
     baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
+    consoleUrl: console?.url ?? null,
     stopTaking: async () => {
       health.stopping();
       // Others must hear of it before they are turned away.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
-      await Promise.all([web && closeServer(web.server), closeServer(admin), adminHttp && closeServer(adminHttp)]);
+      await Promise.all([
+        web && closeServer(web.server),
+        console && closeServer(console.server),
+        closeServer(admin),
+        adminHttp && closeServer(adminHttp),
+      ]);
       // Before the payouts end that it gives work to.
       await inbox.close();
     },

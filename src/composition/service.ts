@@ -11,6 +11,7 @@ export interface RunningService {
   readonly core: Core;
   readonly baseUrl: string;
   readonly opsUrl: string;
+  readonly consoleUrl: string | null;
   readonly watched: readonly WatchedNetwork[];
   close(): Promise<void>;
 }
@@ -28,6 +29,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
     core: foundation.core,
     baseUrl: outside.baseUrl,
     opsUrl: outside.opsUrl,
+    consoleUrl: outside.consoleUrl,
     watched: money.watched,
     close: async () => {
       await outside.stopTaking();

@@ -14,8 +14,10 @@ export const transferStream = (mode: Mode, depositKey: string): string => `${TRA
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
+export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 export const AUDIT_STREAM = 'audit';
 export const TRANSFER_PREFIX = 'transfer-';
+export const PERSON_PREFIX = 'person-';
 
 /** The session a stream belongs to, or null for any other stream. */
 export function sessionOfStream(stream: string): SessionId | null {

@@ -1,11 +1,12 @@
 import type { DeliveryEvent } from './delivery-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
 import type { OperationsEvent } from './operations-events.ts';
+import type { PersonEvent } from './person-events.ts';
 import type { SessionEvent } from './session-events.ts';
 import type { TransferEvent } from './transfer-events.ts';
 import type { TreasuryEvent } from './treasury-events.ts';
 
 /** Everything the ledger may hold. */
-export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent;
+export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

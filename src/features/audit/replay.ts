@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
-import { TRANSFER_PREFIX } from '../../domain/streams.ts';
+import { PERSON_PREFIX, TRANSFER_PREFIX } from '../../domain/streams.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
@@ -8,6 +8,7 @@ import { LedgerAgain } from './ledger.ts';
 import { merchantTable } from '../shared/handlers/merchant-handler.ts';
 import { treasuryTable } from '../shared/handlers/treasury-handler.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
+import { personTable } from '../shared/handlers/person-handler.ts';
 import { transferTable } from '../shared/handlers/transfer-handler.ts';
 import { deliveryTable } from '../shared/handlers/delivery-handler.ts';
 
@@ -21,6 +22,7 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   ['delivery-', deliveryTable as unknown as AnyTable],
   ['treasury-', treasuryTable as unknown as AnyTable],
   [TRANSFER_PREFIX, transferTable as unknown as AnyTable],
+  [PERSON_PREFIX, personTable as unknown as AnyTable],
 ];
 
 /** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */

@@ -99,6 +99,17 @@ export const CURRENT_VERSION = {
   TransferUndoRequested: 1,
   TransferUndoRefused: 1,
   TransferReopened: 1,
+  PersonInvited: 1,
+  JoinLinkIssued: 1,
+  RecoveryRequested: 1,
+  PasskeyAdded: 1,
+  PasskeyRemoved: 1,
+  RolesChanged: 1,
+  PersonSuspended: 1,
+  PersonReinstated: 1,
+  SignedIn: 1,
+  SignedOut: 1,
+  ActionTaken: 1,
 } as const satisfies Record<DomainEventType, number>;
 
 /** Every event type the ledger may hold. */

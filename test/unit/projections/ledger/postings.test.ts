@@ -60,7 +60,23 @@ const BOOKED_BY = {
   ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
   ...{ TransferGivenUp: 'nothing' },
   ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
-  ...{ TransferReturned: 'transfer', TransferUndoRequested: 'transfer', TransferUndoRefused: 'transfer', TransferReopened: 'transfer' },
+  ...{
+    TransferReturned: 'transfer',
+    TransferUndoRequested: 'transfer',
+    TransferUndoRefused: 'transfer',
+    TransferReopened: 'transfer',
+    PersonInvited: 'nothing',
+    JoinLinkIssued: 'nothing',
+    RecoveryRequested: 'nothing',
+    PasskeyAdded: 'nothing',
+    PasskeyRemoved: 'nothing',
+    RolesChanged: 'nothing',
+    PersonSuspended: 'nothing',
+    PersonReinstated: 'nothing',
+    SignedIn: 'nothing',
+    SignedOut: 'nothing',
+    ActionTaken: 'nothing',
+  },
 } as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'period' | 'nothing'>;
 
 const shown = (postings: readonly Posting[]): string[] =>

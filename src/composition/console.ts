@@ -1,0 +1,104 @@
+import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
+import { peopleCommands } from '../operator/people.ts';
+import { createConsoleApp } from '../console/server.ts';
+import { consoleRoutes } from '../console/routes.ts';
+import type { ConsoleAddress } from '../console/guard.ts';
+import type { ShownMerchant } from '../console/visit.ts';
+import type { Config } from '../config.ts';
+import { createHttpServer } from '../http/server.ts';
+import { OnceNumbers } from '../features/people/passkeys.ts';
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import type { Core } from './core.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+const SANDBOX_PORT = 8082;
+
+interface RunningConsole {
+  readonly url: string;
+  readonly server: Server;
+}
+
+interface ConsoleParts {
+  readonly core: Core;
+  readonly commands: AdminCommands;
+  readonly streams: AdminStreams;
+  readonly readOnly: () => string | null;
+}
+
+/** The console, where there is one, and the operator's commands with those about its people. */
+export async function startPeopleSide(
+  service: ServiceParts,
+  parts: ConsoleParts,
+): Promise<{ readonly console: RunningConsole | null; readonly commands: AdminCommands }> {
+  const { people, directory } = parts.core;
+  let console: RunningConsole | null = null;
+  const ofPeople = peopleCommands({ people, consoleUrl: () => console?.url ?? null, isMerchant: (id) => directory.settings(id) !== null });
+  const commands = { ...parts.commands, ...ofPeople };
+  if (service.roles.api) console = await startConsole(service, { ...parts, commands });
+  return { console, commands };
+}
+
+/** Null where no port is set: outside the sandbox the console is asked for. */
+async function startConsole({ config, sandbox, clock, random, log }: ServiceParts, parts: ConsoleParts): Promise<RunningConsole | null> {
+  const asked = config.CONSOLE_PORT ?? (sandbox ? SANDBOX_PORT : null);
+  if (asked === null) return null;
+  let serve: ReturnType<typeof createConsoleApp> | null = null;
+  const server = createHttpServer((request, response) => void serve!(request, response), log);
+  await listenOn(server, config, asked);
+  const address = addressOf(config, server);
+  const { core } = parts;
+  const merchants = (): ShownMerchant[] => core.merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }));
+  const routes = consoleRoutes({ address, people: core.people, merchants, commands: parts.commands, streams: parts.streams });
+  serve = createConsoleApp({
+    ...{ address, sandbox, clock, log, routes },
+    people: core.people,
+    numbers: new OnceNumbers({ clock, random }),
+    merchantOf: (id) => {
+      const known = core.directory.settings(id);
+      return known && { id, name: known.name, mode: known.mode };
+    },
+    readOnly: parts.readOnly,
+  });
+  return { url: address.origin, server };
+}
+
+/** In a sandbox that nobody gave a port a taken one is no reason not to start. */
+async function listenOn(server: Server, config: Config, port: number): Promise<void> {
+  const listen = (on: number): Promise<void> =>
+    new Promise((done, failed) => {
+      server.once('error', failed);
+      server.listen(on, config.HOST, () => {
+        server.off('error', failed);
+        done();
+      });
+    });
+  try {
+    await listen(port);
+  } catch (error) {
+    if (config.CONSOLE_PORT !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    await listen(0);
+  }
+}
+
+/** Passkeys belong to a name: an address in numbers has none, so this machine is `localhost` to them. */
+function addressOf(config: Config, server: Server): ConsoleAddress {
+  const { port } = server.address() as AddressInfo;
+  const { origin, hostname } = new URL(config.CONSOLE_URL ?? `http://localhost:${port}`);
+  return { origin, rpId: hostname };
+}
+
+/** What is wrong with the settings of the console; passkeys need https everywhere but on this machine. */
+export function consoleFaults({ CONSOLE_PORT, CONSOLE_URL, PUBLIC_URL, PORT }: Config): (string | false)[] {
+  if (CONSOLE_PORT === undefined) return [];
+  if (CONSOLE_URL === undefined) return ['CONSOLE_URL is missing: the https address at which people reach the console'];
+  const { protocol, hostname, origin } = new URL(CONSOLE_URL);
+  return [
+    protocol !== 'https:' && hostname !== 'localhost' && 'CONSOLE_URL must start with https://: browsers use passkeys nowhere else',
+    /^[\d.]+$|:/.test(hostname) && 'CONSOLE_URL must name a host: passkeys belong to names, not to addresses',
+    CONSOLE_PORT !== 0 && CONSOLE_PORT === PORT && 'CONSOLE_PORT must be another port than PORT: the console has an origin of its own',
+    PUBLIC_URL !== undefined &&
+      new URL(PUBLIC_URL).origin === origin &&
+      'CONSOLE_URL must be another origin than PUBLIC_URL: what runs on the page of the payer must not reach the console',
+  ];
+}

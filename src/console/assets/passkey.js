@@ -1,0 +1,100 @@
+'use strict';
+/* The ceremony of the passkey: the one thing that a form alone cannot do. What is signed is read from the page, as it is shown. */
+
+const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+const textOf = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+
+const challengeOf = async (text) => new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+
+/** What is shown, and nothing that could differ from it. */
+const texts = (form) => [...form.querySelectorAll('[data-text]')].map((element) => element.textContent);
+
+const fields = (form, prefix) => [...form.elements].filter((element) => element.name.startsWith(prefix));
+
+const named = (ids = '') =>
+  ids
+    .split(' ')
+    .filter(Boolean)
+    .map((id) => ({ type: 'public-key', id: bytesOf(id) }));
+
+async function sign(form, text) {
+  const credential = await navigator.credentials.get({
+    publicKey: {
+      challenge: await challengeOf(text),
+      rpId: form.dataset.rp,
+      userVerification: 'required',
+      allowCredentials: named(form.dataset.allow),
+    },
+  });
+  const { clientDataJSON, authenticatorData, signature, userHandle } = credential.response;
+  return JSON.stringify({
+    id: credential.id,
+    rawId: textOf(credential.rawId),
+    type: credential.type,
+    response: {
+      clientDataJSON: textOf(clientDataJSON),
+      authenticatorData: textOf(authenticatorData),
+      signature: textOf(signature),
+      ...(userHandle ? { userHandle: textOf(userHandle) } : {}),
+    },
+    clientExtensionResults: {},
+  });
+}
+
+async function register(form, text) {
+  const { rp, user, name } = form.dataset;
+  const credential = await navigator.credentials.create({
+    publicKey: {
+      challenge: await challengeOf(text),
+      rp: { id: rp, name: 'Quittance' },
+      user: { id: new TextEncoder().encode(user), name, displayName: name },
+      pubKeyCredParams: [
+        { type: 'public-key', alg: -7 },
+        { type: 'public-key', alg: -8 },
+      ],
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      attestation: 'none',
+      excludeCredentials: named(form.dataset.known),
+    },
+  });
+  return JSON.stringify({
+    id: credential.id,
+    rawId: textOf(credential.rawId),
+    type: credential.type,
+    response: {
+      clientDataJSON: textOf(credential.response.clientDataJSON),
+      attestationObject: textOf(credential.response.attestationObject),
+    },
+    clientExtensionResults: {},
+  });
+}
+
+for (const form of document.querySelectorAll('form[data-sign], form[data-register]')) {
+  for (const zone of form.querySelectorAll('input[name=zone]')) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const problem = form.querySelector('.problem');
+  const ceremony = 'register' in form.dataset ? register : sign;
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    problem.hidden = true;
+    const button = form.querySelector('button');
+    button.disabled = true;
+    try {
+      const responses = fields(form, 'response-');
+      for (const [index, text] of texts(form).entries()) responses[index].value = await ceremony(form, text);
+      form.submit();
+    } catch (error) {
+      problem.textContent =
+        error.name === 'NotAllowedError'
+          ? 'The passkey was not used: it was cancelled, took too long, or there is none of yours here.'
+          : error.name === 'InvalidStateError'
+            ? 'This device holds a passkey of yours already.'
+            : `The passkey could not be used: ${error.message}`;
+      problem.hidden = false;
+      button.disabled = false;
+    }
+  });
+}

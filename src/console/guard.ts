@@ -1,0 +1,92 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** How the console is reached. */
+export interface ConsoleAddress {
+  /** As browsers name it, such as `https://console.example`. */
+  readonly origin: string;
+  readonly rpId: string;
+}
+
+/** Nothing but our own files, no frame, no form to anywhere else; scripts cannot make markup of text. */
+export const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self'`,
+    `img-src 'self' data:`,
+    `form-action 'self'`,
+    `base-uri 'none'`,
+    `frame-ancestors 'none'`,
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+  'Permissions-Policy': 'camera=(), microphone=(), geolocation=(), payment=(), publickey-credentials-get=(self), publickey-credentials-create=(self)',
+  'X-Robots-Tag': 'noindex',
+};
+
+const YEAR_SEC = 31_536_000;
+export const headersOf = ({ origin }: ConsoleAddress): Readonly<Record<string, string>> =>
+  isHttps(origin) ? { ...HEADERS, 'Strict-Transport-Security': `max-age=${YEAR_SEC}` } : HEADERS;
+
+const FRAMED: ReadonlySet<string> = new Set(['iframe', 'frame', 'embed', 'object', 'fencedframe']);
+
+interface Asked {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Why a request is not even looked at; null when it may be. */
+export function whyRefused({ method, headers }: Asked, { origin }: ConsoleAddress): { readonly status: number; readonly why: string } | null {
+  // A name that an attacker points at this machine is not the console's, whatever address it leads to.
+  if (headers.host !== new URL(origin).host) return { status: 421, why: `the console is at ${origin}` };
+  const dest = headers['sec-fetch-dest'];
+  if (typeof dest === 'string' && FRAMED.has(dest)) return { status: 403, why: 'the console is not shown in frames' };
+  if (method === 'GET' || method === 'HEAD') return null;
+  if (method !== 'POST') return { status: 405, why: 'use GET or POST' };
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return { status: 403, why: 'the form was not sent by the console' };
+  // Of old browsers, which do not say where a request comes from, the origin of the form is all there is.
+  if (headers.origin !== undefined ? headers.origin !== origin : site === undefined)
+    return { status: 403, why: 'the form was not sent by the console' };
+  if (!/^application\/x-www-form-urlencoded(;|$)/i.test(headers['content-type'] ?? '')) return { status: 415, why: 'only forms are taken' };
+  return null;
+}
+
+const isHttps = (origin: string): boolean => origin.startsWith('https:');
+
+/**
+ * Over https the name makes browsers keep the cookie to this host and to TLS. On http, which is taken on this machine alone, browsers disagree about
+ * such names and about `Secure`; every program of this machine could read the traffic there in any case.
+ */
+export const cookieName = (origin: string): string => (isHttps(origin) ? '__Host-quittance' : 'quittance-console');
+
+export function cookieFor(origin: string, token: string, maxAgeSec: number): string {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${maxAgeSec}`, ...(isHttps(origin) ? ['Secure'] : [])];
+  return [`${cookieName(origin)}=${token}`, ...attributes].join('; ');
+}
+
+/** The cookie's value; null when there is none, or more than one, which no browser of ours would send. */
+export function tokenIn(headers: IncomingHttpHeaders, origin: string): string | null {
+  return cookieIn(headers, cookieName(origin), /^[A-Za-z0-9_-]{43}$/);
+}
+
+export function cookieIn(headers: IncomingHttpHeaders, name: string, form: RegExp): string | null {
+  const found = (headers.cookie ?? '').split('; ').flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []));
+  return found.length === 1 && form.test(found[0]!) ? found[0]! : null;
+}
+
+/** Known only to whoever has the cookie, and useless as a cookie. */
+export const csrfOf = (token: string): string => hash('sha256', `form:${token}`, 'base64url');
+
+export function isCsrf(token: string, given: string | undefined): boolean {
+  const [expected, found] = [Buffer.from(csrfOf(token)), Buffer.from(given ?? '')];
+  return expected.length === found.length && timingSafeEqual(expected, found);
+}

@@ -1,0 +1,161 @@
+import { html, type Html } from '../checkout/html.ts';
+import { allowsSomewhere, type Action } from './access.ts';
+import type { Page, ShownMerchant, Visit } from './visit.ts';
+
+interface Entry {
+  readonly to: string;
+  readonly text: string;
+  readonly action: Action;
+}
+
+const SERVICE: readonly Entry[] = [
+  { to: '/attention', text: 'Needs attention', action: 'attention.read' },
+  { to: '/treasury', text: 'Treasury', action: 'treasury.read' },
+  { to: '/unmatched', text: 'Unmatched transfers', action: 'unmatched.read' },
+  { to: '/chains', text: 'Chains', action: 'chains.read' },
+  { to: '/deliveries', text: 'Deliveries', action: 'deliveries.read' },
+  { to: '/books', text: 'Books', action: 'books.read' },
+  { to: '/audit', text: 'Audit', action: 'audit.read' },
+  { to: '/people', text: 'People', action: 'people.read' },
+  { to: '/actions', text: 'Actions', action: 'actions.read' },
+];
+
+const OF_MERCHANT: readonly Entry[] = [
+  { to: '', text: 'Home', action: 'payments.read' },
+  { to: '/payments', text: 'Payments', action: 'payments.read' },
+  { to: '/links/new', text: 'Payment link', action: 'payments.create' },
+  { to: '/webhooks', text: 'Webhooks', action: 'webhooks.read' },
+  { to: '/keys', text: 'API keys', action: 'keys.read' },
+  { to: '/settings', text: 'Settings', action: 'settings.read' },
+  { to: '/statement', text: 'Statement', action: 'statements.read' },
+];
+
+export const merchantPath = ({ id }: Pick<ShownMerchant, 'id'>): string => `/m/${id}`;
+
+/** The part of the menu that a person has; pages whose routes do not exist are not named. */
+export function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: Entry[]; readonly service: Entry[] } {
+  const { merchant, person } = visit;
+  return {
+    merchant:
+      merchant === null
+        ? []
+        : OF_MERCHANT.filter(({ action, to }) => visit.can(action, merchant.id) && known.has(`/m/:merchant${to}`)).map((entry) => ({
+            ...entry,
+            to: merchantPath(merchant) + entry.to,
+          })),
+    service: SERVICE.filter(({ action, to }) => allowsSomewhere(person.grants, action) && visit.can(action) && known.has(to)),
+  };
+}
+
+export interface Frame {
+  readonly version: string;
+  readonly known: ReadonlySet<string>;
+  /** Nothing here is real money, whatever the page shows. */
+  readonly sandbox: boolean;
+}
+
+/** A page for somebody who is signed in. */
+export function renderPage(frame: Frame, visit: Visit, page: Page, notice: string | null): string {
+  const { merchant, service } = menuOf(visit, frame.known);
+  const mode = page.mode ?? visit.merchant?.mode ?? null;
+  const menu = html`<nav aria-label="Main">
+    ${visit.merchant && html`<p class="where"><a href="/merchants">${visit.merchant.name}</a></p>`}
+    ${
+      merchant.length > 0 &&
+      html`<ul>
+        ${merchant.map((entry) => menuItem(entry, visit.path))}
+      </ul>`
+    }
+    ${
+      visit.merchant === null &&
+      allowsSomewhere(visit.person.grants, 'payments.read') &&
+      html`<ul>
+        <li><a href="/merchants">Merchants</a></li>
+      </ul>`
+    }
+    ${
+      service.length > 0 &&
+      html`<ul>
+        ${service.map((entry) => menuItem(entry, visit.path))}
+      </ul>`
+    }
+  </nav>`;
+  return document(
+    frame,
+    page,
+    html`<a class="skip" href="#main">Skip to the page</a>
+      ${band(frame, mode)}
+      <header class="top">
+        <a class="brand" href="/">Quittance</a>
+        <form class="search" role="search" action="/search" method="get">
+          <label class="unseen" for="q">Search</label>
+          <input
+            type="search"
+            id="q"
+            name="q"
+            maxlength="200"
+            placeholder="Order, payment, transaction, address …"
+            autocomplete="off"
+            spellcheck="false"
+          />
+          <button class="quiet">Search</button>
+        </form>
+        <a class="me" href="/me">${visit.person.name}</a>
+      </header>
+      <div class="columns">
+        <details class="menu">
+          <summary>Menu</summary>
+          ${menu}
+        </details>
+        <div class="menu side">${menu}</div>
+        <main id="main" tabindex="-1">
+          ${notice !== null && html`<p class="notice" role="status">${notice}</p>`}
+          <h1>${page.title}</h1>
+          ${page.body}
+        </main>
+      </div>`,
+  );
+}
+
+const menuItem = ({ to, text }: Entry, path: string): Html => {
+  const isHere = path === to || (to.split('/').length > 1 && path.startsWith(`${to}/`) && !/^\/m\/[^/]+$/.test(to));
+  return html`<li><a href="${to}" ${isHere && html`aria-current="page"`}>${text}</a></li>`;
+};
+
+/** A page for whoever has not signed in. */
+export function renderOutside(frame: Frame, page: Page): string {
+  return document(
+    frame,
+    page,
+    html`${band(frame, null)}
+      <main id="main" class="outside">
+        <p class="brand">Quittance</p>
+        <h1>${page.title}</h1>
+        ${page.body}
+      </main>`,
+  );
+}
+
+function band({ sandbox }: Frame, mode: string | null): Html | null {
+  if (sandbox) return html`<aside class="band" aria-label="Mode">Sandbox: local chains, no real money</aside>`;
+  return mode === 'test' ? html`<aside class="band" aria-label="Mode">Test mode: no real money</aside>` : null;
+}
+
+function document({ version }: Frame, page: Page, body: Html): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${page.title} · Quittance</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/console.css?${version}" />
+        <script src="/assets/passkey.js?${version}" defer></script>
+        ${(page.scripts ?? []).map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`.text;
+}

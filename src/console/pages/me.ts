@@ -1,0 +1,130 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { PasskeyState, PersonContext } from '../../../state-machines/person/person.state.ts';
+import { grantText } from '../../operator/people.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { changeForm, code, facts, field, isZone, table, time, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { Refused, type Visit } from '../visit.ts';
+import { zoneCookie } from './outside.ts';
+
+/** One's own passkeys and sign-ins. */
+export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
+  const own = ({ person }: Visit): PersonContext => people.directory.find(person.personId)!;
+  const done = (detail: string, notice: string) => ({ detail, shown: { to: `/me?done=${notice}` } });
+  return {
+    read: [
+      {
+        path: '/me',
+        action: null,
+        show: async (visit) => ({ page: { title: visit.person.name, body: mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address) } }),
+      },
+      // A preference of the browser, not a fact about the person: no event tells of it.
+      { path: '/me/zone', action: null, show: async ({ query }) => ({ to: '/me?done=zone', cookie: zoneCookie(zoneIn(query)) }) },
+    ],
+    change: [
+      {
+        path: '/me/passkeys',
+        action: null,
+        target: ({ person }) => person.name,
+        toSign: async ({ person }) => ({ kind: 'terms', title: 'make a link for another passkey', lines: [['person', person.name]] }),
+        run: async ({ person }) => {
+          const made = await people.issueLink(person.personId, { by: person.name, reason: 'another passkey' }, false);
+          if (!made.ok) throw new Refused(made.refusal.message);
+          const to = `/join/${made.value.token}`;
+          return { detail: 'a link for another passkey', shown: { to } };
+        },
+      },
+      {
+        path: '/me/passkeys/remove',
+        action: null,
+        target: ({ form }) => form['credential'] ?? '',
+        toSign: async (visit) => ({
+          kind: 'terms',
+          title: 'remove a passkey',
+          lines: [['passkey', own(visit).passkeys[visit.form['credential'] ?? '']?.added.label ?? 'unknown']],
+        }),
+        run: async ({ person, form }) => {
+          const removed = await people.removePasskey(person.personId, form['credential'] ?? '', { by: person.name, reason: 'removed by its person' });
+          if (!removed.ok) throw new Refused(removed.refusal.message);
+          return done('removed', 'passkey');
+        },
+      },
+      {
+        path: '/me/sign-out',
+        action: null,
+        target: ({ form, person }) => form['sign_in'] || person.signInId,
+        run: async ({ person, form }) => {
+          const signInId = form['sign_in'] || person.signInId;
+          await people.signOut(person.personId, signInId, { by: person.name, reason: 'signed out' });
+          return signInId === person.signInId ? { detail: 'signed out', shown: { to: '/sign-in' } } : done('signed out', 'signed-out');
+        },
+      },
+    ],
+  };
+}
+
+type SignIn = PersonContext['signIns'][string];
+
+function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boolean, address: ConsoleDeps['address']): Html {
+  const passkeys = Object.values(me.passkeys);
+  const entries = passkeys.map(({ added: { credentialId, publicKey } }) => ({
+    ...{ name: visit.person.name, kind: 'webauthn', credentialId, publicKey, rpId: address.rpId, origin: address.origin },
+  }));
+  return html`${facts([
+      ['Roles', me.grants.map(grantText).join(', ')],
+      ['Signed in', time(visit.person.signedInAtSec, visit)],
+      ['Ends at the latest', time(visit.person.endsAtSec, visit)],
+      ['Time zone', visit.zone],
+    ])}
+    ${changeForm(visit, '/me/sign-out', html``, 'Sign out')}
+    <h2>Passkeys</h2>
+    ${passkeysPart(visit, passkeys)}
+    <h2>Sign-ins</h2>
+    ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
+    <h2>As an approver</h2>
+    <p>
+      The signer counts your passkey when its own settings name it: whoever runs the signer adds this entry to <code>PAYOUT_APPROVERS</code>. The
+      console cannot.
+    </p>
+    <pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>
+    <h2>Time zone</h2>
+    <form method="get" action="/me/zone" class="form">
+      ${field({ name: 'zone', label: 'Time zone', value: visit.zone, hint: 'Such as Europe/Lisbon. Times are shown in it beside UTC.' })}
+      <p><button class="quiet">Show times in it</button></p>
+    </form>`;
+}
+
+function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
+  const remove = ({ added }: PasskeyState): Html =>
+    changeForm(visit, '/me/passkeys/remove', html`<input type="hidden" name="credential" value="${added.credentialId}" />`, 'Remove', 'danger');
+  const columns: Column<PasskeyState>[] = [
+    { name: 'Name', cell: ({ added }) => added.label },
+    { name: 'Added', cell: ({ added }) => time(added.addedAtSec, visit) },
+    { name: 'Id', cell: ({ added }) => code(added.credentialId) },
+    { name: 'Remove', cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : 'the last one stays') },
+  ];
+  return html`${
+    passkeys.length < 2 &&
+    html`<div class="card warn">
+      <p>You have one passkey. Register a second on another device or key: with one alone, losing it takes two operators to let you in again.</p>
+    </div>`
+  }
+  ${table('Passkeys', columns, passkeys, 'None')} ${changeForm(visit, '/me/passkeys', html``, 'Add a passkey on this device')}`;
+}
+
+function signInsPart(visit: Visit, signIns: readonly SignIn[]): Html {
+  const end = (signInId: string): Html =>
+    changeForm(visit, '/me/sign-out', html`<input type="hidden" name="sign_in" value="${signInId}" />`, 'End', 'danger');
+  const columns: Column<SignIn>[] = [
+    { name: 'Since', cell: ({ signedInAtSec }) => time(signedInAtSec, visit) },
+    { name: 'Browser', cell: ({ browser }) => browser },
+    { name: 'End', cell: ({ signInId }) => (signInId === visit.person.signInId ? 'this one' : end(signInId)) },
+  ];
+  return table('Sign-ins', columns, signIns, 'None');
+}
+
+function zoneIn(query: URLSearchParams): string {
+  const zone = query.get('zone') ?? '';
+  if (zone === '' || !isZone(zone)) throw new Refused(`zone: ${zone} is no time zone such as Europe/Lisbon`);
+  return zone;
+}

@@ -1,0 +1,173 @@
+import type { Express, Request, Response } from 'express';
+import { sendCompressed } from '../../checkout/assets.ts';
+import { html } from '../../checkout/html.ts';
+import { credentialIdIn, provenRegistration, provenSignature, type OnceNumbers } from '../../features/people/passkeys.ts';
+import { ABSOLUTE_SEC, type People } from '../../features/people/people.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import { cookieFor, type ConsoleAddress } from '../guard.ts';
+import { renderOutside, type Frame } from '../layout.ts';
+import { isZone } from '../parts.ts';
+import { grantText } from '../../operator/people.ts';
+
+/** The person's time zone, as the browser named it; no secret. */
+export const ZONE_COOKIE = 'zone';
+
+interface OutsideDeps {
+  readonly address: ConsoleAddress;
+  readonly people: People;
+  readonly numbers: OnceNumbers;
+  readonly log: Log;
+}
+
+const SIGN_IN = 'Sign in to the Quittance console';
+const REGISTER = 'Register a passkey for the Quittance console';
+
+/** What whoever has not signed in may see: how to sign in, and what a link of an invitation offers. */
+export function outsideRoutes(app: Express, deps: OutsideDeps, frame: Frame): void {
+  app.get('/sign-in', (request, response) => showSignIn(deps, frame, request, response, null));
+  app.post('/sign-in', (request, response) => signIn(deps, frame, request, response));
+  app.get('/join/:token', (request, response) => showJoin(deps, frame, request, response, null));
+  app.post('/join/:token', (request, response) => join(deps, frame, request, response));
+}
+
+const textOf = (title: string, number: string): string => `${title}\nnumber: ${number}`;
+const fieldOf = (request: Request, name: string): string => {
+  const value = (request.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+};
+/** Only a path of the console itself. */
+const pathOf = (given: unknown): string => (typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/');
+
+const NO_SCRIPT = html`<noscript
+  ><p class="problem">A passkey is used by JavaScript, the one thing here that needs it: allow it for this page.</p></noscript
+>`;
+
+function showSignIn({ address, numbers }: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): void {
+  const number = numbers.give(SIGN_IN);
+  const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
+  const body = html`<p>With your passkey: there are no passwords here.</p>
+    <form method="post" action="/sign-in" data-sign data-rp="${address.rpId}">
+      <input type="hidden" name="to" value="${to}" />
+      <input type="hidden" name="zone" value="" />
+      <pre class="unseen" data-text aria-hidden="true">${textOf(SIGN_IN, number)}</pre>
+      <input type="hidden" name="number" value="${number}" />
+      <input type="hidden" name="response-0" value="" />
+      <p><button class="button">Sign in with a passkey</button></p>
+      <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
+    </form>
+    ${NO_SCRIPT}
+    <p><small>You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the service.</small></p>`;
+  answer(request, response, frame, 'Sign in', body, problem === null ? 200 : 403);
+}
+
+async function signIn(deps: OutsideDeps, frame: Frame, request: Request, response: Response): Promise<void> {
+  const { address, people, numbers, log } = deps;
+  const number = fieldOf(request, 'number');
+  const json = fieldOf(request, 'response-0');
+  const refuse = (why: string, problem = 'This passkey lets nobody in here.'): void => {
+    log.warn({ why }, 'a sign-in to the console was refused');
+    showSignIn(deps, frame, request, response, problem);
+  };
+  if (!numbers.isGood(SIGN_IN, number)) return refuse('number', 'That took too long. Try again.');
+  const credentialId = credentialIdIn(json);
+  await people.directory.catchUp();
+  const personId = credentialId === null ? null : people.directory.byCredential(credentialId);
+  const passkey = personId === null ? undefined : people.directory.find(personId)?.passkeys[credentialId!];
+  if (personId === null || !passkey) return refuse('unknown passkey');
+  const known = { credentialId: passkey.added.credentialId, publicKey: passkey.added.publicKey, signCount: passkey.signCount };
+  const proven = await provenSignature(address, known, textOf(SIGN_IN, number), json);
+  if (!proven.ok) return refuse(proven.why);
+  if (!numbers.use(number)) return refuse('used number');
+  await enter(deps, request, response, personId, proven.value, pathOf(fieldOf(request, 'to')), refuse);
+}
+
+async function enter(
+  { people, address }: OutsideDeps,
+  request: Request,
+  response: Response,
+  personId: string,
+  proof: { credentialId: string; signCount: number },
+  to: string,
+  refuse: (why: string) => void,
+): Promise<void> {
+  const done = await people.signIn(personId, proof, request.headers['user-agent'] ?? '');
+  if (!done.ok) return refuse(done.refusal.message);
+  const zone = fieldOf(request, 'zone');
+  const cookies = [cookieFor(address.origin, done.value.token, ABSOLUTE_SEC)];
+  if (zone !== '' && isZone(zone)) cookies.push(zoneCookie(zone));
+  response.append('Set-Cookie', cookies);
+  response.redirect(303, to);
+}
+
+export const zoneCookie = (zone: string): string => `${ZONE_COOKIE}=${encodeURIComponent(zone)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000`;
+
+async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): Promise<void> {
+  const { people, numbers, address } = deps;
+  const token = String(request.params.token);
+  const person = await people.personOfLink(token);
+  if (!person?.invited) {
+    const gone = html`<p>The link was used, replaced or is too old. Ask whoever sent it for another one.</p>
+      <p><a href="/sign-in">Sign in</a></p>`;
+    return answer(request, response, frame, 'This link is no good any more', gone, 404);
+  }
+  const { personId, name } = person.invited;
+  const number = numbers.give(purposeOf(personId));
+  const body = html`<p>You are <b>${name}</b> here, and may act as:</p>
+    <ul>
+      ${person.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
+    </ul>
+    <p>
+      A passkey stays on your device or key and asks for your fingerprint, face or PIN. Register a second one later, so that losing one does not lock
+      you out.
+    </p>
+    <form
+      method="post"
+      action="/join/${token}"
+      class="form"
+      data-register
+      data-rp="${address.rpId}"
+      data-user="${personId}"
+      data-name="${name}"
+      data-known="${Object.keys(person.passkeys).join(' ')}"
+    >
+      <p class="field">
+        <label for="label">Name of this passkey</label
+        ><input id="label" name="label" value="Passkey ${Object.keys(person.passkeys).length + 1}" maxlength="60" autocomplete="off" required />
+      </p>
+      <input type="hidden" name="zone" value="" />
+      <pre class="unseen" data-text aria-hidden="true">${textOf(REGISTER, number)}</pre>
+      <input type="hidden" name="number" value="${number}" />
+      <input type="hidden" name="response-0" value="" />
+      <p><button class="button">Register a passkey</button></p>
+      <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
+    </form>
+    ${NO_SCRIPT}`;
+  answer(request, response, frame, 'Welcome', body, problem === null ? 200 : 400);
+}
+
+const purposeOf = (personId: string): string => `${REGISTER} ${personId}`;
+
+async function join(deps: OutsideDeps, frame: Frame, request: Request, response: Response): Promise<void> {
+  const { people, numbers, address } = deps;
+  const token = String(request.params.token);
+  const person: PersonContext | null = await people.personOfLink(token);
+  const again = (problem: string): Promise<void> => showJoin(deps, frame, request, response, problem);
+  if (!person?.invited) return again('');
+  const { personId } = person.invited;
+  const number = fieldOf(request, 'number');
+  if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number)) return again('That took too long. Try again.');
+  const proven = await provenRegistration(address, textOf(REGISTER, number), fieldOf(request, 'response-0'));
+  if (!proven.ok) return again(`The passkey cannot be taken: ${proven.why}.`);
+  if (people.directory.byCredential(proven.value.credentialId) !== null) return again('The passkey is registered already.');
+  const label = fieldOf(request, 'label').trim() || 'Passkey';
+  const added = await people.addPasskey(personId, token, { ...proven.value, label });
+  if (!added.ok) return again(added.refusal.message);
+  const proof = { credentialId: proven.value.credentialId, signCount: 0 };
+  await enter(deps, request, response, personId, proof, '/', () => response.redirect(303, '/sign-in'));
+}
+
+function answer(request: Request, response: Response, frame: Frame, title: string, body: ReturnType<typeof html>, status: number): void {
+  response.status(status).type('html');
+  sendCompressed(request, response, renderOutside(frame, { title, body }));
+}

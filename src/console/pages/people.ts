@@ -1,0 +1,192 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import { grantText, presentEntry } from '../../operator/people.ts';
+import { PERSON_ROLES } from '../../domain/events/person-events.ts';
+import { personIdOf } from '../../features/people/people.ts';
+import type { PersonEntry } from '../../features/people/directory.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { csvOf } from '../csv.ts';
+import { badge, changeForm, code, facts, field, filterForm, link, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+import { peopleChanges, personOf } from './people-changes.ts';
+
+const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}; role:merchant for one merchant, role@2027-03-31 for a time.`;
+const SHOWN = 100;
+
+/** Who may use the console, and everything they did. */
+export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const { people } = deps;
+  return {
+    read: [
+      {
+        path: '/people',
+        action: 'people.read',
+        show: async (visit) => ({ page: { title: 'People', body: peoplePage(visit, people.directory.all()) } }),
+      },
+      {
+        path: '/people/:person',
+        action: 'people.read',
+        show: async (visit) => {
+          const person = personOf(deps, visit);
+          return { page: { title: person.invited!.name, body: personPage(deps, visit, person) } };
+        },
+      },
+      { path: '/actions', action: 'actions.read', show: async (visit) => ({ page: { title: 'Actions', body: actionsPage(deps, visit) } }) },
+      {
+        path: '/actions.csv',
+        action: 'actions.read',
+        show: async (visit) => {
+          const rows = entriesFor(deps, visit);
+          const pages = (async function* () {
+            yield rows;
+          })();
+          return { file: { name: 'actions.csv', contentType: 'text/csv; charset=utf-8', chunks: csvOf(columnsOf(deps, visit), pages) } };
+        },
+      },
+    ],
+    change: peopleChanges(deps),
+  };
+}
+
+function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
+  return html`${table(
+    'People',
+    [
+      { name: 'Name', cell: ({ invited }) => link(`/people/${invited!.personId}`, invited!.name) },
+      { name: 'Roles', cell: ({ grants }) => grants.map(grantText).join(', ') },
+      { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
+      {
+        name: 'State',
+        cell: ({ suspended, passkeys }) => badge(suspended ? 'suspended' : Object.keys(passkeys).length === 0 ? 'invited' : 'active'),
+      },
+    ],
+    everybody,
+    'Nobody yet.',
+  )}
+  ${
+    visit.can('people.change') &&
+    html`<h2>Invite somebody</h2>
+      ${changeForm(
+        visit,
+        '/people',
+        [
+          field({
+            name: 'name',
+            label: 'Name',
+            required: true,
+            max: 64,
+            hint: 'As colleagues know them; it stands in everything they do and is not changed.',
+          }),
+          field({ name: 'roles', label: 'Roles', required: true, hint: ROLES_HINT }),
+          field(REASON),
+        ],
+        'Make an invitation',
+      )}`
+  }`;
+}
+
+function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Html {
+  const { invited, grants, passkeys, suspended, recovery, signIns } = person;
+  const isSelf = visit.person.personId === invited!.personId;
+  const here = `/people/${invited!.personId}`;
+  const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === invited!.personId);
+  return html`${facts([
+      ['State', badge(suspended ? 'suspended' : Object.keys(passkeys).length === 0 ? 'invited' : 'active')],
+      ['Roles', grants.map(grantText).join(', ')],
+      ['Invited by', invited!.by],
+      [
+        'Passkeys',
+        Object.values(passkeys)
+          .map(({ added }) => added.label)
+          .join(', ') || 'none',
+      ],
+      ['Signed in at', Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
+      ['Recovery', recovery ? `asked for by ${recovery.by}: another operator makes the link` : 'none'],
+    ])}
+    ${
+      visit.can('people.change') &&
+      !isSelf &&
+      html`<h2>Change</h2>
+        ${changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: 'Roles', value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], 'Change the roles')}
+        ${changeForm(visit, `${here}/${suspended ? 'reinstate' : 'suspend'}`, field({ ...REASON, name: 'reason' }), suspended ? 'Reinstate' : 'Suspend and sign out everywhere', 'danger')}
+        ${
+          !suspended &&
+          html`<h2>Lost passkeys</h2>
+            <p>Two operators let somebody in again: one asks, another makes the link.</p>
+            ${
+              recovery !== null && recovery.by.toLowerCase() !== visit.person.name.toLowerCase()
+                ? changeForm(visit, `${here}/link`, field(REASON), 'Make a link', 'danger')
+                : recovery === null && Object.keys(passkeys).length > 0
+                  ? changeForm(visit, `${here}/recover`, field(REASON), 'Ask for recovery', 'danger')
+                  : changeForm(visit, `${here}/link`, field(REASON), 'Make the link of the invitation again')
+            }`
+        }`
+    }
+    <h2>What they did</h2>
+    ${table('What they did', columnsOf(deps, visit), own.slice(0, SHOWN), 'Nothing yet.')}`;
+}
+
+/** Everything that the record says about one entry, in a row. */
+function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
+  const of = (entry: PersonEntry, name: string): string => {
+    const value = presentEntry(entry)[name];
+    return typeof value === 'string' ? value : '';
+  };
+  return [
+    { name: 'When', cell: ({ atMs }) => time(Math.floor(atMs / 1000), visit), text: ({ atMs }) => new Date(atMs).toISOString() },
+    { name: 'Who', cell: (entry) => whoOf(deps, entry) },
+    { name: 'What', cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)) },
+    { name: 'To', cell: (entry) => of(entry, 'target') || of(entry, 'name') || of(entry, 'browser') || null },
+    {
+      name: 'Outcome',
+      cell: (entry) => (entry.event.type === 'ActionTaken' ? badge(entry.event.data.outcome) : null),
+      text: (entry) => of(entry, 'outcome'),
+    },
+    { name: 'Reason', cell: (entry) => of(entry, 'reason') || null },
+    { name: 'Detail', cell: (entry) => of(entry, 'detail') || of(entry, 'label') || null },
+    { name: 'Request', cell: ({ correlationId }) => code(correlationId), text: ({ correlationId }) => correlationId },
+  ];
+}
+
+/** Whoever did it: who is named for what was done to somebody, the person themselves for the rest. */
+function whoOf({ people }: ConsoleDeps, { event }: PersonEntry): string {
+  return 'by' in event.data ? event.data.by : (people.directory.find(event.data.personId)?.invited?.name ?? event.data.personId);
+}
+
+const wordsOf = (type: string): string => type.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+
+function entriesFor(deps: ConsoleDeps, { query }: Visit): PersonEntry[] {
+  const text = (query.get('search') ?? '').toLowerCase();
+  const who = query.get('person') ?? '';
+  const outcome = query.get('outcome') ?? '';
+  const whoId = who === '' ? null : personIdOf(who);
+  return deps.people.directory
+    .entries()
+    .filter((entry) => whoId === null || entry.event.data.personId === whoId || whoOf(deps, entry).toLowerCase() === who.toLowerCase())
+    .filter(({ event }) => outcome === '' || (event.type === 'ActionTaken' && event.data.outcome === outcome))
+    .filter((entry) => text === '' || JSON.stringify(presentEntry(entry)).toLowerCase().includes(text));
+}
+
+function actionsPage(deps: ConsoleDeps, visit: Visit): Html {
+  const { query } = visit;
+  const found = entriesFor(deps, visit);
+  const from = Math.max(0, Number(query.get('from') ?? '0') || 0);
+  return html`${filterForm('/actions', [
+      { name: 'search', label: 'Text', type: 'search', value: query.get('search') ?? '' },
+      { name: 'person', label: 'Person', value: query.get('person') ?? '' },
+      {
+        name: 'outcome',
+        label: 'Outcome',
+        value: query.get('outcome') ?? '',
+        options: [
+          ['', 'Any'],
+          ['done', 'Done'],
+          ['refused', 'Refused'],
+        ],
+      },
+    ])}
+    <p>${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), 'CSV')}</p>
+    ${table('Actions', columnsOf(deps, visit), found.slice(from, from + SHOWN), 'Nothing meets the filters.')}
+    ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), 'Older')}</p>`}`;
+}

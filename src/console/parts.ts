@@ -1,0 +1,170 @@
+import { html, type Html } from '../checkout/html.ts';
+import type { Visit } from './visit.ts';
+
+type Cell = Html | string | number | null;
+
+/** UTC, and below it the person's own time. */
+export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone'>): Html | string {
+  if (sec === null || sec === undefined) return '–';
+  const date = new Date(sec * 1000);
+  const iso = date.toISOString();
+  const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+  const local = zone === 'UTC' ? null : localTime(date, zone);
+  return html`<time datetime="${iso}">${utc} UTC</time>${local !== null && html`<small>${local}</small>`}`;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function localTime(date: Date, zone: string): string {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle: 'medium' });
+    formats.set(zone, format);
+  }
+  return `${format.format(date)} ${zone}`;
+}
+
+export function isZone(zone: string): boolean {
+  try {
+    return zone.length <= 64 && new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  ...{ paid: 'good', final: 'good', delivered: 'good', COMPLETED: 'good', done: 'good', open: 'info', active: 'good' },
+  ...{ processing: 'info', detected: 'info', pending: 'info', PENDING: 'info', PROCESSING: 'info', waiting_for_approval: 'warn', sent: 'info' },
+  ...{ expired: 'warn', cancelled: 'quiet', exhausted: 'bad', rejected: 'bad', blocked: 'bad', failed: 'bad', FAILED: 'bad', reverted: 'bad' },
+  ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', unresolved: 'warn', resolved: 'good' },
+};
+
+/** A word for a state, which the colour only underlines. */
+export const badge = (state: string): Html => html`<span class="badge ${TONES[state] ?? 'quiet'}">${state.replaceAll('_', ' ').toLowerCase()}</span>`;
+
+export interface Column<Row> {
+  readonly name: string;
+  /** Numbers stand at the right. */
+  readonly isNumber?: boolean;
+  readonly cell: (row: Row) => Cell;
+  /** For CSV; the cell itself when it is plain. */
+  readonly text?: (row: Row) => string | number | null;
+}
+
+/** On a phone every row becomes a card, whose cells say what they are. */
+export function table<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
+    <table>
+      <caption class="unseen">
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map(({ name, isNumber }) => html`<th scope="col" ${isNumber && html`class="number"`}>${name}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${columns.map(({ name, cell, isNumber }) => html`<td data-name="${name}" ${isNumber && html`class="number"`}>${cell(row) ?? '–'}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Names and values of one thing. */
+export function facts(pairs: readonly (readonly [string, Cell])[]): Html {
+  return html`<dl class="facts">
+    ${pairs.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value ?? '–'}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+export const code = (text: string | null): Html | string => (text === null ? '–' : html`<code>${text}</code>`);
+
+export const link = (to: string, text: Cell): Html => html`<a href="${to}">${text}</a>`;
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | undefined;
+  readonly hint?: string;
+  readonly type?: 'text' | 'date' | 'number' | 'url' | 'search';
+  readonly required?: boolean;
+  /** Makes it a choice. */
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly max?: number;
+}
+
+export function field({ name, label, value = '', hint, type = 'text', required, options, max = 500 }: Field): Html {
+  const described = hint !== undefined && html`aria-describedby="${name}-hint"`;
+  const control = options
+    ? html`<select name="${name}" id="${name}" ${described}>
+        ${options.map(([of, text]) => html`<option value="${of}" ${of === value && html`selected`}>${text}</option>`)}
+      </select>`
+    : html`<input
+        type="${type}"
+        name="${name}"
+        id="${name}"
+        value="${value}"
+        maxlength="${max}"
+        autocomplete="off"
+        spellcheck="false"
+        ${required && html`required`}
+        ${described}
+      />`;
+  return html`<p class="field">
+    <label for="${name}">${label}</label>${control}${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
+  </p>`;
+}
+
+export const REASON: Field = { name: 'reason', label: 'Reason', hint: 'Stands in the record of actions.', required: true };
+
+/** A form that changes something; every one carries the token. */
+export function changeForm(visit: Pick<Visit, 'csrf' | 'path'>, action: string, body: Html | readonly Html[], button: string, look = 'button'): Html {
+  return html`<form method="post" action="${action}" class="form">
+    <input type="hidden" name="csrf" value="${visit.csrf}" />
+    <input type="hidden" name="back" value="${visit.path}" />
+    ${body}
+    <p><button class="${look}">${button}</button></p>
+  </form>`;
+}
+
+/** Filters stand in the address, so that a view can be sent to somebody. */
+export function filterForm(action: string, fields: readonly Field[]): Html {
+  return html`<form method="get" action="${action}" class="filters">
+    ${fields.map(field)}
+    <p><button class="quiet">Show</button></p>
+  </form>`;
+}
+
+/** The same address with other parameters; an empty one is left out. */
+export function withQuery(path: string, query: URLSearchParams, changes: Readonly<Record<string, string | null>>): string {
+  const next = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === '') next.delete(name);
+    else next.set(name, value);
+  }
+  const text = next.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export function tabs(entries: readonly (readonly [to: string, text: string, isHere: boolean])[]): Html {
+  return html`<nav class="tabs" aria-label="Views">
+    ${entries.map(([to, text, isHere]) => html`<a href="${to}" ${isHere && html`aria-current="page"`}>${text}</a>`)}
+  </nav>`;
+}
+
+/** Steps through a list whose pages are addressed by cursors. */
+export function more(next: string | null, first: string | null): Html {
+  return html`<p class="pages">${first !== null && link(first, 'First page')} ${next !== null && link(next, 'Next page')}</p>`;
+}

@@ -1,0 +1,256 @@
+import express, { type Express, type Request, type Response } from 'express';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { randomUUID } from 'node:crypto';
+import { StoreUnavailable } from '../ports/event-store.ts';
+import { CommandRefused } from '../operator/commands.ts';
+import type { MerchantId } from '../domain/ids.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { loadAssets, sendCompressed, sendEncoded } from '../checkout/assets.ts';
+import { html } from '../checkout/html.ts';
+import type { OnceNumbers, PasskeyProof } from '../features/people/passkeys.ts';
+import { credentialIdIn } from '../features/people/passkeys.ts';
+import type { People } from '../features/people/people.ts';
+import { allows, type Action } from './access.ts';
+import { cookieIn, csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
+import { renderPage, type Frame } from './layout.ts';
+import { isZone } from './parts.ts';
+import { NOTICES } from './notices.ts';
+import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
+import { outsideRoutes, ZONE_COOKIE } from './pages/outside.ts';
+import { NO_SUCH, Refused, type ChangeRoute, type ReadRoute, type ShownMerchant, type Shown, type Visit } from './visit.ts';
+
+export interface ConsoleRoutes {
+  readonly read: readonly ReadRoute[];
+  readonly change: readonly ChangeRoute[];
+}
+
+export interface ConsoleServerDeps {
+  readonly address: ConsoleAddress;
+  readonly sandbox: boolean;
+  readonly people: People;
+  readonly numbers: OnceNumbers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly merchantOf: (id: MerchantId) => ShownMerchant | null;
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
+  readonly routes: ConsoleRoutes;
+}
+
+const ASSETS = ['console.css', 'passkey.js', 'verify.js'] as const;
+const MAX_FORM_BYTES = 256 * 1024;
+
+/** The console as one express app: every request goes through the same checks before any page sees it. */
+export function createConsoleApp(deps: ConsoleServerDeps): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  app.set('query parser', false);
+  const assets = loadAssets(ASSETS, new URL('assets/', import.meta.url));
+  const known = new Set(deps.routes.read.map(({ path }) => path));
+  const frame: Frame = { version: assets.version, sandbox: deps.sandbox, known };
+  const headers = headersOf(deps.address);
+  app.use((request, response, next) => {
+    response.set(headers);
+    const refused = whyRefused(request, deps.address);
+    if (refused === null) return next();
+    response.status(refused.status).type('text').end(`${refused.why}\n`);
+  });
+  app.get('/assets/:name', (request, response) => {
+    const file = assets.files.get(String(request.params.name));
+    if (!file) return void response.status(404).end();
+    response
+      .type(String(request.params.name).endsWith('.css') ? 'css' : 'text/javascript')
+      .set('Cache-Control', 'public, max-age=31536000, immutable');
+    sendEncoded(request, response, file);
+  });
+  app.use(express.urlencoded({ extended: false, limit: MAX_FORM_BYTES, parameterLimit: 200 }));
+  outsideRoutes(app, deps, frame);
+  const pipelineOf = new Pipeline(deps, frame);
+  for (const route of deps.routes.read) app.get(route.path, (request, response) => pipelineOf.read(route, request, response));
+  for (const route of deps.routes.change) app.post(route.path, (request, response) => pipelineOf.change(route, request, response));
+  app.use((request: Request, response: Response) =>
+    pipelineOf.read({ path: '', action: null, show: () => Promise.reject(NO_SUCH()) }, request, response),
+  );
+  app.use(
+    (_error: unknown, _request: Request, response: Response, _next: unknown) =>
+      void response.status(400).type('text').end('the request cannot be read\n'),
+  );
+  return app;
+}
+
+class Pipeline {
+  readonly #deps: ConsoleServerDeps;
+  readonly #frame: Frame;
+
+  constructor(deps: ConsoleServerDeps, frame: Frame) {
+    this.#deps = deps;
+    this.#frame = frame;
+  }
+
+  async read(route: ReadRoute, request: Request, response: Response): Promise<void> {
+    const visit = this.#enter(request, response);
+    if (!visit) return;
+    try {
+      this.#admit(visit, route.action);
+      await this.#send(visit, request, response, await route.show(visit));
+    } catch (error) {
+      await this.#fail(visit, request, response, error);
+    }
+  }
+
+  async change(route: ChangeRoute, request: Request, response: Response): Promise<void> {
+    const visit = this.#enter(request, response);
+    if (!visit) return;
+    const action = route.action ?? 'me';
+    let signed: SignedTerms | null = null;
+    try {
+      if (!isCsrf(tokenIn(request.headers, this.#deps.address.origin)!, visit.form['csrf']))
+        throw new Refused('The form is not of this sign-in. Load the page again.', 403);
+      this.#admit(visit, route.action);
+      const readOnly = this.#deps.readOnly();
+      if (readOnly !== null) throw new Refused(`Nothing can be changed now: ${readOnly}`, 503);
+      const toSign = (await route.toSign?.(visit)) ?? null;
+      if (toSign && !isSigned(visit)) {
+        const allowed = Object.keys(this.#deps.people.directory.find(visit.person.personId)?.passkeys ?? {});
+        return await this.#send(visit, request, response, {
+          page: signPage(visit, toSign, this.#deps.numbers, { rpId: this.#deps.address.rpId, allowed }),
+        });
+      }
+      if (toSign?.kind === 'terms') signed = await this.#signed(visit, toSign);
+      const signatures = signed ? [signed.signature] : toSign ? signaturesIn(visit, toSign) : [];
+      const { detail, shown } = await route.run(visit, signatures);
+      await this.#record(visit, action, targetOf(route, visit), 'done', detail, signed);
+      await this.#send(visit, request, response, shown);
+    } catch (error) {
+      if (isRefusal(error))
+        await this.#record(visit, action, targetOf(route, visit), 'refused', error.message, signed).catch((fault: unknown) => this.#report(fault));
+      await this.#fail(visit, request, response, error);
+    }
+  }
+
+  /** Null when the answer is given already: whoever is not signed in is shown how to be. */
+  #enter(request: Request, response: Response): Visit | null {
+    const { people, address, clock, merchantOf } = this.#deps;
+    const token = tokenIn(request.headers, address.origin);
+    const person = token === null ? null : people.personOf(token);
+    if (token === null || person === null) {
+      if (request.method === 'GET' && request.path !== '/') response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
+      else response.redirect(303, '/sign-in');
+      return null;
+    }
+    const params = Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)]));
+    const url = new URL(request.originalUrl, address.origin);
+    const merchantId = params['merchant'] as MerchantId | undefined;
+    const merchant = merchantId === undefined ? null : merchantOf(merchantId);
+    return {
+      ...{ person, params, merchant, path: url.pathname, query: url.searchParams, form: formOf(request.body) },
+      requestId: `con_${randomUUID()}`,
+      csrf: csrfOf(token),
+      zone: zoneOf(request),
+      nowSec: toSec(clock.nowMs()),
+      can: (action, of) => allows(person.grants, action, of ?? null),
+    };
+  }
+
+  /** One answer for what is not there and for what is somebody else's. Throws `Refused`. */
+  #admit(visit: Visit, action: Action | null): void {
+    if (action === null) return;
+    const isThere = visit.params['merchant'] === undefined || visit.merchant !== null;
+    if (isThere && allows(visit.person.grants, action, visit.merchant?.id ?? null)) return;
+    this.#deps.log.warn(
+      { person: visit.person.personId, path: visit.path, action, request: visit.requestId },
+      'a person of the console asked for what is not theirs',
+    );
+    throw NO_SUCH();
+  }
+
+  async #signed(visit: Visit, toSign: Parameters<typeof signedTerms>[1]): Promise<SignedTerms> {
+    const { people, numbers, address } = this.#deps;
+    const credentialId = credentialIdIn(visit.form['response-0'] ?? '');
+    const passkey = credentialId === null ? undefined : people.directory.find(visit.person.personId)?.passkeys[credentialId];
+    if (!passkey) throw new Refused('The passkey is none of yours.', 403);
+    const { publicKey } = passkey.added;
+    const known = { credentialId: passkey.added.credentialId, publicKey, signCount: passkey.signCount };
+    return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
+  }
+
+  #record(visit: Visit, action: string, target: string, outcome: 'done' | 'refused', detail: string, signed: SignedTerms | null): Promise<void> {
+    const { people } = this.#deps;
+    const proof: PasskeyProof | null = signed?.proof ?? null;
+    const taken = {
+      ...{ action, target, outcome, detail, reason: visit.form['reason'] ?? '', merchantId: visit.merchant?.id ?? null },
+      signed: proof && { ...proof, termsHash: signed!.termsHash },
+    };
+    return people.record(visit.person, taken, visit.requestId);
+  }
+
+  async #send(visit: Visit, request: Request, response: Response, shown: Shown): Promise<void> {
+    if ('to' in shown) {
+      if (shown.cookie !== undefined) response.append('Set-Cookie', shown.cookie);
+      return response.redirect(303, shown.to);
+    }
+    if ('file' in shown) {
+      const { name, contentType, chunks } = shown.file;
+      response.type(contentType).set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
+      await pipeline(Readable.from(chunks, { objectMode: false }), response).catch(() => response.destroy());
+      return;
+    }
+    const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
+    response.status(shown.page.status ?? 200).type('html');
+    sendCompressed(request, response, renderPage(this.#frame, visit, shown.page, notice));
+  }
+
+  async #fail(visit: Visit, request: Request, response: Response, error: unknown): Promise<void> {
+    if (response.headersSent) return void response.destroy();
+    const { status, message } = this.#words(error);
+    const title = status === 404 ? 'Not found' : status >= 500 ? 'That did not work' : 'Refused';
+    const back = request.method === 'POST' ? backOf(visit) : '/';
+    const body = html`<p class="problem" role="alert">${message}</p>
+      <p><a href="${back}">${request.method === 'POST' ? 'Back' : 'To the first page'}</a></p>`;
+    await this.#send(
+      { ...visit, merchant: visit.merchant && visit.can('payments.read', visit.merchant.id) ? visit.merchant : null },
+      request,
+      response,
+      {
+        page: { title, body, status },
+      },
+    );
+  }
+
+  #words(error: unknown): { readonly status: number; readonly message: string } {
+    if (error instanceof Refused) return error;
+    if (error instanceof CommandRefused) return { status: 400, message: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` };
+    if (error instanceof StoreUnavailable) return { status: 503, message: 'The records are not to be had just now. Try again in a moment.' };
+    this.#report(error);
+    return { status: 500, message: 'The service failed. Nothing is known about the request: look before you try again.' };
+  }
+
+  #report(error: unknown): void {
+    this.#deps.log.error({ err: error }, 'a request to the console failed');
+  }
+}
+
+/** What was refused may name nothing that there is. */
+function targetOf(route: ChangeRoute, visit: Visit): string {
+  try {
+    return route.target(visit);
+  } catch {
+    return visit.path;
+  }
+}
+
+const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof CommandRefused;
+
+/** Each field once: a form of ours sends none twice. */
+function formOf(body: unknown): Readonly<Record<string, string>> {
+  const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
+  return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])));
+}
+
+function zoneOf(request: Request): string {
+  const given = cookieIn(request.headers, ZONE_COOKIE, /^[\w%+-]{1,100}$/);
+  const zone = given === null ? 'UTC' : decodeURIComponent(given);
+  return isZone(zone) ? zone : 'UTC';
+}

@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import { html, type Html } from '../checkout/html.ts';
+import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
+import { provenSignature } from '../features/people/passkeys.ts';
+import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';
+
+const TITLE = 'Quittance console';
+const MAX_SIGNED = 20;
+
+interface SignedText {
+  readonly text: string;
+  readonly number: string;
+}
+
+/** The terms in words, with who agrees to them, until a number that is good once. */
+function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, number: string): string {
+  const lines = [...toSign.lines, ['by', person.name], ['number', number]].map(([label, value]) => `${label}: ${oneLine(value)}`);
+  return [TITLE, `action: ${toSign.title}`, ...lines].join('\n');
+}
+
+/** What somebody typed cannot look like a further line of the terms. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+
+/** Bound to the exact terms, the person and their sign-in: good for nothing else. */
+const purposeOf = ({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>): string =>
+  JSON.stringify(['step-up', person.personId, person.signInId, toSign.title, toSign.lines]);
+
+/** What the browser needs to know beside the texts. */
+export interface Ceremony {
+  readonly rpId: string;
+  /** The person's passkeys. */
+  readonly allowed: readonly string[];
+}
+
+/** Each text is shown as it is signed: the script reads it from the page. */
+export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { rpId, allowed }: Ceremony): Page {
+  const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
+  const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
+  return {
+    title: toSign.title,
+    body: html`<p>
+        Read the terms. Your passkey signs exactly these words${toSign.kind === 'signer' && ', and the signer checks the signature itself'}.
+      </p>
+      <form method="post" action="${visit.path}" class="form" data-sign data-rp="${rpId}" data-allow="${allowed.join(' ')}">
+        <input type="hidden" name="csrf" value="${visit.csrf}" />
+        ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+        ${texts.map((one, index) => one !== null && signedPart(one, index))} ${toSign.kind === 'terms' && toSign.note}
+        <p class="buttons"><button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Do not</a></p>
+        <p class="problem" role="alert" hidden></p>
+        <noscript><p class="problem">Signing with a passkey is the one thing here that needs JavaScript.</p></noscript>
+      </form>`,
+  };
+}
+
+function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbers: OnceNumbers): SignedText {
+  const number = numbers.give(purposeOf(visit, toSign));
+  return { number, text: textOf(visit, toSign, number) };
+}
+
+const signedPart = ({ text, number }: SignedText, index: number): Html =>
+  html`<pre class="terms" data-text tabindex="0">${text}</pre>
+    <input type="hidden" name="number-${index}" value="${number}" />
+    <input type="hidden" name="response-${index}" value="" />`;
+
+/** Where the person came from; only a path of ours. */
+export const backOf = ({ form, path }: Pick<Visit, 'form' | 'path'>): string => {
+  const given = form['back'] ?? '';
+  return /^\/(?![/\\])[\w\-./?=&%~:]*$/.test(given) ? given : path;
+};
+
+export const isSigned = ({ form }: Visit): boolean => Object.keys(form).some((name) => name.startsWith('response-'));
+
+/** What the browser sent of signatures, without a judgement; the signer judges its own. */
+export function signaturesIn(visit: Visit, toSign: ToSign): readonly (Signature | null)[] {
+  const count = toSign.kind === 'signer' ? toSign.texts.length : 1;
+  if (count > MAX_SIGNED) throw new Refused('too much to be signed at once');
+  return Array.from({ length: count }, (_, index) => {
+    const response = visit.form[`response-${index}`];
+    const number = visit.form[`number-${index}`];
+    return response === undefined || number === undefined ? null : { text: '', number, response };
+  });
+}
+
+export interface SignedTerms {
+  readonly signature: Signature;
+  readonly proof: PasskeyProof;
+  readonly termsHash: string;
+}
+
+/** The person's passkey signed these terms, now and for the first time. Throws `Refused`. */
+export async function signedTerms(
+  visit: Visit,
+  toSign: Extract<ToSign, { kind: 'terms' }>,
+  { numbers, passkey, party }: { readonly numbers: OnceNumbers; readonly passkey: KnownPasskey; readonly party: RelyingParty },
+): Promise<SignedTerms> {
+  const [given] = signaturesIn(visit, toSign);
+  if (!given) throw new Refused('The signature is missing.');
+  if (!numbers.isGood(purposeOf(visit, toSign), given.number))
+    throw new Refused('What was signed is too old, was used, or is not what would be done now. Look at the terms again.', 409);
+  const text = textOf(visit, toSign, given.number);
+  const proven = await provenSignature(party, passkey, text, given.response);
+  if (!proven.ok) throw new Refused(`The signature proves nothing: ${proven.why}.`, 403);
+  if (!numbers.use(given.number)) throw new Refused('The signature was used before.', 409);
+  return { signature: { ...given, text }, proof: proven.value, termsHash: hash('sha256', text, 'hex') };
+}

@@ -1,0 +1,106 @@
+import type { PersonEvent } from '../domain/events/person-events.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
+import type { SignedInPerson } from '../features/people/people.ts';
+import type { Html } from '../checkout/html.ts';
+import type { Action } from './access.ts';
+
+/** A merchant as pages name it. */
+export interface ShownMerchant {
+  readonly id: MerchantId;
+  readonly name: string;
+  readonly mode: Mode;
+}
+
+/** One request of a signed-in person, after every check. */
+export interface Visit {
+  readonly person: SignedInPerson;
+  readonly requestId: string;
+  readonly path: string;
+  /** Parts of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Fields of the form; empty for what is only read. */
+  readonly form: Readonly<Record<string, string>>;
+  /** Of the path; null on pages of the whole service. */
+  readonly merchant: ShownMerchant | null;
+  /** For forms. */
+  readonly csrf: string;
+  /** IANA name; times are shown in it beside UTC. */
+  readonly zone: string;
+  readonly nowSec: number;
+  can(action: Action, merchantId?: MerchantId): boolean;
+}
+
+/** A visit to the pages of one merchant. */
+export type MerchantVisit = Visit & { readonly merchant: ShownMerchant };
+
+export interface Page {
+  readonly title: string;
+  readonly body: Html;
+  /** Null where the page shows no money of either kind. */
+  readonly mode?: Mode | null;
+  readonly status?: number;
+  /** Scripts beside the one of the passkeys. */
+  readonly scripts?: readonly string[];
+}
+
+export interface File {
+  readonly name: string;
+  readonly contentType: string;
+  readonly chunks: AsyncIterable<string> | Iterable<string>;
+}
+
+export type Shown = { readonly page: Page } | { readonly file: File } | { readonly to: string; readonly cookie?: string };
+
+/** A change that cannot be made; the message names the field. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly status: number;
+
+  constructor(message: string, status = 400) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export const NO_SUCH = (): Refused => new Refused('There is no such page, or it is not yours to see.', 404);
+
+/** What is only read. */
+export interface ReadRoute<Visiting extends Visit = Visit> {
+  readonly path: string;
+  readonly action: Action | null;
+  show(visit: Visiting): Promise<Shown>;
+}
+
+/** The passkey signed the terms: by whose key, and what it answered. */
+export interface Signature {
+  readonly text: string;
+  readonly number: string;
+  readonly response: string;
+}
+
+/** What is to be signed: lines of words, or texts that the signer made. */
+export type ToSign =
+  | { readonly kind: 'terms'; readonly title: string; readonly lines: readonly (readonly [string, string])[]; readonly note?: Html }
+  | { readonly kind: 'signer'; readonly title: string; readonly texts: readonly (null | { readonly text: string; readonly number: string })[] };
+
+/** What changes something. */
+export interface ChangeRoute<Visiting extends Visit = Visit> {
+  readonly path: string;
+  readonly action: Action | null;
+  /** What it is done to, for the record. */
+  target(visit: Visiting): string;
+  /** Asks for a passkey's signature over these terms first. They are made again when the signature comes, and must be the same. */
+  toSign?(visit: Visiting): Promise<ToSign>;
+  /** `detail` stands in the record. Throws `Refused`. */
+  run(visit: Visiting, signatures: readonly (Signature | null)[]): Promise<{ readonly detail: string; readonly shown: Shown }>;
+}
+
+export type Recorded = Extract<PersonEvent, { type: 'ActionTaken' }>['data'];
+
+/** Why it is done; stands in the record. Throws `Refused`. */
+export function reasonIn({ form }: Visit): string {
+  const reason = form['reason'] ?? '';
+  if (reason === '' || reason.length > 500) throw new Refused('reason must be 1 to 500 characters');
+  return reason;
+}

@@ -1,0 +1,133 @@
+import type { MerchantId } from '../ids.ts';
+
+/* The storage format of the `person-<id>` streams: the people who use the console, and everything that each of them did there. */
+
+export const PERSON_ROLES = ['viewer', 'support', 'merchant_admin', 'finance', 'operator', 'approver', 'auditor'] as const;
+export type PersonRole = (typeof PERSON_ROLES)[number];
+
+/** What a person may do, and for whom. */
+export interface Grant {
+  readonly role: PersonRole;
+  /** Null: every merchant. */
+  readonly merchantId: MerchantId | null;
+  /** From then on it counts no more; null: no end. */
+  readonly untilSec: number | null;
+}
+
+/** A link that lets whoever holds it register one passkey. */
+export interface JoinLink {
+  /** SHA-256 (hex) of the token in the link. */
+  readonly linkHash: string;
+  readonly expiresAtSec: number;
+}
+
+interface Reasoned {
+  readonly personId: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface PersonInvited {
+  readonly type: 'PersonInvited';
+  readonly data: Reasoned & JoinLink & { readonly name: string; readonly grants: readonly Grant[] };
+}
+
+/** A further link: for another passkey, or after the last one was lost. */
+export interface JoinLinkIssued {
+  readonly type: 'JoinLinkIssued';
+  readonly data: Reasoned & JoinLink;
+}
+
+/** Somebody lost every passkey, and one operator says so; the link needs another operator. */
+export interface RecoveryRequested {
+  readonly type: 'RecoveryRequested';
+  readonly data: Reasoned & { readonly requestedAtSec: number };
+}
+
+export interface PasskeyAdded {
+  readonly type: 'PasskeyAdded';
+  readonly data: {
+    readonly personId: string;
+    readonly credentialId: string;
+    /** COSE, base64url. */
+    readonly publicKey: string;
+    readonly label: string;
+    readonly addedAtSec: number;
+    /** Of the link that was used. */
+    readonly linkHash: string;
+  };
+}
+
+export interface PasskeyRemoved {
+  readonly type: 'PasskeyRemoved';
+  readonly data: Reasoned & { readonly credentialId: string };
+}
+
+export interface RolesChanged {
+  readonly type: 'RolesChanged';
+  readonly data: Reasoned & { readonly grants: readonly Grant[] };
+}
+
+export interface PersonSuspended {
+  readonly type: 'PersonSuspended';
+  readonly data: Reasoned;
+}
+
+export interface PersonReinstated {
+  readonly type: 'PersonReinstated';
+  readonly data: Reasoned;
+}
+
+export interface SignedIn {
+  readonly type: 'SignedIn';
+  readonly data: {
+    readonly personId: string;
+    readonly signInId: string;
+    /** SHA-256 (hex) of what the cookie holds. */
+    readonly tokenHash: string;
+    readonly credentialId: string;
+    readonly signCount: number;
+    readonly signedInAtSec: number;
+    readonly endsAtSec: number;
+    /** What the browser calls itself, shortened. */
+    readonly browser: string;
+  };
+}
+
+export interface SignedOut {
+  readonly type: 'SignedOut';
+  readonly data: Reasoned & { readonly signInId: string };
+}
+
+/** One attempt to change something, whether it was allowed or not. */
+export interface ActionTaken {
+  readonly type: 'ActionTaken';
+  readonly data: {
+    readonly personId: string;
+    readonly signInId: string;
+    readonly action: string;
+    /** What it was done to: an order, a merchant, a proposal. */
+    readonly target: string;
+    readonly merchantId: MerchantId | null;
+    readonly reason: string;
+    readonly outcome: 'done' | 'refused';
+    /** Why it was refused, or what came of it. */
+    readonly detail: string;
+    readonly takenAtSec: number;
+    /** The passkey that signed the terms, and what they were; null where no signature was asked for. */
+    readonly signed: { readonly credentialId: string; readonly signCount: number; readonly termsHash: string } | null;
+  };
+}
+
+export type PersonEvent =
+  | PersonInvited
+  | JoinLinkIssued
+  | RecoveryRequested
+  | PasskeyAdded
+  | PasskeyRemoved
+  | RolesChanged
+  | PersonSuspended
+  | PersonReinstated
+  | SignedIn
+  | SignedOut
+  | ActionTaken;

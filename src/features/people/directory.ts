@@ -1,0 +1,118 @@
+import type { PersonEvent, SignedIn } from '../../domain/events/person-events.ts';
+import { PERSON_PREFIX } from '../../domain/streams.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import type { PersonState } from '../../../state-machines/person/person.decider.ts';
+import { personTable } from '../shared/handlers/person-handler.ts';
+
+/** Something that a person did, or tried to do, or that was done to them. */
+export interface PersonEntry {
+  readonly atMs: number;
+  readonly position: string;
+  readonly correlationId: string;
+  readonly event: PersonEvent;
+}
+
+interface Entry {
+  readonly state: PersonState;
+  readonly revision: number;
+}
+
+/** The newest of everybody, for the page that searches them; older ones are in the event log. */
+const MAX_ENTRIES = 50_000;
+
+/** Everybody who uses the console, in memory, kept current by a subscription to the `person-` streams. */
+export class PeopleDirectory {
+  readonly #store: EventStore;
+  readonly #entries = new Map<string, Entry>();
+  readonly #signIns = new Map<string, { readonly personId: string; readonly signIn: SignedIn['data'] }>();
+  readonly #credentials = new Map<string, string>();
+  readonly #links = new Map<string, string>();
+  #log: PersonEntry[] = [];
+  #subscription: Subscription | null = null;
+
+  constructor(store: EventStore) {
+    this.#store = store;
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#subscription = this.#store.subscribe({
+        name: 'people-directory',
+        after: null,
+        streamPrefixes: [PERSON_PREFIX],
+        onEvents: (events) => this.#take(events),
+        onCaughtUp: resolve,
+      });
+    });
+  }
+
+  /** Resolves once everything committed so far is visible here. */
+  async catchUp(): Promise<void> {
+    const head = await this.#store.head();
+    if (head !== null) await this.#subscription?.reached(head);
+  }
+
+  async close(): Promise<void> {
+    await this.#subscription?.close();
+    this.#subscription = null;
+  }
+
+  find(personId: string): PersonContext | null {
+    return this.#entries.get(personId)?.state.context ?? null;
+  }
+
+  /** In the order of their invitations. */
+  all(): PersonContext[] {
+    return [...this.#entries.values()].map(({ state }) => state.context);
+  }
+
+  bySignIn(tokenHash: string): { readonly personId: string; readonly signIn: SignedIn['data'] } | null {
+    return this.#signIns.get(tokenHash) ?? null;
+  }
+
+  byCredential(credentialId: string): string | null {
+    return this.#credentials.get(credentialId) ?? null;
+  }
+
+  byLink(linkHash: string): string | null {
+    return this.#links.get(linkHash) ?? null;
+  }
+
+  /** Newest first. */
+  entries(): readonly PersonEntry[] {
+    return this.#log.toReversed();
+  }
+
+  #take(events: readonly RecordedEvent[]): void {
+    for (const recorded of events) {
+      const personId = recorded.stream.slice(PERSON_PREFIX.length);
+      const known = this.#entries.get(personId);
+      // A batch whose handling failed half-way comes again from its start.
+      if (known && recorded.revision <= known.revision) continue;
+      const stored = decodeEvent(recorded);
+      const event = stored.event as PersonEvent;
+      const state = personTable.replay([event], known?.state);
+      this.#entries.set(personId, { state, revision: recorded.revision });
+      this.#index(personId, known?.state.context ?? null, state.context);
+      this.#log.push({ atMs: stored.atMs, position: stored.position, correlationId: stored.metadata.correlationId, event });
+      if (this.#log.length > MAX_ENTRIES + MAX_ENTRIES / 10) this.#log = this.#log.slice(-MAX_ENTRIES);
+    }
+  }
+
+  #index(personId: string, before: PersonContext | null, after: PersonContext): void {
+    if (before?.signIns !== after.signIns) {
+      for (const { tokenHash } of Object.values(before?.signIns ?? {})) this.#signIns.delete(tokenHash);
+      for (const signIn of Object.values(after.signIns)) this.#signIns.set(signIn.tokenHash, { personId, signIn });
+    }
+    if (before?.passkeys !== after.passkeys) {
+      for (const credentialId of Object.keys(before?.passkeys ?? {})) this.#credentials.delete(credentialId);
+      for (const credentialId of Object.keys(after.passkeys)) this.#credentials.set(credentialId, personId);
+    }
+    if (before?.link !== after.link) {
+      if (before?.link) this.#links.delete(before.link.linkHash);
+      if (after.link) this.#links.set(after.link.linkHash, personId);
+    }
+  }
+}

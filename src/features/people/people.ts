@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import type { ActionTaken, Grant, PasskeyAdded } from '../../domain/events/person-events.ts';
+import { base32 } from '../../domain/ids.ts';
+import { personStream } from '../../domain/streams.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+import type { PersonCommand, Wanted } from '../../../state-machines/person/person.decider.ts';
+import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import type { PersonHandler } from '../shared/handlers/person-handler.ts';
+import type { Outcome } from '../shared/merchant-api.ts';
+import type { PeopleDirectory } from './directory.ts';
+
+/** How long a link lets somebody register a passkey. */
+const LINK_SEC = 86_400;
+/** Whoever signed in signs in again after so long, whatever they do. */
+export const ABSOLUTE_SEC = 12 * 3_600;
+/** And after so long without a request. */
+export const IDLE_SEC = 30 * 60;
+const MAX_BROWSER = 200;
+
+/** Shown once: only its hash is kept. */
+export interface NewLink {
+  readonly personId: string;
+  readonly token: string;
+  readonly expiresAtSec: number;
+}
+
+/** A signed-in person, as a request shows them. */
+export interface SignedInPerson {
+  readonly personId: string;
+  readonly name: string;
+  readonly signInId: string;
+  readonly credentialId: string;
+  readonly signedInAtSec: number;
+  readonly endsAtSec: number;
+  /** Those that hold now. */
+  readonly grants: readonly Grant[];
+}
+
+export interface PeopleDeps {
+  readonly handler: PersonHandler;
+  readonly directory: PeopleDirectory;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The people who use the console, their passkeys, roles and sign-ins, and the record of what they did. */
+export class People {
+  readonly directory: PeopleDirectory;
+  readonly #deps: PeopleDeps;
+  /** When a sign-in was last used. It is not kept: after a restart its last event counts, which ends it earlier, never later. */
+  readonly #lastUsedSec = new Map<string, number>();
+
+  constructor(deps: PeopleDeps) {
+    this.#deps = deps;
+    this.directory = deps.directory;
+  }
+
+  async invite(name: string, grants: readonly Grant[], wanted: Wanted): Promise<Outcome<NewLink>> {
+    const personId = personIdOf(name);
+    return this.#withLink(personId, (link, nowSec) => ({ type: 'Invite', personId, name, grants, ...link, ...wanted, nowSec }), wanted.by);
+  }
+
+  /** `byHost`: somebody at the machine's own command line asks. */
+  async issueLink(personId: string, wanted: Wanted, byHost: boolean): Promise<Outcome<NewLink>> {
+    return this.#withLink(personId, (link, nowSec) => ({ type: 'IssueLink', ...link, ...wanted, byHost, nowSec }), wanted.by);
+  }
+
+  requestRecovery(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'RequestRecovery', ...wanted, nowSec: this.#nowSec() }, wanted.by);
+  }
+
+  changeRoles(personId: string, grants: readonly Grant[], wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'ChangeRoles', grants, ...wanted, nowSec: this.#nowSec() }, wanted.by);
+  }
+
+  suspend(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'Suspend', ...wanted }, wanted.by);
+  }
+
+  reinstate(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'Reinstate', ...wanted }, wanted.by);
+  }
+
+  removePasskey(personId: string, credentialId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'RemovePasskey', credentialId, ...wanted }, wanted.by);
+  }
+
+  signOut(personId: string, signInId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'SignOut', signInId, ...wanted }, wanted.by);
+  }
+
+  /** Whoever the link is for; null when it was used, replaced or is too old. */
+  async personOfLink(token: string): Promise<PersonContext | null> {
+    await this.directory.catchUp();
+    const personId = this.directory.byLink(hashOf(token));
+    const person = personId === null ? null : this.directory.find(personId);
+    return person?.link && person.link.expiresAtSec > this.#nowSec() && !person.suspended ? person : null;
+  }
+
+  addPasskey(personId: string, token: string, passkey: Pick<PasskeyAdded['data'], 'credentialId' | 'publicKey' | 'label'>) {
+    const added = { ...passkey, label: shortened(passkey.label, 60), linkHash: hashOf(token), addedAtSec: this.#nowSec() };
+    return this.#execute(personId, { type: 'AddPasskey', passkey: added }, this.directory.find(personId)?.invited?.name ?? personId);
+  }
+
+  /** What the cookie is to hold. The caller has verified the passkey. */
+  async signIn(personId: string, proof: { credentialId: string; signCount: number }, browser: string): Promise<Outcome<{ token: string }>> {
+    const { random } = this.#deps;
+    const token = Buffer.from(random.bytes(32)).toString('base64url');
+    const nowSec = this.#nowSec();
+    const signInId = `sin_${base32(random.bytes(15))}`;
+    const signIn = {
+      ...{ signInId, tokenHash: hashOf(token), ...proof },
+      ...{ signedInAtSec: nowSec, endsAtSec: nowSec + ABSOLUTE_SEC, browser: shortened(browser, MAX_BROWSER) },
+    };
+    const done = await this.#execute(personId, { type: 'SignIn', signIn }, this.directory.find(personId)?.invited?.name ?? personId);
+    return done.ok ? { ok: true, value: { token } } : done;
+  }
+
+  /** Whose cookie it is, and counts the request as use of it; null when it is nobody's any more. */
+  personOf(token: string): SignedInPerson | null {
+    const found = this.directory.bySignIn(hashOf(token));
+    const person = found && this.directory.find(found.personId);
+    if (!found || !person?.invited || person.suspended) return null;
+    const { signInId, credentialId, signedInAtSec, endsAtSec } = found.signIn;
+    const nowSec = this.#nowSec();
+    const lastUsedSec = this.#lastUsedSec.get(signInId) ?? signedInAtSec;
+    if (endsAtSec <= nowSec || lastUsedSec + IDLE_SEC <= nowSec) {
+      this.#lastUsedSec.delete(signInId);
+      return null;
+    }
+    this.#lastUsedSec.set(signInId, nowSec);
+    const { name } = person.invited;
+    return { personId: found.personId, name, signInId, credentialId, signedInAtSec, endsAtSec, grants: grantsNow(person.grants, nowSec) };
+  }
+
+  /** Whether the sign-in would still be accepted, for the list of them. */
+  isOpen(signIn: { readonly signInId: string; readonly signedInAtSec: number; readonly endsAtSec: number }): boolean {
+    const nowSec = this.#nowSec();
+    return signIn.endsAtSec > nowSec && (this.#lastUsedSec.get(signIn.signInId) ?? signIn.signedInAtSec) + IDLE_SEC > nowSec;
+  }
+
+  /** Stays in the record whatever came of it. */
+  async record(
+    person: SignedInPerson,
+    taken: Omit<ActionTaken['data'], 'personId' | 'signInId' | 'takenAtSec'>,
+    correlationId: string,
+  ): Promise<void> {
+    const bounded = { ...taken, target: shortened(taken.target, 200), reason: shortened(taken.reason, 500), detail: shortened(taken.detail, 500) };
+    const command = { type: 'RecordAction', taken: { ...bounded, signInId: person.signInId, takenAtSec: this.#nowSec() } } as const;
+    await this.#deps.handler.execute(personStream(person.personId), command, { correlationId, actor: `person:${person.name}` });
+  }
+
+  async #withLink(
+    personId: string,
+    command: (link: { linkHash: string; expiresAtSec: number }, nowSec: number) => PersonCommand,
+    by: string,
+  ): Promise<Outcome<NewLink>> {
+    const token = Buffer.from(this.#deps.random.bytes(32)).toString('base64url');
+    const nowSec = this.#nowSec();
+    const expiresAtSec = nowSec + LINK_SEC;
+    const done = await this.#execute(personId, command({ linkHash: hashOf(token), expiresAtSec }, nowSec), by);
+    return done.ok ? { ok: true, value: { personId, token, expiresAtSec } } : done;
+  }
+
+  async #execute(personId: string, command: PersonCommand, by: string): Promise<Outcome<PersonContext>> {
+    const context = { correlationId: this.#deps.random.uuid(), actor: `person:${by}` };
+    const done = await this.#deps.handler.execute(personStream(personId), command, context);
+    if (!done.ok) return done;
+    // Whoever was suspended or signed out is so at the next request of this process.
+    await this.directory.catchUp();
+    return { ok: true, value: done.state.context };
+  }
+
+  #nowSec(): number {
+    return toSec(this.#deps.clock.nowMs());
+  }
+}
+
+/** Given by the name, so that two people cannot have one name. */
+export const personIdOf = (name: string): string => `psn_${base32(Buffer.from(hash('sha256', name.toLowerCase(), 'hex'), 'hex')).slice(0, 20)}`;
+
+const hashOf = (token: string): string => hash('sha256', token, 'hex');
+
+const grantsNow = (grants: readonly Grant[], nowSec: number): readonly Grant[] =>
+  grants.filter(({ untilSec }) => untilSec === null || untilSec > nowSec);
+
+const shortened = (text: string, length: number): string => [...text.replaceAll(/\p{C}+/gu, ' ').trim()].slice(0, length).join('');

@@ -1,0 +1,179 @@
+import type { Grant, JoinLink, PasskeyAdded, PersonEvent, SignedIn, ActionTaken } from '../../src/domain/events/person-events.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import type { PersonValue } from './person.machine.ts';
+import { sameName, type PersonContext } from './person.state.ts';
+
+export interface PersonState {
+  readonly value: PersonValue;
+  readonly context: PersonContext;
+}
+
+/** Who wants it, by name, and why. */
+export interface Wanted {
+  readonly by: string;
+  readonly reason: string;
+}
+
+export type PersonCommand =
+  | (Wanted &
+      JoinLink & {
+        readonly type: 'Invite';
+        readonly personId: string;
+        readonly name: string;
+        readonly grants: readonly Grant[];
+        readonly nowSec: number;
+      })
+  /** `byHost`: whoever may run commands on the machine owns the service anyway. */
+  | (Wanted & JoinLink & { readonly type: 'IssueLink'; readonly byHost: boolean; readonly nowSec: number })
+  | (Wanted & { readonly type: 'RequestRecovery'; readonly nowSec: number })
+  | { readonly type: 'AddPasskey'; readonly passkey: Omit<PasskeyAdded['data'], 'personId'> }
+  | (Wanted & { readonly type: 'RemovePasskey'; readonly credentialId: string })
+  | (Wanted & { readonly type: 'ChangeRoles'; readonly grants: readonly Grant[]; readonly nowSec: number })
+  | (Wanted & { readonly type: 'Suspend' })
+  | (Wanted & { readonly type: 'Reinstate' })
+  | { readonly type: 'SignIn'; readonly signIn: Omit<SignedIn['data'], 'personId'> }
+  | (Wanted & { readonly type: 'SignOut'; readonly signInId: string })
+  | { readonly type: 'RecordAction'; readonly taken: Omit<ActionTaken['data'], 'personId'> };
+
+const MAX_GRANTS = 20;
+const MAX_PASSKEYS = 10;
+const MAX_SIGN_INS = 20;
+const MAX_REASON = 500;
+const MAX_AUDIT_SEC = 366 * 86_400;
+const RECOVERY_SEC = 86_400;
+/** As the signer takes the name of an approver. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
+
+/** What may happen to a person of the console. */
+export function decidePerson(command: PersonCommand, { context }: PersonState): Decision<PersonEvent> {
+  const { invited } = context;
+  if ('reason' in command && (command.reason.trim() === '' || command.reason.length > MAX_REASON))
+    return refuse('invalid_request', `reason must be 1 to ${MAX_REASON} characters`, 'reason');
+  if (command.type === 'Invite') return invite(command, context);
+  if (invited === null) return refuse('not_found', 'no such person');
+  const { personId, name } = invited;
+  switch (command.type) {
+    case 'IssueLink':
+      return issueLink(command, context, personId, name);
+    case 'RequestRecovery':
+      return requestRecovery(command, context, personId, name);
+    case 'AddPasskey':
+      return addPasskey(command.passkey, context, personId);
+    case 'RemovePasskey':
+      return removePasskey(command, context, personId);
+    case 'ChangeRoles': {
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody changes their own roles', 'roles');
+      const fault = grantsFault(command.grants, command.nowSec);
+      return fault
+        ? { ok: false, refusal: fault }
+        : accept({ type: 'RolesChanged', data: { personId, ...wantedOf(command), grants: command.grants } });
+    }
+    case 'Suspend':
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody suspends themselves', 'person');
+      return context.suspended ? accept() : accept({ type: 'PersonSuspended', data: { personId, ...wantedOf(command) } });
+    case 'Reinstate':
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody reinstates themselves', 'person');
+      return context.suspended ? accept({ type: 'PersonReinstated', data: { personId, ...wantedOf(command) } }) : accept();
+    case 'SignIn':
+      return signIn(command.signIn, context, personId);
+    case 'SignOut':
+      if (!Object.hasOwn(context.signIns, command.signInId)) return accept();
+      return accept({ type: 'SignedOut', data: { personId, ...wantedOf(command), signInId: command.signInId } });
+    case 'RecordAction':
+      return accept({ type: 'ActionTaken', data: { personId, ...command.taken } });
+  }
+}
+
+const wantedOf = ({ by, reason }: Wanted): Wanted => ({ by, reason: reason.trim() });
+
+function invite(command: Extract<PersonCommand, { type: 'Invite' }>, { invited }: PersonContext): Decision<PersonEvent> {
+  const { personId, name, grants, linkHash, expiresAtSec, nowSec } = command;
+  if (invited !== null) return refuse('conflict', 'the person is known already');
+  if (!NAME.test(name)) return refuse('invalid_request', 'name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores', 'name');
+  const fault = grantsFault(grants, nowSec);
+  if (fault) return { ok: false, refusal: fault };
+  return accept({ type: 'PersonInvited', data: { personId, ...wantedOf(command), name, grants, linkHash, expiresAtSec } });
+}
+
+/** One operator alone can give nobody a way in as somebody else: a person asks for themselves, or two operators agree. */
+function issueLink(
+  command: Extract<PersonCommand, { type: 'IssueLink' }>,
+  context: PersonContext,
+  personId: string,
+  name: string,
+): Decision<PersonEvent> {
+  const { by, byHost, linkHash, expiresAtSec, nowSec } = command;
+  if (context.suspended) return refuse('invalid_request', 'the person is suspended', 'person');
+  if (Object.keys(context.passkeys).length >= MAX_PASSKEYS)
+    return refuse('invalid_request', `a person has at most ${MAX_PASSKEYS} passkeys: remove one first`, 'person');
+  const isFirst = Object.keys(context.passkeys).length === 0 && sameName(by, context.invited!.by);
+  if (!byHost && !isFirst && !sameName(by, name)) {
+    const { recovery } = context;
+    if (recovery === null || recovery.requestedAtSec + RECOVERY_SEC <= nowSec)
+      return refuse(
+        'invalid_request',
+        'a person who has passkeys gets a link for another one only when two operators agree: ask for recovery first',
+        'person',
+      );
+    if (sameName(recovery.by, by)) return refuse('invalid_request', 'recovery takes two: another operator than the one who asked for it', 'person');
+  }
+  return accept({ type: 'JoinLinkIssued', data: { personId, ...wantedOf(command), linkHash, expiresAtSec } });
+}
+
+function requestRecovery(
+  command: Extract<PersonCommand, { type: 'RequestRecovery' }>,
+  { suspended }: PersonContext,
+  personId: string,
+  name: string,
+): Decision<PersonEvent> {
+  if (suspended) return refuse('invalid_request', 'the person is suspended', 'person');
+  if (sameName(command.by, name)) return refuse('invalid_request', 'nobody recovers themselves', 'person');
+  return accept({ type: 'RecoveryRequested', data: { personId, ...wantedOf(command), requestedAtSec: command.nowSec } });
+}
+
+function addPasskey(passkey: Omit<PasskeyAdded['data'], 'personId'>, { link, suspended }: PersonContext, personId: string): Decision<PersonEvent> {
+  const isOpen = link !== null && link.linkHash === passkey.linkHash && link.expiresAtSec > passkey.addedAtSec;
+  if (!isOpen || suspended) return refuse('not_found', 'the link was used, replaced or is too old');
+  return accept({ type: 'PasskeyAdded', data: { personId, ...passkey } });
+}
+
+function removePasskey(
+  command: Extract<PersonCommand, { type: 'RemovePasskey' }>,
+  { passkeys }: PersonContext,
+  personId: string,
+): Decision<PersonEvent> {
+  const { credentialId } = command;
+  if (!Object.hasOwn(passkeys, credentialId)) return refuse('not_found', 'no such passkey');
+  if (Object.keys(passkeys).length === 1) return refuse('invalid_request', 'the last passkey stays: suspend the person instead', 'passkey');
+  return accept({ type: 'PasskeyRemoved', data: { personId, ...wantedOf(command), credentialId } });
+}
+
+/** Beyond the bound the oldest one ends, so that nobody is locked out by browsers that were forgotten. */
+function signIn(wanted: Omit<SignedIn['data'], 'personId'>, context: PersonContext, personId: string): Decision<PersonEvent> {
+  const { passkeys, signIns, suspended, invited } = context;
+  const passkey = passkeys[wanted.credentialId];
+  if (suspended || !passkey) return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
+  const over = Object.values(signIns)
+    .sort((one, other) => one.signedInAtSec - other.signedInAtSec)
+    .slice(0, Math.max(0, Object.keys(signIns).length - MAX_SIGN_INS + 1));
+  const ended = over.map(({ signInId }) => ({
+    type: 'SignedOut' as const,
+    data: { personId, by: invited!.name, reason: `more than ${MAX_SIGN_INS} sign-ins`, signInId },
+  }));
+  return accept<PersonEvent>(...ended, { type: 'SignedIn', data: { personId, ...wanted } });
+}
+
+function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {
+  const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'roles' });
+  if (grants.length === 0 || grants.length > MAX_GRANTS) return fault(`roles must be 1 to ${MAX_GRANTS}`);
+  for (const { role, merchantId, untilSec } of grants) {
+    if (role === 'merchant_admin' && merchantId === null) return fault('merchant_admin needs the merchant that it is for');
+    if (!OF_MERCHANTS.has(role) && merchantId !== null) return fault(`${role} is for the whole service, not for one merchant`);
+    if (role === 'auditor' && untilSec === null) return fault('auditor needs a day on which it ends');
+    if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would have ended already`);
+    if (role === 'auditor' && untilSec! > nowSec + MAX_AUDIT_SEC) return fault('auditor ends within a year');
+  }
+  return null;
+}
+
+const OF_MERCHANTS: ReadonlySet<string> = new Set(['viewer', 'support', 'merchant_admin']);

@@ -1,0 +1,106 @@
+import { assign, setup } from 'xstate';
+import type { JoinLink, PersonEvent } from '../../src/domain/events/person-events.ts';
+import { initialPersonContext, type PersonContext } from './person.state.ts';
+
+export type PersonValue = 'absent' | 'known';
+
+/*
+ * A person of the console: invited once, then passkeys, roles and sign-ins come and go. What they did is recorded in the same stream and changes
+ * nothing but the counter of the passkey that signed it.
+ */
+
+type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>['data'];
+type Seen = { readonly context: PersonContext; readonly event: PersonEvent };
+const as = <Type extends PersonEvent['type']>(event: PersonEvent): Of<Type> => event.data as Of<Type>;
+
+const linkOf = ({ linkHash, expiresAtSec }: JoinLink): JoinLink => ({ linkHash, expiresAtSec });
+
+const without = <Value>(entries: Readonly<Record<string, Value>>, ...keys: string[]): Readonly<Record<string, Value>> =>
+  Object.fromEntries(Object.entries(entries).filter(([key]) => !keys.includes(key)));
+
+const counted = ({ passkeys }: PersonContext, credentialId: string, signCount: number): PersonContext['passkeys'] => {
+  const passkey = passkeys[credentialId];
+  return passkey ? { ...passkeys, [credentialId]: { ...passkey, signCount: Math.max(passkey.signCount, signCount) } } : passkeys;
+};
+
+function foldPasskeyRemoved({ passkeys, signIns }: PersonContext, { credentialId }: Of<'PasskeyRemoved'>): Partial<PersonContext> {
+  const ended = Object.values(signIns).flatMap((signIn) => (signIn.credentialId === credentialId ? [signIn.signInId] : []));
+  return { passkeys: without(passkeys, credentialId), signIns: without(signIns, ...ended) };
+}
+
+function foldAction(context: PersonContext, { signed }: Of<'ActionTaken'>): Partial<PersonContext> {
+  return signed ? { passkeys: counted(context, signed.credentialId, signed.signCount) } : {};
+}
+
+const isTheirs = ({ context, event }: Seen): boolean => event.data.personId === context.invited?.personId;
+
+export const personMachine = setup({
+  types: { context: {} as PersonContext, events: {} as PersonEvent },
+  guards: {
+    isTheirs,
+    isByOpenLink: (seen: Seen) => {
+      const { linkHash, credentialId } = as<'PasskeyAdded'>(seen.event);
+      return isTheirs(seen) && seen.context.link?.linkHash === linkHash && !Object.hasOwn(seen.context.passkeys, credentialId);
+    },
+    isTheirPasskey: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.passkeys, as<'PasskeyRemoved'>(seen.event).credentialId),
+    isAllowedIn: (seen: Seen) => {
+      const { credentialId, signInId } = as<'SignedIn'>(seen.event);
+      const { suspended, passkeys, signIns } = seen.context;
+      return isTheirs(seen) && !suspended && Object.hasOwn(passkeys, credentialId) && !Object.hasOwn(signIns, signInId);
+    },
+    isSignedIn: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.signIns, as<'SignedOut'>(seen.event).signInId),
+    isActive: (seen: Seen) => isTheirs(seen) && !seen.context.suspended,
+    isSuspended: (seen: Seen) => isTheirs(seen) && seen.context.suspended,
+  },
+  actions: {
+    foldInvited: assign(({ event }) => {
+      const invited = as<'PersonInvited'>(event);
+      return { invited, grants: invited.grants, link: linkOf(invited) };
+    }),
+    foldLink: assign(({ event }) => ({ link: linkOf(as<'JoinLinkIssued'>(event)), recovery: null })),
+    foldRecovery: assign(({ event }) => {
+      const { by, requestedAtSec } = as<'RecoveryRequested'>(event);
+      return { recovery: { by, requestedAtSec } };
+    }),
+    foldPasskeyAdded: assign(({ context, event }) => {
+      const added = as<'PasskeyAdded'>(event);
+      return { link: null, recovery: null, passkeys: { ...context.passkeys, [added.credentialId]: { added, signCount: 0 } } };
+    }),
+    foldPasskeyRemoved: assign(({ context, event }) => foldPasskeyRemoved(context, as<'PasskeyRemoved'>(event))),
+    foldRoles: assign(({ event }) => ({ grants: as<'RolesChanged'>(event).grants })),
+    foldSuspended: assign(() => ({ suspended: true, signIns: {}, link: null, recovery: null })),
+    foldReinstated: assign(() => ({ suspended: false })),
+    foldSignedIn: assign(({ context, event }) => {
+      const signIn = as<'SignedIn'>(event);
+      return {
+        signIns: { ...context.signIns, [signIn.signInId]: signIn },
+        passkeys: counted(context, signIn.credentialId, signIn.signCount),
+      };
+    }),
+    foldSignedOut: assign(({ context, event }) => ({ signIns: without(context.signIns, as<'SignedOut'>(event).signInId) })),
+    foldAction: assign(({ context, event }) => foldAction(context, as<'ActionTaken'>(event))),
+  },
+}).createMachine({
+  id: 'person',
+  context: initialPersonContext,
+  initial: 'absent',
+  states: {
+    absent: {
+      on: { PersonInvited: { target: 'known', actions: 'foldInvited' } },
+    },
+    known: {
+      on: {
+        JoinLinkIssued: { guard: 'isActive', actions: 'foldLink' },
+        RecoveryRequested: { guard: 'isActive', actions: 'foldRecovery' },
+        PasskeyAdded: { guard: 'isByOpenLink', actions: 'foldPasskeyAdded' },
+        PasskeyRemoved: { guard: 'isTheirPasskey', actions: 'foldPasskeyRemoved' },
+        RolesChanged: { guard: 'isTheirs', actions: 'foldRoles' },
+        PersonSuspended: { guard: 'isActive', actions: 'foldSuspended' },
+        PersonReinstated: { guard: 'isSuspended', actions: 'foldReinstated' },
+        SignedIn: { guard: 'isAllowedIn', actions: 'foldSignedIn' },
+        SignedOut: { guard: 'isSignedIn', actions: 'foldSignedOut' },
+        ActionTaken: { guard: 'isTheirs', actions: 'foldAction' },
+      },
+    },
+  },
+});

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+
+/** A person at a browser of their own, with a passkey that the browser holds and that says yes. */
+export interface AtConsole {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly complaints: string[];
+}
+
+const REPORT_POLICY_VIOLATIONS =
+  "document.addEventListener('securitypolicyviolation', (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))";
+
+/** Opens the link of an invitation and registers a passkey. */
+export async function join(browser: Browser, link: string, options: BrowserContextOptions = {}): Promise<AtConsole> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.addInitScript(REPORT_POLICY_VIOLATIONS);
+  await addAuthenticator(context, page);
+  await page.goto(link);
+  await page.getByRole('button', { name: 'Register a passkey' }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith('/join/'));
+  return { context, page, complaints };
+}
+
+async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
+  const client = await context.newCDPSession(page);
+  await client.send('WebAuthn.enable');
+  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true } as const;
+  await client.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, automaticPresenceSimulation: true } });
+}
+
+/** What the terms page asks for. */
+export async function signTerms(page: Page): Promise<string> {
+  const terms = (await page.locator('[data-text]').allTextContents()).join('\n');
+  await Promise.all([page.waitForNavigation(), page.getByRole('button', { name: 'Sign with your passkey' }).click()]);
+  return terms;
+}
+
+/** What axe finds wrong with the page. */
+export async function axe(page: Page): Promise<string[]> {
+  const client = await page.context().newCDPSession(page);
+  const { readFileSync } = await import('node:fs');
+  await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
+  const { result } = await client.send('Runtime.evaluate', {
+    expression:
+      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ").slice(0, 300)))',
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await client.detach();
+  return result.value as string[];
+}

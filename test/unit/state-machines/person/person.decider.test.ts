@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { Grant, PersonEvent } from '../../../../src/domain/events/person-events.ts';
+import type { MerchantId } from '../../../../src/domain/ids.ts';
+import { personTable } from '../../../../src/features/shared/handlers/person-handler.ts';
+import { decidePerson, type PersonCommand, type PersonState } from '../../../../state-machines/person/person.decider.ts';
+
+const NOW = 1_800_000_000;
+const viewer: Grant = { role: 'viewer', merchantId: null, untilSec: null };
+const wanted = { by: 'Grace', reason: 'test' };
+const link = (linkHash: string) => ({ linkHash, expiresAtSec: NOW + 100 });
+const invited: PersonCommand = { type: 'Invite', personId: 'psn_ada', name: 'Ada', grants: [viewer], ...wanted, ...link('first'), nowSec: NOW };
+const passkey = (credentialId: string, linkHash: string): PersonCommand => ({
+  type: 'AddPasskey',
+  passkey: { credentialId, publicKey: 'key', label: 'laptop', linkHash, addedAtSec: NOW },
+});
+const signedIn = (signInId: string, credentialId: string, signedInAtSec = NOW): PersonCommand => ({
+  type: 'SignIn',
+  signIn: { signInId, tokenHash: signInId, credentialId, signCount: 1, signedInAtSec, endsAtSec: NOW + 100, browser: 'test' },
+});
+const newLink = (by: string, linkHash: string, byHost = false, nowSec = NOW): PersonCommand => ({
+  type: 'IssueLink',
+  ...{ by, reason: 'lost', byHost, nowSec },
+  ...link(linkHash),
+});
+
+/** The state after the commands, each of which must be accepted. */
+function given(...commands: PersonCommand[]): PersonState {
+  return commands.reduce<PersonState>((state, command) => {
+    const decision = decidePerson(command, state);
+    if (!decision.ok) throw new Error(decision.refusal.message);
+    return personTable.replay(decision.events, state);
+  }, personTable.initial);
+}
+
+function when(command: PersonCommand, state: PersonState): readonly PersonEvent[] | string {
+  const decision = decidePerson(command, state);
+  if (!decision.ok) return decision.refusal.message;
+  // What is decided must be legal.
+  personTable.replay(decision.events, state);
+  return decision.events;
+}
+
+const active = (): PersonState => given(invited, passkey('one', 'first'));
+
+describe('an invitation', () => {
+  it.each([
+    ['a name that a line could hide in', { name: 'Ada\nby: Ben' }, 'name must be'],
+    ['no role', { grants: [] }, 'roles must be'],
+    ['no reason', { reason: ' ' }, 'reason must be'],
+    ['a merchant admin of every merchant', { grants: [{ ...viewer, role: 'merchant_admin' as const }] }, 'needs the merchant'],
+    ['an operator of one merchant', { grants: [{ ...viewer, role: 'operator' as const, merchantId: 'mer_a' as MerchantId }] }, 'whole service'],
+    ['an auditor without an end', { grants: [{ ...viewer, role: 'auditor' as const }] }, 'a day on which it ends'],
+    ['an auditor for ever', { grants: [{ ...viewer, role: 'auditor' as const, untilSec: NOW + 400 * 86_400 }] }, 'within a year'],
+    ['a role that has ended', { grants: [{ ...viewer, untilSec: NOW }] }, 'ended already'],
+  ])('is refused with %s', (_, change, why) => {
+    expect(when({ ...invited, ...change }, personTable.initial)).toContain(why);
+  });
+
+  it('is good for one passkey, and for as long as it says', () => {
+    expect(when(passkey('two', 'first'), active())).toContain('was used');
+    const late = { type: 'AddPasskey', passkey: { credentialId: 'x', publicKey: 'k', label: '', linkHash: 'first', addedAtSec: NOW + 100 } } as const;
+    expect(when(late, given(invited))).toContain('too old');
+    expect(when(passkey('one', 'other'), given(invited))).toContain('was used');
+  });
+
+  it('is replaced by whoever made it while nobody used it', () => {
+    const again = given(invited, newLink('Grace', 'second'));
+    expect(when(passkey('one', 'first'), again)).toContain('replaced');
+    expect(when(newLink('Somebody', 'third'), again)).toContain('two operators');
+  });
+});
+
+describe('a link for somebody who has passkeys', () => {
+  it('is made by themselves, or by two operators within a day', () => {
+    expect(when(newLink('Ada', 'second'), active())).toMatchObject([{ type: 'JoinLinkIssued' }]);
+    expect(when(newLink('Grace', 'second'), active())).toContain('two operators');
+    const asked = given(invited, passkey('one', 'first'), { type: 'RequestRecovery', ...wanted, nowSec: NOW });
+    expect(when(newLink('GRACE', 'second'), asked)).toContain('another operator');
+    expect(when(newLink('Ben', 'second'), asked)).toMatchObject([{ type: 'JoinLinkIssued' }]);
+    expect(when(newLink('Ben', 'second', false, NOW + 86_400), asked)).toContain('two operators');
+    expect(when({ type: 'RequestRecovery', by: 'ada', reason: 'mine', nowSec: NOW }, active())).toContain('nobody recovers themselves');
+  });
+
+  it('is made at the machine itself without anybody else', () => {
+    expect(when(newLink('command line', 'second', true), active())).toMatchObject([{ type: 'JoinLinkIssued' }]);
+  });
+});
+
+describe('a person', () => {
+  it('who is suspended is signed out, and neither signs in nor gets a link', () => {
+    const suspended = given(invited, passkey('one', 'first'), signedIn('a', 'one'), { type: 'Suspend', ...wanted });
+    expect(suspended.context.signIns).toEqual({});
+    expect(when(signedIn('b', 'one'), suspended)).toContain('suspended');
+    expect(when(newLink('Ada', 'second', true), suspended)).toContain('suspended');
+    expect(when({ type: 'Reinstate', by: 'Ada', reason: 'me' }, suspended)).toContain('nobody reinstates themselves');
+  });
+
+  it('changes neither their own roles nor their last passkey', () => {
+    expect(when({ type: 'ChangeRoles', by: 'ada', reason: 'more', grants: [viewer], nowSec: NOW }, active())).toContain('their own roles');
+    expect(when({ type: 'RemovePasskey', credentialId: 'one', ...wanted }, active())).toContain('the last passkey');
+  });
+
+  it('loses the sign-ins of a passkey with it', () => {
+    const two = given(
+      invited,
+      passkey('one', 'first'),
+      newLink('Ada', 'second'),
+      passkey('two', 'second'),
+      signedIn('a', 'one'),
+      signedIn('b', 'two'),
+    );
+    const left = given(
+      ...[invited, passkey('one', 'first'), newLink('Ada', 'second'), passkey('two', 'second'), signedIn('a', 'one'), signedIn('b', 'two')],
+      { type: 'RemovePasskey', credentialId: 'one', ...wanted },
+    );
+    expect(Object.keys(two.context.signIns)).toEqual(['a', 'b']);
+    expect(Object.keys(left.context.signIns)).toEqual(['b']);
+  });
+
+  it('has so many sign-ins at once: the oldest ends', () => {
+    const many = given(invited, passkey('one', 'first'), ...Array.from({ length: 20 }, (_, index) => signedIn(`s${index}`, 'one', NOW + index)));
+    expect(when(signedIn('new', 'one', NOW + 99), many)).toMatchObject([{ type: 'SignedOut', data: { signInId: 's0' } }, { type: 'SignedIn' }]);
+  });
+});
