@@ -149,7 +149,7 @@ const PROPOSER = [
 function addTreasury(program: Command, host: CliHost): Command {
   const treasury = program.command('treasury').description('the accounts that refunds are paid from');
   admin(treasury, host, 'status', 'treasury.status', 'accounts, alarms, and refunds that wait, with the reason');
-  admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true]]);
+  admin(treasury, host, 'stop', 'treasury.stop', 'kill switch: the signer signs nothing more', [['--mode <mode>', 'test or live', true], WHO]);
   admin(treasury, host, 'balances', 'treasury.balances', 'what the treasury holds on chain', [['--network <network>', 'only this one']]);
   admin(treasury, host, 'reconcile', 'treasury.reconcile', 'compare the books with the chain; an outflow nobody ordered stops payouts', [
     ['--network <network>', 'only this one'],
@@ -228,10 +228,12 @@ function addAddresses(program: Command, host: CliHost): void {
   ]);
 }
 
+const WHO = ['--operator <name>', 'who does it, for the record'] as const;
+
 function addSessions(program: Command, host: CliHost): void {
   const session = program.command('session').description('look into sessions');
   admin(session, host, 'explain <session_id>', 'session.explain', 'every observation and decision, in order');
-  admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever');
+  admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever', [WHO]);
   const chain = program.command('chain').description('the chains and how far they were read');
   admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
   admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks, or on Solana an address, again; known transfers change nothing', [
@@ -240,9 +242,10 @@ function addSessions(program: Command, host: CliHost): void {
     ['--to <block>', 'last block'],
     ['--address <address>', 'on Solana: the address of a session'],
     ['--mode <mode>', 'test or live, where the network is watched in both'],
+    WHO,
   ]);
   const projection = program.command('projection').description('rebuildable look-ups');
-  admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all');
+  admin(projection, host, 'rebuild [name]', 'projection.rebuild', 'rebuild one projection, or all', [WHO]);
   admin(
     projection,
     host,

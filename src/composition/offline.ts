@@ -101,6 +101,8 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
       commands: adminCommands({
         core,
         store: storage.store,
+        clock,
+        random,
         testWallet: null,
         projections: runner,
         more: {

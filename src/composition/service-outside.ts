@@ -185,6 +185,8 @@ function operatorCommands(
   return adminCommands({
     core,
     store,
+    clock: parts.clock,
+    random: parts.random,
     testWallet,
     projections,
     more: {

@@ -16,6 +16,7 @@ export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mod
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 export const AUDIT_STREAM = 'audit';
+export const OPERATOR_ACTS_STREAM = 'operator-acts';
 export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
 

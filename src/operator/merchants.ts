@@ -5,8 +5,10 @@ import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
-import { toSec } from '../ports/clock.ts';
+import { sessionStream } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
@@ -14,6 +16,7 @@ import type { Merchants } from '../features/merchants/merchants.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
+import { recordAct, withRecordedActs } from './acts.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 
 /** Pays a session from the sandbox's own wallet. */
@@ -25,6 +28,8 @@ interface TestWallet {
 export interface AdminParts {
   readonly core: { readonly merchants: Merchants; readonly personal: Pick<PersonalData, 'erase'> };
   readonly store: EventStore;
+  readonly clock: Clock;
+  readonly random: Random;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
   readonly projections: Pick<RunningProjections, 'rebuild' | 'status' | 'ready'>;
@@ -35,7 +40,8 @@ export interface AdminParts {
 /** The operator's commands, by name. */
 export function adminCommands(parts: AdminParts): AdminCommands {
   const { merchants } = parts.core;
-  return { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...projectionCommands(parts), ...parts.more };
+  const ownCommands = { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...projectionCommands(parts) };
+  return withRecordedActs({ ...ownCommands, ...parts.more }, parts);
 }
 
 function merchantCommands(merchants: Merchants): AdminCommands {
@@ -79,7 +85,7 @@ function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1]
   };
 }
 
-function sessionCommands({ core, store, testWallet }: AdminParts): AdminCommands {
+function sessionCommands({ core, store, testWallet, clock, random }: AdminParts): AdminCommands {
   return {
     'session.explain': async (args) => {
       const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
@@ -87,6 +93,9 @@ function sessionCommands({ core, store, testWallet }: AdminParts): AdminCommands
     },
     'session.forget': async (args) => {
       const id = sessionIdOf(args);
+      const [created] = await store.readStream(sessionStream(id), { limit: 1 });
+      if (!created) return refusedWith('no such session');
+      await recordAct({ store, clock, random }, 'session.forget', id, args);
       await core.personal.erase(id);
       return { id, erased: true };
     },

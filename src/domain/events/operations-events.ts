@@ -91,5 +91,18 @@ export interface SecretGenerated {
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
-export type OperationsEvent =
-  SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;
+/** `operator-acts`: what an operator did that leaves no other event; who, to what and when, never what was there before. */
+export interface OperatorActed {
+  readonly type: 'OperatorActed';
+  readonly data: {
+    /** Name of the command. */
+    readonly act: string;
+    /** Such as the session whose personal data was erased; null where nothing is named. */
+    readonly subject: string | null;
+    readonly actor: string;
+    readonly actedAtSec: number;
+  };
+}
+
+export type OperationsEvent = OperatorActed;
+SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;

@@ -52,6 +52,7 @@ export const CURRENT_VERSION = {
   ChainReplaced: 1,
   RequestAccepted: 1,
   RequestAnswered: 1,
+  OperatorActed: 1,
   CheckpointSigned: 1,
   PeriodClosed: 1,
   PayoutSequenceReserved: 1,

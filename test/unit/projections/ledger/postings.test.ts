@@ -46,7 +46,7 @@ const BOOKED_BY = {
   ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
   ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },
   ...{ SecretGenerated: 'nothing', AddressRangeLeased: 'nothing', RangeScanned: 'nothing', ChainReplaced: 'nothing', RequestAccepted: 'nothing' },
-  ...{ RequestAnswered: 'nothing' },
+  ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing' },
   ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
   ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },

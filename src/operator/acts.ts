@@ -1,0 +1,61 @@
+import type { OperatorActed } from '../domain/events/operations-events.ts';
+import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import { encodeEvent } from '../runtime/commands/codec.ts';
+import { CommandRefused, optionalText, type AdminArguments, type AdminCommands } from './commands.ts';
+
+export interface ActsParts {
+  readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Commands that change something and leave no other event, with the argument that names what they act on. */
+const ACTS: Readonly<Record<string, string>> = {
+  'projection.rebuild': 'name',
+  'chain.rescan': 'network',
+  'treasury.stop': 'mode',
+};
+/** Going on without a record is better here than not stopping. */
+const MAY_LACK_RECORD: ReadonlySet<string> = new Set(['treasury.stop']);
+/** Of nodes that write at the same moment, one is first. */
+const ATTEMPTS = 20;
+const MAX_ACTOR_LENGTH = 100;
+
+/** The same commands; the acts among them are written down before they are carried out. */
+export function withRecordedActs(commands: AdminCommands, parts: ActsParts): AdminCommands {
+  const acts = Object.entries(commands).flatMap(([name, run]) => {
+    const argument = ACTS[name];
+    if (argument === undefined) return [];
+    const recorded = async (args: AdminArguments) => {
+      const write = recordAct(parts, name, optionalText(args, argument) ?? null, args);
+      if (MAY_LACK_RECORD.has(name)) {
+        const [answer] = await Promise.all([run(args), write.catch(() => undefined)]);
+        return answer;
+      }
+      await write;
+      return run(args);
+    };
+    return [[name, recorded] as const];
+  });
+  return { ...commands, ...Object.fromEntries(acts) };
+}
+
+/** Writes down who did it, to what and when. Throws `CommandRefused` for an operator's name that is none. */
+export async function recordAct({ store, clock, random }: ActsParts, act: string, subject: string | null, args: AdminArguments): Promise<void> {
+  const actor = optionalText(args, 'operator') ?? 'operator';
+  if (actor.length > MAX_ACTOR_LENGTH) throw new CommandRefused(`operator must have at most ${MAX_ACTOR_LENGTH} characters`);
+  const stream = OPERATOR_ACTS_STREAM;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const last = await store.lastOfStream(stream);
+    const revision = (last?.revision ?? -1) + 1;
+    const event: OperatorActed = { type: 'OperatorActed', data: { act, subject, actor, actedAtSec: toSec(clock.nowMs()) } };
+    const metadata = { correlationId: random.uuid(), actor, prev: last?.hash ?? '' };
+    const encoded = encodeEvent({ id: random.uuid(), stream, revision, atMs: clock.nowMs(), event, metadata });
+    const { ok } = await store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] });
+    if (ok) return;
+  }
+  throw new CommandRefused('others write at the same moment: try again');
+}

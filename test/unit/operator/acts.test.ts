@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { adminCommands, type AdminParts } from '../../../src/operator/merchants.ts';
+import type { AdminCommands } from '../../../src/operator/commands.ts';
+import { sessionStream } from '../../../src/domain/streams.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { appendLedger, sessionIdOf } from '../../support/random-ledger.ts';
+import { createdFacts } from '../../support/session-facts.ts';
+
+/* What an operator does is in the event log, with the name. */
+
+const NOW_MS = 1_800_000_000_000;
+
+async function world(more: AdminCommands = {}) {
+  const store = new MemoryEventStore();
+  const erased: string[] = [];
+  const done: string[] = [];
+  const id = sessionIdOf(0);
+  await appendLedger(store, [{ session: 0, event: { type: 'SessionCreated', data: createdFacts({ sessionId: id }) }, atMs: NOW_MS }]);
+  let uuids = 0;
+  const commands = adminCommands({
+    core: { merchants: {}, personal: { erase: async (of: string) => void erased.push(of) } },
+    store,
+    clock: { nowMs: () => NOW_MS },
+    random: { uuid: () => `00000000-0000-4000-8000-${String((uuids += 1)).padStart(12, '0')}` },
+    testWallet: null,
+    projections: { status: () => [{ projection: 'ledger@3' }], rebuild: async () => void done.push('rebuild'), ready: async () => undefined },
+    more,
+  } as unknown as AdminParts);
+  const acts = async () => (await store.readStream('operator-acts')).map(({ data }) => JSON.parse(data) as object);
+  return { commands, erased, done, acts, store, id };
+}
+
+describe('an erasure', () => {
+  it('of a session that never was is refused, and leaves nothing', async () => {
+    const { commands, erased, acts } = await world();
+    await expect(commands['session.forget']!({ session_id: sessionIdOf(9), operator: 'olga' })).rejects.toThrow('no such session');
+    expect([erased, await acts()]).toEqual([[], []]);
+  });
+
+  it('leaves an event of who and when, and not of what', async () => {
+    const { commands, erased, acts, store, id } = await world();
+    expect(await commands['session.forget']!({ session_id: id, operator: 'olga' })).toEqual({ id, erased: true });
+    expect(erased).toEqual([id]);
+    expect(await acts()).toEqual([{ act: 'session.forget', subject: id, actor: 'olga', actedAtSec: NOW_MS / 1000 }]);
+    expect((await store.readStream(sessionStream(id))).length).toBe(1);
+  });
+
+  it('is not done when it cannot be written down', async () => {
+    const { commands, erased, store, id } = await world();
+    store.append = () => Promise.reject(new Error('the ledger is read-only'));
+    await expect(commands['session.forget']!({ session_id: id })).rejects.toThrow('read-only');
+    expect(erased).toEqual([]);
+  });
+});
+
+describe('an act without an event of its own', () => {
+  it('is written down before it is done, each after the one before', async () => {
+    const { commands, done, acts, store } = await world({ 'chain.rescan': async () => ({}) });
+    await commands['projection.rebuild']!({ name: 'ledger', operator: 'olga' });
+    await commands['chain.rescan']!({ network: 'bsc' });
+    expect(done).toEqual(['rebuild']);
+    expect(await acts()).toMatchObject([
+      { act: 'projection.rebuild', subject: 'ledger', actor: 'olga' },
+      { act: 'chain.rescan', subject: 'bsc', actor: 'operator' },
+    ]);
+    const [first, second] = await store.readStream('operator-acts');
+    expect((JSON.parse(second!.metadata) as { prev: string }).prev).toBe(first!.hash);
+  });
+
+  it('stops payouts also where it cannot be written down', async () => {
+    const { commands, acts, store } = await world({ 'treasury.stop': async () => ({ stopped: true }) });
+    expect(await commands['treasury.stop']!({ mode: 'test', operator: 'olga' })).toEqual({ stopped: true });
+    expect(await acts()).toMatchObject([{ act: 'treasury.stop', subject: 'test', actor: 'olga' }]);
+    store.append = () => Promise.reject(new Error('the ledger is read-only'));
+    expect(await commands['treasury.stop']!({ mode: 'test' })).toEqual({ stopped: true });
+  });
+
+  it('names the field when the name of the operator is none', async () => {
+    const { commands, done } = await world();
+    await expect(commands['projection.rebuild']!({ operator: 'x'.repeat(101) })).rejects.toThrow('operator must have at most 100 characters');
+    expect(done).toEqual([]);
+  });
+});
