@@ -104,5 +104,13 @@ export interface OperatorActed {
   };
 }
 
-export type OperationsEvent = OperatorActed;
-SecretGenerated | AddressRangeLeased | RangeScanned | ChainReplaced | RequestAccepted | RequestAnswered | CheckpointSigned | PeriodClosed;
+export type OperationsEvent =
+  | SecretGenerated
+  | AddressRangeLeased
+  | RangeScanned
+  | ChainReplaced
+  | RequestAccepted
+  | RequestAnswered
+  | CheckpointSigned
+  | PeriodClosed
+  | OperatorActed;
