@@ -71,6 +71,20 @@ export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin):
   return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
 }
 
+/** Whether a deposit can pay no order of the session. */
+export const isOthers = ({ deposits, lateCredits }: SessionBooks, depositKey: string): boolean =>
+  lateCredits?.[depositKey] !== undefined || (deposits[depositKey] !== undefined && deposits[depositKey].kind !== 'on_time');
+
+/** Of what is unapplied, the money of such deposits that refunds have not taken. Negative when the chain took back what was refunded. */
+export function othersMoney(books: SessionBooks, network: Network, coin: Coin): bigint {
+  const { deposits, lateCredits = {}, legs } = books;
+  const others = Object.values(deposits).filter(({ kind, entry, aside }) => kind !== 'on_time' && entry !== null && aside === undefined);
+  const of = (list: readonly Pick<BookedDeposit, 'network' | 'coin' | 'amount'>[]): bigint =>
+    list.reduce((sum, each) => (each.network === network && each.coin === coin ? sum + amountOf(each.amount) : sum), 0n);
+  const taken = Object.values(legs).map((leg) => ({ ...leg, amount: leg.fromOthers }));
+  return of(others) + of(Object.values(lateCredits)) - of(taken);
+}
+
 /** A reorganisation may have put another transfer into its place. */
 function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin): bigint {
   if (aside?.coin !== ofCoin) return 0n;

@@ -14,7 +14,7 @@ import { amountOf, formatAmount, least, most } from '../../src/domain/money.ts';
 import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
 import type { Booking } from './entry.ts';
 import { fiatValueOf } from './fiat-value.ts';
-import { ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
+import { isOthers, othersMoney, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
 import { withServiceFee } from './service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './transfer-postings.ts';
 import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './session-books.ts';
@@ -148,7 +148,10 @@ function paid(books: SessionBooks, { due, received, valuation }: Data<'SessionPa
   };
 }
 
-/** A refund takes what pays no order first, and of the order no more than it has: what is missing then, the session owes from unapplied. */
+/**
+ * A refund takes the money of the deposits that it names: what can pay no order (late, another coin) from unapplied; of what can, what is over the order
+ * first, and of the order no more than it has. What is missing then, the session owes from unapplied.
+ */
 function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested'>): Booking {
   let after = books;
   const postings = legs.flatMap((leg) => {
@@ -159,13 +162,17 @@ function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested
   return { books: after, draft: { kind: 'refund_reserved', postings, refundId } };
 }
 
-function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coin, amount }: RefundLeg) {
+function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coin, amount, takenFrom }: RefundLeg) {
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
-  const beyond = units - least(units, most(ownUnapplied(books, network, coin), 0n));
-  const fromPayable = least(beyond, most(pocket.payable, 0n));
+  const fromOthers = takenFrom.reduce((sum, part) => (isOthers(books, part.depositKey) ? sum + amountOf(part.amount) : sum), 0n);
+  const over = most(ownUnapplied(books, network, coin) - most(othersMoney(books, network, coin), 0n), 0n);
+  const fromPayable = least(most(units - fromOthers - over, 0n), most(pocket.payable, 0n));
   const fromUnapplied = units - fromPayable;
-  const leg: BookedLeg = { network, coin, amount, fromUnapplied: formatAmount(fromUnapplied, 0), fromAddress: null, paid: null };
+  const leg: BookedLeg = {
+    ...{ network, coin, amount, fromAddress: null, paid: null },
+    ...{ fromUnapplied: formatAmount(fromUnapplied, 0), fromOthers: formatAmount(fromOthers, 0) },
+  };
   const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - fromUnapplied, payable: pocket.payable - fromPayable });
   return { books: withLeg(after, refundId, legId, leg), postings: reservation(books, leg, 1n) };
 }
@@ -223,8 +230,9 @@ function released(books: SessionBooks, { refundId, legId, networkFee }: Data<'Re
   const pocket = pocketOf(books, network, coin);
   const fromUnapplied = amountOf(leg.fromUnapplied);
   const fromPayable = amountOf(leg.amount) - fromUnapplied;
+  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + fromUnapplied, payable: pocket.payable + fromPayable });
   return {
-    books: withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + fromUnapplied, payable: pocket.payable + fromPayable }),
+    books: withLeg(after, refundId, legId, { ...leg, fromOthers: '0' }),
     draft: { kind: 'refund_released', postings: [...reservation(books, leg, -1n), ...fee(leg, networkFee ?? '0', 1n)], refundId },
   };
 }

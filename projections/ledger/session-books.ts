@@ -6,7 +6,7 @@ import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 
 /* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@3';
+export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@4';
 
 export interface BookedDeposit {
   readonly network: Network;
@@ -36,6 +36,8 @@ export interface BookedLeg {
   readonly amount: string;
   /** How much of it was taken from unapplied money; the rest came from what is payable. */
   readonly fromUnapplied: string;
+  /** How much of it is of deposits that can pay no order, while it is reserved or paid. */
+  readonly fromOthers: string;
   readonly fromAddress: string | null;
   /** The entry that booked its payout, with what the network took, until the payout is reverted. */
   readonly paid: { readonly entry: string; readonly fee: string; readonly txHash: string } | null;
@@ -77,6 +79,8 @@ export interface SessionBooks {
   readonly legs: Readonly<Record<string, BookedLeg>>;
   /** By deposit key: the entries by which operators attached money that came elsewhere. */
   readonly credits?: Readonly<Record<string, string>>;
+  /** Those of them that can pay no order. */
+  readonly lateCredits?: Readonly<Record<string, Pick<BookedDeposit, 'network' | 'coin' | 'amount'>>>;
   /** When the last money that can pay the order came. */
   readonly onTimeAtSec: number | null;
   /** Absent until the order is paid. */

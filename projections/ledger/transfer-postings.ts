@@ -65,7 +65,7 @@ const movedBy = (pocket: PocketUnits, unapplied: bigint, onTime: bigint): Pocket
 });
 
 export function credited(books: SessionBooks, data: Data<'TransferCredited'>, entry: string): Booking {
-  const { depositKey, network, coin, kind, creditedAtSec } = data;
+  const { depositKey, network, coin, amount, kind, creditedAtSec } = data;
   const units = amountOf(data.amount);
   const pocket = pocketOf(books, network, coin);
   const canPay = kind === 'on_time';
@@ -77,6 +77,7 @@ export function credited(books: SessionBooks, data: Data<'TransferCredited'>, en
     books: {
       ...after,
       credits: { ...books.credits, [depositKey]: entry },
+      ...(!canPay && { lateCredits: { ...books.lateCredits, [depositKey]: { network, coin, amount } } }),
       // An operator's decision is no fact of a chain: what it pays is paid when it is made.
       onTimeAtSec: canPay ? Math.max(books.onTimeAtSec ?? 0, creditedAtSec) : books.onTimeAtSec,
     },
@@ -90,12 +91,13 @@ export function credited(books: SessionBooks, data: Data<'TransferCredited'>, en
 
 export function creditReversed(books: SessionBooks, { depositKey, network, coin, amount, kind }: Data<'TransferCreditReversed'>): Booking {
   const { [depositKey]: entry, ...credits } = books.credits ?? {};
+  const { [depositKey]: _, ...lateCredits } = books.lateCredits ?? {};
   if (entry === undefined) throw new Error(`transfer ${depositKey} was never credited`);
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
   const onTime = kind === 'on_time' ? pocket.onTime - units : pocket.onTime;
   return {
-    books: { ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }), credits },
+    books: { ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }), credits, lateCredits },
     draft: {
       kind: 'transfer_credit_reversed',
       postings: [at({ network, coin }, unappliedOf(books.merchantId), units), at({ network, coin }, UNMATCHED, -units)],

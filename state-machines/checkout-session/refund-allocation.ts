@@ -31,7 +31,7 @@ interface Payer {
   readonly isOfOrder: boolean;
   readonly units: bigint;
   readonly newestSec: number;
-  /** What paid the order first, then the oldest. */
+  /** What paid nothing of the order first, then the oldest. */
   readonly deposits: readonly { readonly depositKey: string; readonly left: bigint }[];
   readonly left: bigint;
   /** The least that its token can carry. */
@@ -98,7 +98,7 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
   }
   const payers = [...groups.values()].map((deposits): Payer => {
     const isPaying = (deposit: DepositState): boolean => ofOrder.includes(deposit);
-    const inOrder = deposits.toSorted((one, other) => Number(isPaying(other)) - Number(isPaying(one)) || byAge(one, other));
+    const inOrder = deposits.toSorted((one, other) => Number(isPaying(one)) - Number(isPaying(other)) || byAge(one, other));
     const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
     const { network, fromAddress } = deposits[0]!.facts;
     return {

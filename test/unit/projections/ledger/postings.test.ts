@@ -122,7 +122,7 @@ const paid = (received: string): SessionEvent => ({
   type: 'SessionPaid',
   data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: CREATED_AT + 90, afterExpiry: false, valuation: null },
 });
-const refund = (amount: string, refundId = 're_1'): SessionEvent => ({
+const refund = (amount: string, refundId = 're_1', { depositKey } = depositFacts()): SessionEvent => ({
   type: 'RefundRequested',
   data: {
     refundId: refundId as never,
@@ -131,7 +131,7 @@ const refund = (amount: string, refundId = 're_1'): SessionEvent => ({
     asked: null,
     namedDeposit: null,
     refundType: 'partial',
-    legs: [{ legId: 'leg-1', network: 'ethereum', coin: 'USDT', toAddress: '0xPayer', amount, takenFrom: [] }],
+    legs: [{ legId: 'leg-1', network: 'ethereum', coin: 'USDT', toAddress: '0xPayer', amount, takenFrom: [{ depositKey, amount }] }],
     requestedAtSec: CREATED_AT + 100,
     reason: null,
     idempotencyStream: null,
@@ -309,13 +309,41 @@ describe('a refund', () => {
 
   it('of other money of the session takes nothing of the order for what was set aside and lost', () => {
     const story = new Story().add(created, detected(), confirmed(), paid('10.00'), ...lostAside, detected(second, 'late'), confirmed(second));
-    story.add(refund('5.00'));
+    story.add(refund('5.00', 're_1', depositFacts(second)));
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     expect(story.balance('payable')).toBe('-10');
   });
 
+  it('of who paid the order leaves the money of others alone, which the merchant is never settled', () => {
+    const story = new Story().add(created, detected(), confirmed(), paid('10.00'), detected(second, 'late'), confirmed(second), refund('5.00'));
+    expect(story.last()).toEqual(['refund_reserved', 'payable ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
+    expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-5', '-5']);
+    story.add(refund('5.00', 're_2', depositFacts(second)));
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
+    expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-5', '0']);
+    const failed = { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 } as const;
+    story.add({ type: 'RefundPayoutFailed', data: failed });
+    expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-10', '0']);
+    expect(story.add(refund('6.00', 're_3')).last()).toEqual(['refund_reserved', 'payable ethereum 6 USDT', 'refunds-reserved ethereum -6 USDT']);
+  });
+
+  it('takes what is over the order before the order, and neither of what came late', () => {
+    const over = { amount: '12.00' };
+    const story = new Story().add(
+      created,
+      detected(over),
+      confirmed(over),
+      paid('12.00'),
+      detected(second, 'late'),
+      confirmed(second),
+      refund('3.00'),
+    );
+    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 2 USDT', 'payable ethereum 1 USDT', 'refunds-reserved ethereum -3 USDT']);
+    expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-9', '-5']);
+  });
+
   it('takes nothing of payable where no order was paid: the settlement of others comes from there', () => {
-    const story = new Story().add(created, ...lostAside, detected(second, 'late'), confirmed(second), refund('5.00'));
+    const story = new Story().add(created, ...lostAside, detected(second, 'late'), confirmed(second), refund('5.00', 're_1', depositFacts(second)));
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     story.add({ type: 'RefundPayoutFailed', data: { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 } });
     expect(story.last()).toEqual(['refund_released', 'unapplied ethereum -5 USDT', 'refunds-reserved ethereum 5 USDT']);
@@ -325,8 +353,16 @@ describe('a refund', () => {
   it('is owed from unapplied where an earlier one was paid out of money that is gone since', () => {
     const gone: SessionEvent = { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } };
     const bsc = { network: 'bsc', txHash: '0x04', amount: '5.00' } as const;
-    const story = new Story().add(created, detected(first, 'late'), confirmed(first), refund('5.00'), signed, landed, gone);
-    story.add(detected(second, 'late'), confirmed(second), detected(bsc, 'late'), confirmed(bsc), refund('5.00', 're_2'));
+    const story = new Story().add(
+      created,
+      detected(first, 'late'),
+      confirmed(first),
+      refund('5.00', 're_1', depositFacts(first)),
+      signed,
+      landed,
+      gone,
+    );
+    story.add(detected(second, 'late'), confirmed(second), detected(bsc, 'late'), confirmed(bsc), refund('5.00', 're_2', depositFacts(second)));
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     expect(story.balance('payable')).toBe('0');
   });

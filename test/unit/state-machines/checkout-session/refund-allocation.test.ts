@@ -89,6 +89,21 @@ describe('whose money a refund takes', () => {
     expect(paysOf(state, asking('13.00'))).toEqual(['0xAbC ethereum 10.00', '0xaBc bsc 3.00']);
   });
 
+  it('takes of one payer what paid nothing of the order first, so that the session goes on holding what is due', () => {
+    const state = after({}, { amount: '5.00', blockTimeSec: EXPIRES_AT + 9 }, { payer: '0xStranger', amount: '7.00', blockTimeSec: EXPIRES_AT + 10 });
+    expect(legsOf(state, asking('5.00'))).toMatchObject([{ toAddress: '0xCustomer', takenFrom: [{ depositKey: keyOf(1), amount: '5.00' }] }]);
+    expect(formatAmount(held(run(state, asking('5.00')).context))).toBe('10.00');
+    expect(legsOf(state, asking('12.00'))).toMatchObject([
+      {
+        toAddress: '0xCustomer',
+        takenFrom: [
+          { depositKey: keyOf(1), amount: '5.00' },
+          { depositKey: keyOf(0), amount: '7.00' },
+        ],
+      },
+    ]);
+  });
+
   it('goes to who paid most of the order first', () => {
     const state = after({ payer: '0xLess', amount: '3.00' }, { payer: '0xMost', amount: '7.00', network: 'bsc' });
     expect(paysOf(state, asking('8.00'))).toEqual(['0xMost bsc 7.00', '0xLess ethereum 1.00']);
