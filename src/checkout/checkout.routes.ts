@@ -1,21 +1,23 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import { usualFinalityOf, type Network, type NetworkSettings, type UsualFinality } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
+import type { Timeline } from '../features/sessions/timeline-types.ts';
 import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
+import { renderHelp } from './help.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageHeaders } from './page-headers.ts';
-import { notFoundPage, pageVersion, renderPage } from './page.ts';
+import { notFoundPage, pageTitle, pageVersion, renderPage } from './page.ts';
 import type { PageInput } from './page-input.ts';
-import { pageStatus, type ConfirmationsOf } from './page-model.ts';
+import { pageStatus, type PageFacts } from './page-model.ts';
 import { paymentLink } from './page-payment.ts';
-import { statusWords } from './page-status.ts';
+import { statusHtml, statusWords } from './page-status.ts';
 import { qrSvg } from './qr.ts';
 import { renderReceipt } from './receipt.ts';
 import { answerSolanaTransfer } from './solana-transfer.ts';
@@ -26,13 +28,15 @@ export interface CheckoutDeps {
   readonly clock: Clock;
   readonly publicUrl: string;
   readonly settingsOf: (session: SessionView, network: Network) => NetworkSettings | undefined;
-  readonly confirmationsOf: (session: SessionView) => ConfirmationsOf;
+  readonly chainsOf: (session: SessionView) => Pick<PageFacts, 'confirmationsOf' | 'outageSince'>;
   /** Hosts that the merchant registered: only their pages may show the payment page in a frame. */
   readonly hostsOf: (session: SessionView) => readonly string[];
   /** Null where the session's mode has no Solana. */
   readonly payerTransactions: (session: SessionView) => PayerTransactions | null;
   /** What proves that the payment is in the ledger, for whoever holds the session's id; null before a checkpoint covers it. */
   readonly proofOf: (session: SessionView) => Promise<object | null>;
+  /** What was observed and decided, in order; null while the ledger cannot be read. */
+  readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
 }
@@ -127,6 +131,13 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     send(request, response.set(headers), input, renderReceipt(input, proven));
   });
 
+  router.get('/pay/:id/help', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const input = inputOf(session, request);
+    send(request, response.set(headers), input, renderHelp(input, await deps.recordOf(session)));
+  });
+
   router.get('/pay/:id/proof.json', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
@@ -211,11 +222,15 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
   const settings = new Map(networks.map((network) => [network, deps.settingsOf(session, network)]));
   const nowMs = deps.clock.nowMs();
   const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}`;
+  const finalityOf = (network: Network): UsualFinality => usualFinalityOf(network, settings.get(network));
+  const newAttempt = null;
   return {
     session,
-    status: pageStatus(session, deps.confirmationsOf(session), toSec(nowMs)),
+    status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, nowSec: toSec(nowMs) }),
     speech: new Speech(language),
-    shop: deps.api.shopOf(session),
+    shop: { logo: null, contact: null, ...deps.api.shopOf(session) },
+    finalityOf,
+    newAttempt,
     linksOf: (option, amount) => deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),
     simulated: new Set(networks.filter((network) => settings.get(network)?.simulated)),
     sandbox: deps.sandboxPay !== null && session.mode === 'test',
@@ -229,8 +244,20 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
 
 /** What the script shows; it loads the rest of the page anew when `version` differs from its own. */
 function liveUpdate(input: PageInput): LiveUpdate {
-  const { state, expiresAtSec, moving } = input.status;
-  return { shown: { state, version: pageVersion(input), expires_at: expiresAtSec, status: statusWords(input) }, moving };
+  const { state, headline, expiresAtSec, network, toSend, moving } = input.status;
+  const words = statusWords(input);
+  const shown = {
+    state,
+    tone: headline.tone,
+    version: pageVersion(input),
+    expires_at: expiresAtSec,
+    headline: words.title,
+    title: pageTitle(input, words),
+    amount_due: toSend,
+    network,
+    html: statusHtml(input, words).text,
+  };
+  return { shown, moving };
 }
 
 /** `<network>.svg` holds the address, `<network>-link.svg` the payment link for what is still to be sent. */

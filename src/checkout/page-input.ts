@@ -1,5 +1,6 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
-import type { Network } from '../domain/networks.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { Network, UsualFinality } from '../domain/networks.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { PageStatus } from './page-model.ts';
 import type { Speech } from './speech.ts';
@@ -9,7 +10,7 @@ export interface PageInput {
   readonly session: SessionView;
   readonly status: PageStatus;
   readonly speech: Speech;
-  readonly shop: { readonly name: string; readonly host: string | null };
+  readonly shop: Shop;
   /** Wallet links by wallet name for an amount (decimal string), per option. */
   readonly linksOf: (option: PaymentOption, amount: string) => Readonly<Record<string, string>>;
   /** Networks whose chain is a stand-in. */
@@ -22,7 +23,20 @@ export interface PageInput {
   readonly embeddedBy: string | null;
   /** Address of an asset, its version included. */
   readonly asset: (name: 'checkout.js' | 'wallets.js') => string;
+  readonly finalityOf: (network: Network) => UsualFinality;
+  /** The payment that the shop opened for the same order after this one. */
+  readonly newAttempt: SessionId | null;
   readonly explorerUrl: (network: Network, txHash: string) => string | null;
+}
+
+/** Who asks for the money, as the merchant named itself. */
+export interface Shop {
+  readonly name: string;
+  readonly host: string | null;
+  /** Address of the logo on this service; null without one. */
+  readonly logo: string | null;
+  /** `mailto:` or `https:`; null when the merchant named no contact. */
+  readonly contact: string | null;
 }
 
 export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };

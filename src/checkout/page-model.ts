@@ -1,17 +1,28 @@
 import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
 import { formatAmount, amountOf, least, roundedUp } from '../domain/money.ts';
-import type { Network } from '../domain/networks.ts';
-import type { DepositView, SessionView } from '../features/shared/views.ts';
+import type { SessionId } from '../domain/ids.ts';
+import type { Network, UsualFinality } from '../domain/networks.ts';
+import type { DepositView, RefundView, SessionView } from '../features/shared/views.ts';
+import { headlineOf, isSome, isThere, type Headline } from './page-headline.ts';
 
 /**
- * What the page tells the payer. Derived from the session and the time alone, so the server and the live updates always
- * agree. `closing`: the deadline has passed and the networks are still searched for transfers made in time.
+ * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer, the
+ * live updates and a reload always agree. `closing`: the deadline has passed and the networks are still searched for
+ * transfers made in time.
  */
-export type PageState = 'awaiting' | 'underpaid' | 'seen' | 'closing' | 'paid' | 'overpaid' | 'expired' | 'failed' | 'cancelled';
+export type PageState =
+  'awaiting' | 'underpaid' | 'seen' | 'closing' | 'paid' | 'overpaid' | 'refunded' | 'reversed' | 'expired' | 'failed' | 'cancelled';
+
+/** What the payer can do next. */
+export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'help';
 
 /** Amounts are decimal strings in units of the session's coin, unless a coin stands beside them. */
 export interface PageStatus {
   readonly state: PageState;
+  readonly headline: Headline;
+  readonly actions: readonly PageAction[];
+  /** The network that the payer's money is on, chosen for the rest; null while none is, or while it cannot be paid on. */
+  readonly network: Network | null;
   /** Unix seconds. */
   readonly expiresAtSec: number;
   readonly due: string;
@@ -25,7 +36,9 @@ export interface PageStatus {
   /** What happened beside the order's own payment. */
   readonly notes: readonly PageNote[];
   readonly transfers: readonly PageTransfer[];
-  readonly refunds: readonly { readonly amount: string; readonly coin: string; readonly status: 'pending' | 'done' | 'failed' }[];
+  readonly refunds: readonly PageRefund[];
+  /** Networks of the session that cannot be read, and since when (Unix seconds). */
+  readonly outages: readonly { readonly network: Network; readonly sinceSec: number }[];
   /** A transfer is in the chain and not final yet: its confirmations move although nothing else happens. */
   readonly moving: boolean;
 }
@@ -40,31 +53,67 @@ export interface PageTransfer {
   readonly amount: string;
   readonly txHash: string;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** Blocks so far and blocks needed; `need` is null while the chain's own finality decides. */
+  /** Blocks so far, and blocks that the payment needs; where the chain's own finality decides, about so many. */
   readonly have: number;
-  readonly need: number | null;
+  readonly need: number;
+  readonly counted: boolean;
+  /** What the blocks that are needed take. */
+  readonly seconds: number;
 }
 
-/** Confirmations of a transfer in a block, counting the block itself; from the chain watchers. */
-export type ConfirmationsOf = (network: Network, blockNumber: number) => number;
+export interface PageRefund {
+  readonly amount: string;
+  readonly coin: string;
+  readonly status: 'pending' | 'done' | 'failed';
+  readonly payouts: readonly {
+    readonly network: Network;
+    readonly coin: string;
+    readonly amount: string;
+    readonly toAddress: string;
+    readonly status: 'pending' | 'done' | 'failed';
+    /** Null before it was sent. */
+    readonly txHash: string | null;
+  }[];
+}
 
-export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsOf, nowSec: number): PageStatus {
+/** What the session itself does not know. */
+export interface PageFacts {
+  readonly nowSec: number;
+  /** Confirmations of a transfer in a block, counting the block itself; from the chain watchers. */
+  readonly confirmationsOf: (network: Network, blockNumber: number) => number;
+  readonly finalityOf: (network: Network) => UsualFinality;
+  /** Since when a network could not be read (Unix seconds); null in health. */
+  readonly outageSince: (network: Network) => number | null;
+  /** The payment that the shop opened for the same order after this one; null when there is none. */
+  readonly newAttempt: SessionId | null;
+}
+
+export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
   const deposits = session.deposits.filter((deposit) => deposit.kind !== 'dust');
+  const isPast = facts.nowSec > session.expiresAtSec;
+  const isOver = isPast && (session.status === 'open' || missing(session) > amountOf(session.tolerance));
+  const rest = toSend(session, facts.nowSec);
+  const headline = headlineOf({ ...session, deposits }, rest, isOver);
+  const state = stateOf(session, headline, isOver);
+  const offered = session.paymentOptions.map(({ network }) => network);
   return {
-    state: stateOf(session, nowSec),
+    state,
+    headline,
+    actions: actionsOf(session, state, rest, facts.newAttempt !== null),
+    network: deposits.findLast((deposit) => isThere(deposit) && offered.includes(deposit.network))?.network ?? null,
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
     coin: session.dueCoin,
     ...arrived(session, deposits),
-    toSend: nowSec > session.expiresAtSec ? null : toSend(session),
+    toSend: rest,
     excess: session.excess,
     notes: notes(session, deposits),
-    transfers: deposits.map((deposit) => transfer(session, deposit, confirmationsOf)),
-    refunds: session.refunds.map(({ amount, coin, status }) => ({
-      amount,
-      coin,
-      status: status === 'COMPLETED' ? 'done' : status === 'FAILED' ? 'failed' : 'pending',
-    })),
+    transfers: deposits.map((deposit) => transfer(session, deposit, facts)),
+    refunds: session.refunds.map(pageRefund),
+    outages: offered.flatMap((network) => {
+      const sinceSec = facts.outageSince(network);
+      return sinceSec === null ? [] : [{ network, sinceSec }];
+    }),
     moving: deposits.some((deposit) => deposit.status === 'detected'),
   };
 }
@@ -72,30 +121,51 @@ export function pageStatus(session: SessionView, confirmationsOf: ConfirmationsO
 function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
   const { status, dueCoin, pending, received, refundable, paidWith } = session;
   // A refund is told beside it; who paid is still told what paid the order.
-  if (status === 'paid') return { received: amountOf(session.excess) > 0n ? received : paidWith!, pending };
+  if (status === 'paid') return { received: isSome(session.excess) ? received : paidWith!, pending };
   if (status !== 'cancelled') return { received, pending };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
   return { received: formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable))), pending: formatAmount(sumOf(ofCoin, 'detected')) };
 }
 
-function stateOf(session: SessionView, nowSec: number): PageState {
+function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): PageState {
+  if (kind === 'refunded' || kind === 'reversed') return kind;
   switch (session.status) {
     case 'paid':
-      return amountOf(session.excess) > 0n ? 'overpaid' : 'paid';
+      return isSome(session.excess) ? 'overpaid' : 'paid';
     case 'processing':
-      return 'seen';
+      return isOver ? 'closing' : 'seen';
     case 'open':
-      if (nowSec > session.expiresAtSec) return 'closing';
-      return amountOf(session.received) > 0n ? 'underpaid' : 'awaiting';
+      if (isOver) return 'closing';
+      return isSome(session.received) ? 'underpaid' : 'awaiting';
     default:
       return session.status;
   }
 }
 
-function toSend(session: SessionView): string | null {
+function actionsOf(session: SessionView, state: PageState, rest: string | null, isSuperseded: boolean): PageAction[] {
+  const { successUrl, cancelUrl } = session.personal ?? {};
+  const isPaid = session.paidAtSec !== null;
+  const actions: PageAction[] = rest === null ? [] : ['pay'];
+  if (isPaid) {
+    if (isLink(successUrl)) actions.push('back');
+    actions.push('receipt');
+  } else if (isSuperseded) actions.push('new_attempt');
+  // Leaving by the shop's "cancel" address would mislead while everything is on its way.
+  else if (state !== 'seen' && isLink(cancelUrl)) actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
+  return [...actions, 'help'];
+}
+
+/** Wherever the merchant wants its payer back; never anywhere that a link to this page could name. */
+const isLink = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url);
+
+const missing = (session: SessionView): bigint => amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
+
+/** What is still to be sent at the moment; null when nothing is, or when nothing may be sent any more. */
+export function toSend(session: SessionView, nowSec: number): string | null {
+  if (nowSec > session.expiresAtSec) return null;
   if (session.status !== 'open' && session.status !== 'processing') return null;
   // What went back to the payer, or is on its way there, is to be sent again.
-  const left = amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
+  const left = missing(session);
   // Once what is on its way is enough, asking for the rest would be asking for a gift.
   const moneyCame = left < amountOf(session.dueAmount);
   // Transfers on other networks may have had decimals that the payer's network lacks.
@@ -107,9 +177,10 @@ const sumOf = (deposits: readonly DepositView[], status: DepositView['status']):
 
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
-  for (const { kind, status, amount, coin, network } of deposits) {
+  for (const deposit of deposits) {
+    const { kind, amount, coin, network } = deposit;
     const about = { amount, coin, network };
-    const gone = status === 'reverted' || status === 'failed';
+    const gone = !isThere(deposit);
     if (gone && session.status !== 'failed' && session.status !== 'paid') found.push({ kind: 'lost', ...about });
     if (!gone && (kind === 'wrong_coin' || kind === 'wrong_network')) found.push({ kind, ...about });
     if (!gone && kind === 'late' && session.status !== 'cancelled') found.push({ kind, ...about });
@@ -117,10 +188,34 @@ function notes(session: SessionView, deposits: readonly DepositView[]): PageNote
   return session.reversed ? [...found, { kind: 'reversed' }] : found;
 }
 
-function transfer(session: SessionView, deposit: DepositView, confirmationsOf: ConfirmationsOf): PageTransfer {
+function transfer(session: SessionView, deposit: DepositView, { confirmationsOf, finalityOf }: PageFacts): PageTransfer {
   const { network, coin, amount, txHash, status } = deposit;
   const rule = session.paymentOptions.find((option) => option.network === network)?.finality;
-  const gone = status === 'reverted' || status === 'failed';
-  const have = gone ? 0 : confirmationsOf(network, deposit.blockNumber);
-  return { network, coin, amount, txHash, status, have, need: rule?.kind === 'confirmations' ? rule.confirmations : null };
+  const have = isThere(deposit) ? confirmationsOf(network, deposit.blockNumber) : 0;
+  return { network, coin, amount, txHash, status, have, ...waitOf(rule, finalityOf(network)) };
 }
+
+/** How many blocks a payment waits for, and how long that takes. */
+export function waitOf(
+  rule: SessionView['paymentOptions'][number]['finality'] | undefined,
+  usual: UsualFinality,
+): Pick<PageTransfer, 'need' | 'counted' | 'seconds'> {
+  if (rule?.kind !== 'confirmations') return { need: usual.blocks, counted: false, seconds: usual.seconds };
+  return { need: rule.confirmations, counted: true, seconds: Math.ceil((usual.seconds * rule.confirmations) / usual.blocks) };
+}
+
+const PAYOUT_STATUS = { PENDING: 'pending', PROCESSING: 'pending', COMPLETED: 'done', FAILED: 'failed' } as const;
+
+const pageRefund = ({ amount, coin, status, payouts }: RefundView): PageRefund => ({
+  amount,
+  coin,
+  status: PAYOUT_STATUS[status],
+  payouts: payouts.map((leg) => ({
+    network: leg.network,
+    coin: leg.coin,
+    amount: leg.amount,
+    toAddress: leg.toAddress,
+    status: PAYOUT_STATUS[leg.status],
+    txHash: leg.txHash,
+  })),
+});

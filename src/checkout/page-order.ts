@@ -1,4 +1,4 @@
-import { decimalsOf, formatAmount, parseAmount, SCALE } from '../domain/money.ts';
+import { decimalsOf, formatAmount, parseAmount, SCALE, shownRate } from '../domain/money.ts';
 import { html, when, type Html } from './html.ts';
 import type { PageInput } from './page-input.ts';
 import { sentenceHtml } from './speech.ts';
@@ -13,17 +13,19 @@ interface ShownItem {
   readonly quantity?: number;
 }
 
-/** What is bought and what it costs. */
+/** What is bought and what it costs; beneath what is due now, or what became of the money. */
 export function orderHtml(input: PageInput): Html {
   const { session } = input;
-  return html`<p class="due">
-      <bdi><span class="amount">${session.dueAmount}</span> ${session.dueCoin}</bdi>
-    </p>
-    ${session.rateLock !== null && rateHtml(input, session.rateLock.rate)}
-    ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`} ${itemsHtml(input)}`;
+  return html`<section class="order" aria-label="${input.speech.text('order')}">
+    ${rateHtml(input)} ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`}
+    ${itemsHtml(input)}
+  </section>`;
 }
 
-function rateHtml({ session, status, speech }: PageInput, rate: string): Html {
+/** The order's total in the shop's currency and the rate that it was converted at. */
+function rateHtml({ session, status, speech }: PageInput): Html | null {
+  if (session.rateLock === null) return null;
+  const rate = shownRate(session.amount, session.dueAmount);
   const values = { total: speech.money(session.amount, session.currency), rate: `1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}` };
   const holds = status.toSend !== null;
   const sentence = holds
@@ -39,7 +41,7 @@ const SHORT_ORDER = 5;
 function itemsHtml({ session, status, speech }: PageInput): Html | null {
   const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
   if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
-  return html`<details class="order" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
+  return html`<details class="items" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
     <summary>${speech.text('order')}</summary>
     ${itemsTable({ session, speech })}
   </details>`;

@@ -1,11 +1,13 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
-import type { Network } from '../domain/networks.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import { baseUnits } from './deep-links.ts';
 import { html, when, type Html } from './html.ts';
 import { NETWORK_NAMES, TOKEN_STANDARD, type PageInput } from './page-input.ts';
+import { waitOf } from './page-model.ts';
+import { outageSentence } from './page-status.ts';
 import { qrCode } from './qr.ts';
 import { walletChainOf } from './solana-transfer.ts';
-import { strong, sentenceHtml } from './speech.ts';
+import { amountHtml, strong, sentenceHtml } from './speech.ts';
 
 /** Cheapest first by what payers paid in network fees lately (docs/checkout.md, "Networks"). */
 const CHEAPEST_FIRST: readonly Network[] = ['solana', 'bsc', 'tron', 'ethereum'];
@@ -34,9 +36,10 @@ const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
 export function paymentHtml(input: PageInput, amount: string): Html {
   const { session, speech } = input;
   const options = cheapestFirst(session.paymentOptions);
-  const known = input.status.transfers.at(-1)?.network;
-  const chosen = options.find(({ network }) => network === known) ?? options[0];
-  return html`<section class="pay" aria-label="${speech.text('how_to_pay')}">
+  const { network: known, outages } = input.status;
+  const isOut = ({ network }: PaymentOption): boolean => outages.some((outage) => outage.network === network);
+  const chosen = options.find(({ network }) => network === known) ?? options.find((option) => !isOut(option)) ?? options[0];
+  return html`<section class="pay" aria-label="${speech.text('how_to_pay')}" data-network="${known ?? ''}">
     <fieldset>
       <legend>${speech.text('network')}</legend>
       ${options.map((option) => choice(input, option, option === chosen))} ${options.map((option) => panel(input, option, amount))}
@@ -44,28 +47,33 @@ export function paymentHtml(input: PageInput, amount: string): Html {
   </section>`;
 }
 
-function choice({ speech, simulated }: PageInput, { network }: PaymentOption, chosen: boolean): Html {
+function choice({ speech, simulated, status, finalityOf }: PageInput, { network, finality }: PaymentOption, chosen: boolean): Html {
   const stand = simulated.has(network) ? html` · ${speech.text('simulated')}` : null;
+  const isOut = status.outages.some((outage) => outage.network === network);
+  const time = speech.text('about', { time: speech.duration(waitOf(finality, finalityOf(network)).seconds) });
+  const hint = isOut
+    ? html`<small class="out">${speech.text('outage_hint')}</small>`
+    : html`<small>${speech.text(`hint_${network}`)} · ${time}</small>`;
   return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(chosen, 'checked')} /><label
       for="network-${network}"
-      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]}${stand}</small><small>${speech.text(`hint_${network}`)}</small></label
+      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]}${stand}</small>${hint}</label
     >`;
 }
 
 function panel(input: PageInput, option: PaymentOption, amount: string): Html {
-  const { session, speech } = input;
+  const { session, speech, status } = input;
   const name = NETWORK_NAMES[option.network];
   const links = input.linksOf(option, amount);
   const copy = (text: string, label: string): Html => html`<button type="button" class="copy scripted" data-copy="${text}">${label}</button>`;
   return html`<div class="panel" data-network="${option.network}">
+    ${outageWarning(input, option)}
     <p class="warning">${sentenceHtml(speech.sentence('warning', { coin: strong(option.coin), network: strong(name) }))}</p>
-    ${addressCode(input, option)}
-    <p class="caption">${speech.text('qr_caption')}</p>
+    ${browserWallet(input, option, amount)}
     <dl>
       <div>
         <dt>${speech.text('amount')}</dt>
         <dd>
-          <bdi><span class="value" translate="no">${amount}</span> ${option.coin}</bdi>${copy(amount, speech.text('copy_amount'))}
+          <bdi><span class="value" translate="no">${amountHtml(amount)}</span> ${option.coin}</bdi>${copy(amount, speech.text('copy_amount'))}
         </dd>
       </div>
       <div>
@@ -75,18 +83,31 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
         </dd>
       </div>
     </dl>
-    ${browserWallet(input, option, amount)}
     ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
+    ${addressCode(input, option)}
+    <p class="hint">${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}</p>
     ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
   </div>`;
 }
 
+function outageWarning({ speech, status, session }: PageInput, { network }: PaymentOption): Html | null {
+  const outage = status.outages.find((candidate) => candidate.network === network);
+  if (!outage) return null;
+  const others = session.paymentOptions.length > status.outages.length;
+  return html`<p class="warning">${sentenceHtml(outageSentence(speech, outage))} ${others && speech.text('outage_others')}</p>`;
+}
+
+/** On a touch screen the code is folded away: nobody scans the screen that is in the hand. */
 function addressCode({ speech }: PageInput, option: PaymentOption): Html {
   const { path, size } = qrCode(option.address);
   const label = speech.text('qr_label', { address: option.address, network: NETWORK_NAMES[option.network] });
-  return html`<svg class="code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
-    <path d="${path}" />
-  </svg>`;
+  return html`<input type="checkbox" class="fold" id="code-${option.network}" autocomplete="off" /><label for="code-${option.network}"
+      >${speech.text('show_code')}</label
+    >
+    <svg class="code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
+      <path d="${path}" />
+    </svg>
+    <p class="caption">${speech.text('qr_caption')}</p>`;
 }
 
 /** The script shows the buttons of wallets that are really there; the facts they need stand here. */
@@ -99,6 +120,8 @@ function browserWallet({ session, speech }: PageInput, option: PaymentOption, am
     data-chain="${solana ? walletChainOf(option.chainId) : option.chainId}"
     data-to="${option.address}"
     data-units="${baseUnits(amount, option.decimals)}"
+    data-amount="${amount} ${option.coin}"
+    data-gas="${NATIVE_COIN[option.network]}"
     ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer"`}
   >
     <p>${speech.text('browser_wallet')}</p>

@@ -1,11 +1,14 @@
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
-import type { PageNote, PageState, PageTransfer } from './page-model.ts';
+import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
+import { isSome } from './page-headline.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from './speech.ts';
 
-/** The state in words, as data: the server renders it, and live updates carry it to the script. */
+/** The state in words. The server renders them, for the first answer and for every live update alike. */
 export interface StatusWords {
+  /** The headline without markup, for the tab. */
   readonly title: string;
+  readonly headline: Sentence;
   readonly lines: readonly Sentence[];
   readonly transfers: readonly TransferWords[];
 }
@@ -13,46 +16,70 @@ export interface StatusWords {
 export interface TransferWords {
   readonly what: Sentence;
   readonly progress: string;
-  /** Confirmations so far of those needed; null when only the chain's own finality decides, or nothing moves any more. */
+  /** Blocks so far of those needed; null when nothing is waited for. */
   readonly bar: { readonly have: number; readonly need: number } | null;
-  readonly hash: string;
+  /** Null before it was sent. */
+  readonly hash: string | null;
   readonly href: string | null;
+  /** Where a refund goes. */
+  readonly to: string | null;
 }
 
 export function statusWords(input: PageInput): StatusWords {
   const { status, speech } = input;
+  const { kind, due, amount } = status.headline;
+  const key = `${kind}_title` as const;
+  const values = { due: due ?? '', amount: amount ?? '' };
   return {
-    title: speech.text(`${status.state}_title`),
-    lines: [...explanation(input), ...status.notes.map((note) => noteSentence(speech, note, status.coin)), ...refundSentences(input)],
-    transfers: status.transfers.map((transfer) => transferWords(input, transfer)),
+    title: speech.text(key, values),
+    headline: speech.sentence(key, { due: strong(values.due), amount: strong(values.amount) }),
+    lines: [
+      ...outageLines(input),
+      ...explanation(input),
+      ...status.notes.map((note) => noteSentence(speech, note, status.coin)),
+      ...refundSentences(input),
+      ...(status.actions.includes('new_attempt') ? [speech.sentence('superseded')] : []),
+    ],
+    transfers: [...status.transfers.map((transfer) => transferWords(input, transfer)), ...refundTransfers(input)],
   };
 }
+
+/** Only where money is on its way already: before that the network's own panel says it. */
+function outageLines({ status, speech }: PageInput): Sentence[] {
+  const used = new Set(status.transfers.filter((transfer) => transfer.status === 'detected').map(({ network }) => network));
+  return status.outages.filter(({ network }) => used.has(network)).map((outage) => outageSentence(speech, outage));
+}
+
+export const outageSentence = (speech: Speech, { network, sinceSec }: PageInput['status']['outages'][number]): Sentence =>
+  speech.sentence('outage', { network: NETWORK_NAMES[network], since: speech.moment(sinceSec) });
 
 function explanation({ status, speech }: PageInput): Sentence[] {
   const coins = (amount: string): Piece => strong(`${amount} ${status.coin}`);
   const deadline = speech.moment(status.expiresAtSec);
   const received = coins(status.received);
   const pending = coins(status.pending);
-  const some = (amount: string): boolean => !/^[0.]*$/.test(amount);
+  const missing = coins(status.toSend ?? '0');
+  const came = isSome(status.received) ? [speech.sentence('cancelled_arrived', { received })] : [];
+  const coming = isSome(status.pending) ? [speech.sentence('cancelled_coming', { pending })] : [];
   const rules: Record<PageState, () => Sentence[]> = {
-    awaiting: () => [speech.sentence('awaiting', { amount: coins(status.toSend ?? status.due), deadline })],
-    underpaid: () => [speech.sentence('underpaid', { received, missing: coins(status.toSend ?? '0'), deadline })],
-    seen: () => [
-      status.toSend === null ? speech.sentence('seen_all') : speech.sentence('seen_part', { pending, missing: coins(status.toSend), deadline }),
-    ],
-    closing: () => [speech.sentence('do_not_send'), speech.sentence('closing')],
+    awaiting: () => [speech.sentence('awaiting', { amount: missing, deadline })],
+    underpaid: () => [speech.sentence('underpaid', { received, missing, deadline })],
+    seen: () => [status.toSend === null ? speech.sentence('seen_all') : speech.sentence('seen_part', { pending, missing, deadline })],
+    closing: () => [speech.sentence('do_not_send'), ...came, ...coming, speech.sentence('closing')],
     paid: () => [speech.sentence('paid', { received })],
     overpaid: () => [speech.sentence('overpaid', { received, excess: coins(status.excess) })],
+    refunded: () => [],
+    reversed: () => [],
     expired: () => [
       speech.sentence('do_not_send'),
-      some(status.received) ? speech.sentence('expired_part', { received }) : speech.sentence('expired_empty'),
+      ...(isSome(status.received)
+        ? [speech.sentence('expired_part', { received })]
+        : status.transfers.length === 0
+          ? [speech.sentence('expired_empty')]
+          : []),
     ],
     failed: () => [speech.sentence('failed')],
-    cancelled: () => [
-      speech.sentence('do_not_send'),
-      ...(some(status.pending) ? [speech.sentence('cancelled_coming', { pending })] : []),
-      ...(some(status.received) ? [speech.sentence('cancelled_arrived', { received })] : []),
-    ],
+    cancelled: () => [speech.sentence('do_not_send'), ...coming, ...came],
   };
   return rules[status.state]();
 }
@@ -67,36 +94,59 @@ export function refundSentences({ status, speech }: Pick<PageInput, 'status' | '
   return status.refunds.map((refund) => speech.sentence(`refund_${refund.status}`, { amount: strong(`${refund.amount} ${refund.coin}`) }));
 }
 
-function transferWords({ speech, explorerUrl }: PageInput, transfer: PageTransfer): TransferWords {
+function transferWords(input: PageInput, transfer: PageTransfer): TransferWords {
+  const { speech, explorerUrl } = input;
   const { network, coin, amount, txHash, status, have, need } = transfer;
-  const counted = need === null ? null : { have: Math.min(have, need), need };
-  const waiting = counted === null ? speech.text('progress_waiting', { have }) : speech.text('progress_counting', counted);
+  const waits = status === 'detected';
   return {
     what: speech.sentence('transfer', { amount: strong(`${amount} ${coin}`), network: NETWORK_NAMES[network] }),
-    progress: status === 'detected' ? waiting : speech.text(`progress_${status}`),
-    bar: status === 'detected' ? counted : null,
+    progress: waits ? waiting(speech, transfer) : speech.text(`progress_${status}`),
+    bar: waits ? { have: Math.min(have, need), need } : null,
     hash: txHash,
     href: explorerUrl(network, txHash),
+    to: null,
   };
 }
 
-/** Keep in step with `showStatus` of the script, which builds the same elements from the same words. */
-export function statusHtml(words: StatusWords): Html {
-  return html`<h2>${words.title}</h2>
-    ${words.lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}${
-      words.transfers.length > 0 &&
-      html`<ul class="transfers">
-        ${words.transfers.map(transferHtml)}
-      </ul>`
-    }`;
+/** How far it is and how long it takes; a goal that is behind would say nothing. */
+function waiting(speech: Speech, { have, need, counted, seconds }: PageTransfer): string {
+  if (!counted && have > need) return speech.text('progress_longer', { have });
+  return speech.text(counted ? 'progress_counting' : 'progress_waiting', { have: Math.min(have, need), need, time: speech.duration(seconds) });
 }
 
-function transferHtml({ what, progress, bar, hash, href }: TransferWords): Html {
-  const short = html`<code translate="no">${hash.slice(0, 10)}…${hash.slice(-6)}</code>`;
+/** Every transaction of every refund, and to whom it goes. */
+export function refundTransfers({ status, speech, explorerUrl }: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): TransferWords[] {
+  const progress = { pending: speech.text('progress_sending'), done: speech.text('progress_final'), failed: speech.text('progress_failed') };
+  return status.refunds.flatMap(({ payouts }: PageRefund) =>
+    payouts.map(({ network, coin, amount, toAddress, status: state, txHash }) => ({
+      what: speech.sentence('refund_transfer', { amount: strong(`${amount} ${coin}`), network: NETWORK_NAMES[network] }),
+      progress: progress[state],
+      bar: null,
+      hash: txHash,
+      href: txHash === null ? null : explorerUrl(network, txHash),
+      to: toAddress,
+    })),
+  );
+}
+
+export function statusHtml({ status, speech }: PageInput, { headline, lines, transfers }: StatusWords): Html {
+  return html`<h1 class="headline" data-tone="${status.headline.tone}">${sentenceHtml(headline)}</h1>
+    ${lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}${transfersHtml(transfers, speech)}`;
+}
+
+export function transfersHtml(transfers: readonly TransferWords[], speech: Speech): Html | null {
+  if (transfers.length === 0) return null;
+  return html`<ul class="transfers">
+    ${transfers.map((transfer) => transferHtml(transfer, speech))}
+  </ul>`;
+}
+
+function transferHtml({ what, progress, bar, hash, href, to }: TransferWords, speech: Speech): Html {
+  const short = hash !== null && html`<code dir="ltr" translate="no">${hash.slice(0, 10)}…${hash.slice(-6)}</code>`;
   const link = href === null ? short : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${short}</a>`;
   return html`<li>
     <span>${sentenceHtml(what)}</span><span>${progress}</span>${
       bar && html`<progress value="${bar.have}" max="${bar.need}" aria-label="${progress}"></progress>`
-    }${link}
+    }${to !== null && html`<small>${speech.text('receipt_to')} <code dir="ltr" translate="no">${to}</code></small>`}${link}
   </li>`;
 }

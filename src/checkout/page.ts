@@ -1,10 +1,10 @@
-import type { SessionView } from '../features/shared/views.ts';
 import { clip, html, type Html } from './html.ts';
 import { LANGUAGES } from './languages.ts';
 import { SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
+import type { PageAction } from './page-model.ts';
 import { orderHtml } from './page-order.ts';
 import { paymentHtml } from './page-payment.ts';
-import { statusHtml, statusWords } from './page-status.ts';
+import { statusHtml, statusWords, type StatusWords } from './page-status.ts';
 import type { Speech } from './speech.ts';
 import { styleHtml } from './style.ts';
 
@@ -15,11 +15,16 @@ const SCRIPT_TEXTS = [
   'copied_right',
   'copy_by_hand',
   'copy_differs',
+  'help_copied',
   'wallet_pay',
   'wallet_confirm',
   'wallet_sent',
   'wallet_refused',
+  'wallet_rejected',
+  'wallet_poor',
+  'wallet_gas',
   'wallet_chain',
+  'wallet_unknown_chain',
   'test_paying',
   'test_failed',
 ] as const;
@@ -34,9 +39,9 @@ export function renderPage(input: PageInput): string {
   const payable = status.toSend !== null;
   const embedding = input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
   return html`<!doctype html>
-    <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}">
+    <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}" data-tone="${status.headline.tone}">
       <head>
-        ${headHtml(`${words.title} · ${shopName(input)}`)}
+        ${headHtml(pageTitle(input, words))}
         <script src="${input.asset('checkout.js')}" defer></script>
         ${payable && html`<script src="${input.asset('wallets.js')}" defer></script>`}
       </head>
@@ -52,17 +57,14 @@ export function renderPage(input: PageInput): string {
       >
         ${testBand(input)}
         <main>
-          <div class="summary">
-            <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
-            ${orderHtml(input)}
-          </div>
+          ${shopHtml(input)}
           <div class="state">
-            <div id="status" role="status">${statusHtml(words)}</div>
+            <div id="status" role="status">${statusHtml(input, words)}</div>
             ${payable && html`<p class="timer" hidden><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
-            ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${nextSteps(input)}
+            ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${!payable && nextSteps(input)}
           </div>
-          ${status.toSend !== null && paymentHtml(input, status.toSend)}
+          ${status.toSend !== null && paymentHtml(input, status.toSend)} ${orderHtml(input)} ${payable && nextSteps(input)}
         </main>
         <footer>
           ${payable && html`<p>${speech.text('check_address')}</p>`}
@@ -73,6 +75,25 @@ export function renderPage(input: PageInput): string {
     </html>`.text;
 }
 
+export const pageTitle = (input: PageInput, { title }: StatusWords): string => `${title} · ${shopName(input)}`;
+
+/** Who is paid for what, and how to reach them; small, so that what is due stands first. */
+export function shopHtml(input: Pick<PageInput, 'shop' | 'session' | 'speech'>): Html {
+  const { shop, session, speech } = input;
+  return html`<div class="shop">
+    ${shop.logo !== null && html`<img src="${shop.logo}" alt="" height="40" />`}
+    <p>
+      <b><bdi>${shopName(input)}</bdi></b
+      >${shop.host && html` <small><bdi>${shop.host}</bdi></small>`}
+      <small><bdi>${speech.text('order_number', { id: clip(session.orderId, ORDER_ID_LENGTH) })}</bdi></small>
+    </p>
+    ${shop.contact !== null && html`<a class="contact" href="${shop.contact}" rel="noopener noreferrer" target="_blank">${speech.text('contact')}</a>`}
+  </div>`;
+}
+
+/** Longer order numbers are cut; the receipt has them whole. */
+const ORDER_ID_LENGTH = 40;
+
 /** Where the page lives, up to its language. */
 function pagePath({ session, embeddedBy }: PageInput): string {
   const here = `/pay/${session.sessionId}`;
@@ -80,10 +101,11 @@ function pagePath({ session, embeddedBy }: PageInput): string {
 }
 
 /** Changes whenever more than the status block of the page does. */
-export const pageVersion = ({ status }: PageInput): string => `${status.state} ${status.toSend ?? '-'}`;
+export const pageVersion = ({ status: { state, toSend, network, outages, actions } }: PageInput): string =>
+  [state, toSend ?? '-', network ?? '-', ...outages.map((outage) => outage.network), ...actions].join(' ');
 
 /** Whether anything may still happen that the payer waits for. */
-const isLive = ({ status }: PageInput): boolean => status.state !== 'paid' && status.state !== 'overpaid';
+const isLive = ({ status }: PageInput): boolean => status.state !== 'paid' && status.state !== 'overpaid' && status.state !== 'refunded';
 
 export function headHtml(title: string): Html {
   return html`<meta charset="utf-8" />
@@ -105,24 +127,26 @@ export function testBand({ sandbox, testMode, speech }: PageInput): Html | null 
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }
 
-function nextSteps(input: PageInput): Html | null {
-  const { session, speech } = input;
-  const paid = !isLive(input);
-  // Leaving by the shop's "cancel" address would mislead while everything is on its way.
-  const link = input.status.state === 'seen' ? null : returnUrl(session, paid);
-  if (!paid && link === null) return null;
+/** Links for everything that can be done next, in the order of `PageStatus.actions`. */
+function nextSteps(input: PageInput): Html {
+  const { session, speech, status, newAttempt } = input;
+  const { successUrl = '', cancelUrl = '' } = session.personal ?? {};
   const leaving = input.embeddedBy !== null && html` target="_top"`;
-  const receipt = paid && html`<a href="/pay/${session.sessionId}/receipt?lang=${speech.language.code}" ${leaving}>${speech.text('receipt')}</a>`;
-  const look = input.status.toSend === null ? 'button' : 'quiet';
-  return html`<p class="next">
-    ${link !== null && html`<a class="${look}" href="${link}" rel="noopener noreferrer" ${leaving}>${speech.text('back_to_shop')}</a>`}${receipt}
-  </p>`;
-}
-
-/** Where the merchant wants its payer back; never anywhere that a link to this page could name. */
-function returnUrl(session: SessionView, paid: boolean): string | null {
-  const url = (paid ? session.personal?.successUrl : session.personal?.cancelUrl) ?? null;
-  return url !== null && /^https?:\/\//.test(url) ? url : null;
+  const here = `/pay/${session.sessionId}`;
+  const language = `lang=${speech.language.code}`;
+  const look = status.toSend === null ? 'button' : 'quiet';
+  const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
+    html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;
+  const own = (href: string, key: 'receipt' | 'help'): Html => html`<a href="${href}?${language}" ${leaving}>${speech.text(key)}</a>`;
+  const links: Readonly<Record<PageAction, () => Html | null>> = {
+    pay: () => null,
+    back: () => shop(session.paidAtSec === null ? cancelUrl : successUrl, 'back_to_shop'),
+    pay_again: () => shop(cancelUrl, 'pay_again'),
+    new_attempt: () => html`<a class="${look}" href="/pay/${newAttempt}?${language}" ${leaving}>${speech.text('new_attempt')}</a>`,
+    receipt: () => own(`${here}/receipt`, 'receipt'),
+    help: () => own(`${here}/help`, 'help'),
+  };
+  return html`<p class="next">${status.actions.map((action) => links[action]())}</p>`;
 }
 
 /** Links, so that it works without script. `address` ends where the language is to be added. */
@@ -138,7 +162,8 @@ export function languageSwitch(address: string, speech: Speech): Html | null {
   </nav>`;
 }
 
-const scriptTexts = (speech: Speech): string => JSON.stringify(Object.fromEntries(SCRIPT_TEXTS.map((key) => [key, speech.language.texts[key]])));
+export const scriptTexts = (speech: Speech): string =>
+  JSON.stringify(Object.fromEntries(SCRIPT_TEXTS.map((key) => [key, speech.language.texts[key]])));
 
 export function notFoundPage(speech: Speech): string {
   const { code, direction } = speech.language;

@@ -2,9 +2,9 @@ import type { DepositView } from '../features/shared/views.ts';
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
-import { refundSentences } from './page-status.ts';
+import { refundSentences, refundTransfers, transfersHtml } from './page-status.ts';
 import { sentenceHtml } from './speech.ts';
-import { headHtml, languageSwitch, shopName, testBand } from './page.ts';
+import { headHtml, languageSwitch, shopHtml, shopName, testBand } from './page.ts';
 
 /** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
 export function renderReceipt(input: PageInput, proven: boolean): string {
@@ -20,8 +20,8 @@ export function renderReceipt(input: PageInput, proven: boolean): string {
       <body>
         ${testBand(input)}
         <main class="receipt">
-          <h1><bdi>${shopName(input)}</bdi>${input.shop.host && html` <small><bdi>${input.shop.host}</bdi></small>`}</h1>
-          <p class="due">${speech.text('receipt')}</p>
+          ${shopHtml(input)}
+          <h1 class="headline">${speech.text('receipt')}</h1>
           ${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : html`${facts(input, session.paidAtSec)}${proof(here, speech, proven)}`}
           <p class="next no-print">
             <button type="button" id="print" class="scripted">${speech.text('print')}</button
@@ -38,7 +38,8 @@ function proof(here: string, speech: PageInput['speech'], proven: boolean): Html
   return html`<p class="no-print"><a href="${here}/proof.json" download>${speech.text('receipt_proof')}</a></p>`;
 }
 
-function facts({ session, status, speech, explorerUrl }: PageInput, paidAtSec: number): Html {
+function facts(input: PageInput, paidAtSec: number): Html {
+  const { session, status, speech, explorerUrl } = input;
   const counted = session.deposits.filter(({ kind, status: state }) => kind === 'on_time' && state === 'final');
   return html`<p>${speech.text('receipt_paid', { time: speech.dateTime(paidAtSec) })}</p>
     <dl>
@@ -55,13 +56,21 @@ function facts({ session, status, speech, explorerUrl }: PageInput, paidAtSec: n
         <dd><bdi>${session.sessionId}</bdi></dd>
       </div>
     </dl>
-    ${refundSentences({ status, speech }).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)} ${itemsTable({ session, speech })}
+    ${status.state === 'reversed' && html`<p class="warning">${speech.text('reversed_note')}</p>`} ${itemsTable({ session, speech })}
+    ${refunds(input)}
     <h2>${speech.text('receipt_transfers')}</h2>
     ${counted.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
 }
 
-function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
-  const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber } = deposit;
+/** What went back, by which transaction and to whom. */
+export function refunds(input: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): Html | null {
+  if (input.status.refunds.length === 0) return null;
+  return html`<h2>${input.speech.text('refunds')}</h2>
+    ${refundSentences(input).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)} ${transfersHtml(refundTransfers(input), input.speech)}`;
+}
+
+export function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
+  const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber, blockTimeSec } = deposit;
   const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;
   const hash = href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
   return html`<dl>
@@ -71,7 +80,7 @@ function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: 
     </div>
     <div>
       <dt>${speech.text('receipt_block')}</dt>
-      <dd>${blockNumber}</dd>
+      <dd>${blockNumber}, ${speech.dateTime(blockTimeSec)}</dd>
     </div>
     ${
       fromAddress !== null &&

@@ -3,7 +3,7 @@ import { ChainUnavailable } from '../ports/chain.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import { baseUnits } from './deep-links.ts';
-import { pageStatus } from './page-model.ts';
+import { toSend as toSendAt } from './page-model.ts';
 
 /** Names of Solana's public networks in the Wallet Standard, by genesis hash; every other chain is a local one. */
 const WALLET_CHAINS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export async function answerSolanaTransfer(
   context: { readonly transactions: PayerTransactions | null; readonly nowSec: number },
 ): Promise<void> {
   const option = session.paymentOptions.find(({ network }) => network === 'solana');
-  const { toSend } = pageStatus(session, () => 0, context.nowSec);
+  const toSend = toSendAt(session, context.nowSec);
   if (!option || !context.transactions || toSend === null) return void response.status(404).end();
   const units = baseUnits(toSend, option.decimals);
   if (request.query.units !== units) return void response.status(409).end();

@@ -59,6 +59,13 @@ export class Speech {
     return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(amount as Intl.StringNumericLiteral);
   }
 
+  /** Seconds, or minutes from one on, in a short form that needs no plural. */
+  duration(seconds: number): string {
+    const inMinutes = seconds >= 60;
+    const options = { style: 'unit', unit: inMinutes ? 'minute' : 'second', unitDisplay: 'short' } as const;
+    return new Intl.NumberFormat(this.language.locale, options).format(inMinutes ? Math.round(seconds / 60) : seconds);
+  }
+
   /** A plain decimal string by the customs of the language. */
   number(decimal: string): string {
     return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(decimal as Intl.StringNumericLiteral);
@@ -68,11 +75,28 @@ export class Speech {
 /** Each piece is isolated, so that an amount or a foreign name never reorders a right-to-left sentence. */
 export function sentenceHtml(sentence: Sentence): Html {
   return html`${sentence.map((piece) => {
-    if (piece.kind === 'strong') return html`<strong><bdi>${piece.text}</bdi></strong>`;
+    if (piece.kind === 'strong') return html`<strong><bdi>${amountHtml(piece.text)}</bdi></strong>`;
     if (piece.kind === 'value') return html`<bdi>${piece.text}</bdi>`;
     if (piece.kind === 'time') return html`<time datetime="${isoTime(piece.atSec ?? 0)}">${piece.text}</time>`;
     return html`${piece.text}`;
   })}`;
+}
+
+const AMOUNT = /\d+(?:\.\d+)?/;
+/** Shorter numbers are read at a glance. */
+const UNGROUPED_DIGITS = 4;
+
+/** The digits in groups of three that stand apart for the eye alone: what is read out, selected and copied stays the plain number. */
+export function amountHtml(text: string): Html {
+  const number = AMOUNT.exec(text)?.[0];
+  if (number === undefined) return html`${text}`;
+  const at = text.indexOf(number);
+  const [whole = '', fraction] = number.split('.');
+  const groups = whole.length > UNGROUPED_DIGITS ? whole.split(/(?=(?:\d{3})+$)/) : [whole];
+  const behind = fraction === undefined ? [] : fraction.length > UNGROUPED_DIGITS ? (fraction.match(/\d{1,3}/g) ?? []) : [fraction];
+  const apart = (all: readonly string[]): Html[] =>
+    all.map((group, index) => (index === 0 ? html`${group}` : html`<span class="group">${group}</span>`));
+  return html`${text.slice(0, at)}${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}${text.slice(at + number.length)}`;
 }
 
 const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();

@@ -26,7 +26,9 @@ import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { chainCommands } from '../operator/chains.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
-import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
+import type { WatchStatus } from '../features/deposits/chain/types.ts';
+import { outageSince, type WatchedNetwork } from '../features/deposits/network-watcher.ts';
+import { toSec } from '../ports/clock.ts';
 import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
 import { startInbox } from './unmatched.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
@@ -166,6 +168,7 @@ function webApp(
     log,
     networks,
     confirmationsOf: confirmationCounter(watched),
+    outageSince: (mode, network) => outageSince(statusOf(watched, mode, network), toSec(clock.nowMs())),
     waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
     testWallet,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
@@ -235,10 +238,13 @@ function addressLimits({ RATE_LIMIT_PER_ADDRESS: ratePerSec, TRUSTED_PROXIES }: 
   };
 }
 
+const statusOf = (watched: readonly WatchedNetwork[], mode: Mode, network: Network): WatchStatus | undefined =>
+  watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status();
+
 /** Blocks from a transfer's block to the head, both included; 0 while the head is unknown. */
 function confirmationCounter(watched: readonly WatchedNetwork[]) {
   return (mode: Mode, network: Network, block: number): number => {
-    const head = watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status().headBlock;
+    const head = statusOf(watched, mode, network)?.headBlock;
     return head === null || head === undefined ? 0 : Math.max(0, head - block + 1);
   };
 }

@@ -43,6 +43,8 @@ export interface WebParts {
   readonly log: Logger;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
+  /** Since when a network could not be read (Unix seconds); null in health. */
+  readonly outageSince: (mode: Mode, network: Network) => number | null;
   /** Why a refund is not paid yet. */
   readonly waitingFor: (refundId: string) => string | null;
   /** Null outside the sandbox. */
@@ -62,9 +64,13 @@ export function createWebApp(parts: WebParts): Express {
     clock,
     publicUrl,
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
-    confirmationsOf: (session) => (network, block) => parts.confirmationsOf(session.mode, network, block),
+    chainsOf: ({ mode }) => ({
+      confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),
+      outageSince: (network) => parts.outageSince(mode, network),
+    }),
     hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
     proofOf: (session) => payersProof(parts.audit, session.sessionId),
+    recordOf: (session) => sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
     sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
   });

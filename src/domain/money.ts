@@ -82,15 +82,42 @@ export function toTokenUnits(units: bigint, decimals: number): bigint {
   return units / POWERS[SCALE - decimals]!;
 }
 
-/** `units * rate`, rounded up to `decimals`: what the payer owes after conversion. */
-export function convertRoundingUp(units: bigint, rate: string, decimals: number): bigint {
-  return roundTo(units * amountOf(rate), decimals, true);
+/** Rounding up may add so much at most, in thousandths of what is converted. */
+const MOST_ADDED = 1n;
+
+/** `units * rate` rounded up to the fewest decimals, from the least to the most, that add at most a thousandth. */
+export function convertForPayer(units: bigint, rate: string, leastDecimals: number, mostDecimals: number): bigint {
+  const exact = units * amountOf(rate);
+  for (let decimals = leastDecimals; decimals < mostDecimals; decimals += 1) {
+    const rounded = roundTo(exact, decimals, true);
+    if ((rounded * ONE - exact) * 1_000n <= exact * MOST_ADDED) return rounded;
+  }
+  return roundTo(exact, mostDecimals, true);
 }
 
 /** `units * rate`, rounded down to `decimals`: what a refund in merchant currency is worth at the locked rate. */
 export function convertRoundingDown(units: bigint, rate: string, decimals: number): bigint {
   return roundTo(units * amountOf(rate), decimals, false);
 }
+
+const SHOWN_RATE_DECIMALS = 4;
+
+/**
+ * The rate that the amounts themselves say: `due` for `amount`, with the fewest decimals (from four on) whose product with the
+ * amount gives what is due to its last digit. The locked rate would not, since what is due is rounded up.
+ */
+export function shownRate(amount: string, due: string): string {
+  const [total, owed] = [amountOf(amount), amountOf(due)];
+  const dueStep = POWERS[SCALE - decimalsOf(due)]!;
+  for (let decimals = SHOWN_RATE_DECIMALS; decimals < SCALE; decimals += 1) {
+    const step = POWERS[SCALE - decimals]!;
+    const rate = nearest(owed * ONE, total * step) * step;
+    if (nearest(total * rate, ONE * dueStep) * dueStep === owed) return formatAmount(rate);
+  }
+  return formatAmount((owed * ONE) / total);
+}
+
+const nearest = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor);
 
 /** The least amount of so many decimals that is not less. */
 export const roundedUp = (units: bigint, decimals: number): bigint => {

@@ -39,7 +39,26 @@ export interface NetworkSettings {
   readonly mainNetwork: boolean;
   /** Public explorer with `{hash}` for the transaction; null where there is none (local chains). */
   readonly explorerTransactionUrl: string | null;
+  /** Where it differs from the main network's. */
+  readonly usualFinality?: UsualFinality;
 }
+
+/** What a payment usually waits for until the chain calls its block final; told to payers as "about", and never a rule. */
+export interface UsualFinality {
+  readonly blocks: number;
+  readonly seconds: number;
+}
+
+/** Ethereum: two epochs and what was begun. BSC: fast finality. TRON: 19 of 27 producers. Solana: 32 slots. */
+const USUAL_FINALITY: Readonly<Record<Network, UsualFinality>> = {
+  ethereum: { blocks: 75, seconds: 900 },
+  bsc: { blocks: 3, seconds: 2 },
+  tron: { blocks: 20, seconds: 60 },
+  solana: { blocks: 32, seconds: 13 },
+};
+
+export const usualFinalityOf = (network: Network, settings: NetworkSettings | undefined): UsualFinality =>
+  settings?.usualFinality ?? USUAL_FINALITY[network];
 
 export function tokenOf(settings: NetworkSettings, coin: Coin): Token | undefined {
   return settings.tokens.find((token) => token.coin === coin);

@@ -57,6 +57,7 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     simulated: true,
     mainNetwork: false,
     explorerTransactionUrl: null,
+    usualFinality: { blocks: 2 * slotsInAnEpoch + 1, seconds: 4 },
   };
 
   const accounts = [deployer, ...payers].map(({ address }) => address);

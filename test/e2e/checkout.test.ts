@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   it('shows what to send, where and until when, the same in page, code and API', async () => {
     const session = await world.create(shop, order);
     const { page, incidents } = await world.open(session.url);
-    expect(await page.title()).toBe('Waiting for your payment · Mug shop');
+    expect(await page.title()).toBe('Pay 13.50 USDT · Mug shop');
     expect(words(await page.textContent('#status'))).toMatch(/Send exactly 13\.50 USDT before [\d:]+ [AP]M\./);
     expect(await page.textContent('#timer')).toMatch(/^(29|30):\d\d$/);
     for (const option of session.payment_options) {
@@ -125,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.pay(slowShop, session.id, { case: 'partial' });
     const { page } = await world.open(session.url);
     await world.shows(page, 'seen');
-    expect(words(await page.textContent('#status'))).toContain('6.75 USDT is on its way, and 6.75 USDT is still missing.');
+    expect(words(await page.textContent('#status'))).toContain('6.75 USDT is on its way. Send the remaining 6.75 USDT');
     expect(await page.locator('dd .value').first().textContent()).toBe('6.75');
     await sound('seen-part', session.url);
   });
@@ -135,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const { page } = await world.open(session.url);
     await world.pay(shop, session.id, { case: 'partial' });
     await world.shows(page, 'underpaid');
-    expect(words(await page.textContent('#status'))).toContain('6.75 USDT arrived. Send the missing 6.75 USDT');
+    expect(words(await page.textContent('#status'))).toContain('6.75 USDT arrived. Send the remaining 6.75 USDT');
     expect(await page.locator('dd .value').first().textContent()).toBe('6.75');
     await sound('underpaid', session.url);
     await world.pay(shop, session.id, { case: 'exact' });
@@ -169,7 +169,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'expired');
     expect(words(await page.textContent('#status'))).toContain('Do not send money to this address any more.');
     expect(await page.locator('.address').count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href')).toBe('https://shop.example/cart');
+    expect(await page.getByRole('link', { name: 'Pay again at the shop' }).getAttribute('href')).toBe('https://shop.example/cart');
     await paying;
     await world.says(page, 'arrived too late');
     expect(incidents).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pageStatus } from '../../src/checkout/page-model.ts';
+import { toSend } from '../../src/checkout/page-model.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
@@ -91,13 +91,13 @@ describe('what the page asks for', () => {
         (given, tolerance, network) => {
           const created = createdFacts({ policy: { tolerance, dustLimit: '0.01' } });
           const state = after(sessionTable.initial, [{ type: 'CreateSession', data: created }, ...given.flat()]);
-          const { toSend } = pageStatus(sessionView(state, null), () => 1, EXPIRES_AT - 1);
-          if (state.value === 'paid') return void expect(toSend).toBeNull();
-          if (toSend === null) return void expect(held(state.context) + pending(state.context)).toBeGreaterThanOrEqual(DUE - amountOf(tolerance));
+          const asks = toSend(sessionView(state, null), EXPIRES_AT - 1);
+          if (state.value === 'paid') return void expect(asks).toBeNull();
+          if (asks === null) return void expect(held(state.context) + pending(state.context)).toBeGreaterThanOrEqual(DUE - amountOf(tolerance));
           asked += 1;
-          if (amountOf(toSend) < CENT) little += 1;
-          expect(toSend).toMatch(/^\d+\.\d{2,6}$/);
-          const answer = depositFacts({ txHash: '0xasked', network, amount: toSend, blockTimeSec: EXPIRES_AT - 1 });
+          if (amountOf(asks) < CENT) little += 1;
+          expect(asks).toMatch(/^\d+\.\d{2,6}$/);
+          const answer = depositFacts({ txHash: '0xasked', network, amount: asks, blockTimeSec: EXPIRES_AT - 1 });
           const seen = after(state, [record(answer)]);
           expect(after(seen, confirmations(seen)).value).toBe('paid');
         },

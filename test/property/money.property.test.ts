@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   amountOf,
+  convertForPayer,
   convertRoundingDown,
-  convertRoundingUp,
   decimalsOf,
   formatAmount,
   fromTokenUnits,
   parseAmount,
+  shownRate,
   toTokenUnits,
 } from '../../src/domain/money.ts';
 
@@ -111,7 +112,7 @@ describe('conversion', () => {
   it('rounds the payer up and a refund down, never by a whole step', () => {
     fc.assert(
       fc.property(amount, rate, fc.integer({ min: 0, max: 6 }), (value, text, places) => {
-        const up = convertRoundingUp(value, text, places);
+        const up = convertForPayer(value, text, places, places);
         const down = convertRoundingDown(value, text, places);
         const exact = value * amountOf(text);
         const scale = 10n ** 18n;
@@ -122,8 +123,37 @@ describe('conversion', () => {
     );
   });
 
+  it('adds at most a thousandth while decimals are left, with as few decimals as do', () => {
+    fc.assert(
+      fc.property(amount, rate, fc.integer({ min: 0, max: 6 }), (value, text, least) => {
+        const due = convertForPayer(value, text, least, 6);
+        const exact = value * amountOf(text);
+        const isFair = (units: bigint): boolean => (units * 10n ** 18n - exact) * 1_000n <= exact;
+        const used = Math.max(least, decimalsOf(formatAmount(due, 0)));
+        expect(isFair(due) || due === convertForPayer(value, text, 6, 6)).toBe(true);
+        for (let fewer = least; fewer < used; fewer += 1) expect(isFair(convertForPayer(value, text, fewer, fewer))).toBe(false);
+      }),
+    );
+    expect(formatAmount(convertForPayer(amountOf('0.01'), '1.0001', 2, 6))).toBe('0.01001');
+  });
+
+  it('prints a rate whose product with the amount is what is due, to the last digit', () => {
+    const cents = fc.bigInt({ min: 1n, max: 10n ** 9n }).map((value) => formatAmount(value * 10n ** 16n));
+    const usual = fc.bigInt({ min: 10n ** 12n, max: 10n ** 20n }).map((value) => formatAmount(value, 0));
+    fc.assert(
+      fc.property(cents, usual, (total, text) => {
+        const due = formatAmount(convertForPayer(amountOf(total), text, 2, 6));
+        if (amountOf(due) === 0n) return;
+        const step = 10n ** BigInt(18 - decimalsOf(due));
+        const product = (amountOf(total) * amountOf(shownRate(total, due))) / 10n ** 18n;
+        expect(((product + step / 2n) / step) * step).toBe(amountOf(due));
+      }),
+    );
+    expect(shownRate('12.50', '13.51')).toBe('1.0808');
+  });
+
   it('gives the amounts of the specification example', () => {
-    expect(formatAmount(convertRoundingUp(amountOf('10.00'), '1.0002', 2))).toBe('10.01');
-    expect(formatAmount(convertRoundingUp(amountOf('10.00'), '1', 2))).toBe('10.00');
+    expect(formatAmount(convertForPayer(amountOf('10.00'), '1.0002', 2, 6))).toBe('10.01');
+    expect(formatAmount(convertForPayer(amountOf('10.00'), '1', 2, 6))).toBe('10.00');
   });
 });

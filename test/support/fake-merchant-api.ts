@@ -1,7 +1,7 @@
 import { depositTransactionId } from '../../projections/sessions/transaction-id.ts';
 import { createHmac, createSecretKey } from 'node:crypto';
 import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
-import { amountOf, convertRoundingUp, formatAmount, isCoin } from '../../src/domain/money.ts';
+import { amountOf, convertForPayer, formatAmount, isCoin } from '../../src/domain/money.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { Refusal } from '../../src/domain/result.ts';
 import type { Caller, CreateSessionInput, MerchantApi, Outcome, RefundInput } from '../../src/features/shared/merchant-api.ts';
@@ -175,7 +175,7 @@ export function sessionView(
   terms: { coin: 'USDT' | 'USDC'; rate: string | null; nowSec: number },
 ): SessionView {
   const { coin, rate, nowSec } = terms;
-  const due = rate === null ? input.amount : formatAmount(convertRoundingUp(amountOf(input.amount), rate, 2));
+  const due = rate === null ? input.amount : formatAmount(convertForPayer(amountOf(input.amount), rate, 2, 6));
   const { description, lineItems, metadata, successUrl, cancelUrl } = input;
   return {
     sessionId,

@@ -39,42 +39,15 @@
     if (text !== undefined) made.textContent = text;
     return made;
   };
-  const sentence = (parent, pieces) => {
-    for (const { text, kind, atSec } of pieces) {
-      if (kind === 'strong') {
-        const strong = element('strong');
-        strong.append(element('bdi', text));
-        parent.append(strong);
-      } else if (kind === 'value') parent.append(element('bdi', text));
-      else if (kind === 'time') parent.append(element('time', text, { dateTime: new Date(atSec * 1000).toISOString() }));
-      else parent.append(text);
-    }
-    return parent;
-  };
-  const transfer = ({ what, progress, bar, hash, href }) => {
-    const item = element('li');
-    const code = element('code', `${hash.slice(0, 10)}…${hash.slice(-6)}`, { translate: false });
-    item.append(sentence(element('span'), what), element('span', progress));
-    if (bar) item.append(element('progress', undefined, { value: bar.have, max: bar.need, ariaLabel: progress }));
-    if (href && /^https?:/.test(href)) {
-      const link = element('a', undefined, { href, rel: 'noopener noreferrer nofollow', target: '_blank' });
-      link.append(code);
-      item.append(link);
-    } else item.append(code);
-    return item;
-  };
-  const showStatus = ({ title, lines, transfers }) => {
-    const parts = [element('h2', title), ...lines.map((line) => sentence(element('p'), line))];
-    if (transfers.length > 0) {
-      const list = element('ul', undefined, { className: 'transfers' });
-      list.append(...transfers.map(transfer));
-      parts.push(list);
-    }
-    status.replaceChildren(...parts);
-  };
-
   // More than the words changed: the page is fetched anew, and all but the status, which screen readers follow, replaced.
   let renewals = 0;
+  const replaceAround = (kept, fresh) => {
+    const siblings = [...fresh.parentElement.children];
+    const at = siblings.indexOf(fresh);
+    for (const old of [...kept.parentElement.children]) if (old !== kept) old.remove();
+    kept.before(...siblings.slice(0, at));
+    kept.after(...siblings.slice(at + 1));
+  };
   const renew = async (wanted) => {
     const renewal = (renewals += 1);
     const answer = await fetch(page, { cache: 'no-store' }).catch(() => null);
@@ -84,19 +57,17 @@
     // The stream tells nothing twice, so without another try the page would keep an address that takes no money any more.
     if (text === null) return void setTimeout(poll, RENEW_AGAIN_MS);
     const fresh = new DOMParser().parseFromString(text, 'text/html');
+    const before = document.querySelector('.pay')?.dataset.network;
     const chosen = document.querySelector('input[name=network]:checked')?.value;
-    const others = [...fresh.querySelector('.state').children].filter((child) => child.id !== 'status');
-    for (const child of [...status.parentElement.children]) if (child !== status) child.remove();
-    status.after(...others);
-    document.querySelector('.summary').replaceWith(fresh.querySelector('.summary'));
+    replaceAround(status, fresh.getElementById('status'));
+    replaceAround(status.parentElement, fresh.querySelector('.state'));
     document.querySelector('footer').replaceWith(fresh.querySelector('footer'));
-    document.querySelector('.pay')?.remove();
-    const pay = fresh.querySelector('.pay');
-    if (pay) document.querySelector('main').append(pay);
+    localTimes();
     document.title = fresh.title;
     root.dataset.state = fresh.documentElement.dataset.state;
     version = wanted;
-    if (chosen) choose(chosen);
+    // The payer's choice stays, unless money arrived elsewhere since.
+    if (chosen && document.querySelector('.pay')?.dataset.network === before) choose(chosen);
     document.dispatchEvent(new CustomEvent('page-renewed'));
   };
   // Inside a shop's own page: only the origin that the merchant registered hears anything.
@@ -116,12 +87,14 @@
     serverNowMs = now;
     heardAtMs = performance.now();
     expiresSec = shown.expires_at;
-    showStatus(shown.status);
+    // Rendered by what renders the page: both always say the same.
+    status.replaceChildren(...new DOMParser().parseFromString(shown.html, 'text/html').body.childNodes);
+    localTimes();
+    root.dataset.tone = shown.tone;
+    document.title = shown.title;
     if (shown.version !== version) await renew(shown.version);
     tellStatus();
-    localTimes();
     countdown();
-    if (shown.state === 'paid' || shown.state === 'overpaid') stop();
   };
 
   const POLL_MS = 5000;
@@ -139,10 +112,6 @@
   const stopPolling = () => {
     clearInterval(polling);
     polling = null;
-  };
-  const stop = () => {
-    source?.close();
-    stopPolling();
   };
   const listen = () => {
     source = new EventSource(events);
@@ -192,6 +161,12 @@
     const button = event.target.closest('button.copy');
     if (button) void copy(button);
     if (event.target.closest('#print')) print();
+    const all = event.target.closest('#copy-all');
+    if (all)
+      navigator.clipboard.writeText(document.querySelector('main').innerText).then(
+        () => say(all, texts.help_copied),
+        () => say(all, texts.copy_by_hand, true),
+      );
   });
   document.addEventListener('submit', async (event) => {
     const form = event.target;
@@ -222,12 +197,13 @@
     if (event.target.name === 'network') stored((storage) => storage.setItem('network', event.target.value));
   });
   const last = stored((storage) => storage.getItem('network'));
-  if (last) choose(last);
+  const pay = document.querySelector('.pay');
+  if (last && pay && !pay.dataset.network && !document.querySelector(`label[for="network-${CSS.escape(last)}"] .out`)) choose(last);
 
   localTimes();
   countdown();
   if (!events) return;
   setInterval(countdown, 1000);
-  if (!['paid', 'overpaid'].includes(root.dataset.state)) listen();
+  listen();
   addEventListener('pageshow', (event) => event.persisted && void poll());
 })();

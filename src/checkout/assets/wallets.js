@@ -6,7 +6,24 @@
   const MAX_WALLETS = 12;
   const NAME_LENGTH = 40;
 
-  class OnAnotherChain extends Error {}
+  /** Why nothing was sent; `text` is the key of what the payer is told. */
+  class Refused extends Error {
+    constructor(text) {
+      super(text);
+      this.text = text;
+    }
+  }
+  /** What wallets say when the payer declined, and when there is too little; they agree on codes only in part. */
+  const REJECTED = /user (?:rejected|denied|declined|cancel)|(?:rejected|declined|cancell?ed) by (?:the )?user/i;
+  const NO_GAS = /insufficient funds|insufficient lamports|bandwidth|out of energy|balance is not sufficient|no record of a prior credit/i;
+  const TOO_LITTLE = /exceeds balance|custom program error: 0x1\b/i;
+  const reasonOf = (error) => {
+    if (error instanceof Refused) return error.text;
+    const said = `${error?.message ?? error} ${error?.data?.message ?? ''}`;
+    if (error?.code === 4001 || error?.code === 'ACTION_REJECTED' || REJECTED.test(said)) return 'wallet_rejected';
+    if (NO_GAS.test(said)) return 'wallet_gas';
+    return TOO_LITTLE.test(said) ? 'wallet_poor' : 'wallet_refused';
+  };
 
   const say = (box, text, bad) => {
     const said = box.querySelector('.said') ?? box.appendChild(document.createElement('p'));
@@ -19,15 +36,48 @@
   const word = (hex) => hex.padStart(64, '0');
   const transferCall = ({ to, units }) => `0xa9059cbb${word(to.slice(2).toLowerCase())}${word(BigInt(units).toString(16))}`;
 
+  /** Chains that a wallet may lack, with public facts; nothing of a session or of this service's own providers goes into them. */
+  const ADDABLE = {
+    56: {
+      chainName: 'BNB Smart Chain',
+      nativeCurrency: { name: 'BNB', symbol: 'BNB', decimals: 18 },
+      rpcUrls: ['https://bsc-dataseed.bnbchain.org'],
+      blockExplorerUrls: ['https://bscscan.com'],
+    },
+  };
+  const switchChain = async (provider, chain) => {
+    const chainId = `0x${BigInt(chain).toString(16)}`;
+    const onChain = async () => BigInt(await provider.request({ method: 'eth_chainId' })) === BigInt(chain);
+    if (await onChain()) return;
+    const error = await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] }).catch((reason) => reason ?? null);
+    const unknown = error?.code === 4902 || error?.data?.originalError?.code === 4902;
+    if (unknown && ADDABLE[chain])
+      await provider.request({ method: 'wallet_addEthereumChain', params: [{ chainId, ...ADDABLE[chain] }] }).catch(() => null);
+    if (!(await onChain())) throw new Refused(unknown ? 'wallet_unknown_chain' : 'wallet_chain');
+  };
+  /** Why a payer may have declined: wallets show too little money as a payment that cannot be confirmed. */
+  const lack = async (provider, call, units) => {
+    const ask = (method, ...params) =>
+      provider
+        .request({ method, params })
+        .then(BigInt)
+        .catch(() => null);
+    const held = await ask('eth_call', { to: call.to, data: `0x70a08231${word(call.from.slice(2).toLowerCase())}` }, 'latest');
+    if (held !== null && held < BigInt(units)) return 'wallet_poor';
+    const [gas, price, coins] = await Promise.all([ask('eth_estimateGas', call), ask('eth_gasPrice'), ask('eth_getBalance', call.from, 'latest')]);
+    return gas !== null && price !== null && coins !== null && coins < gas * price ? 'wallet_gas' : null;
+  };
+
   const payEvm = (provider) => async (facts) => {
     const [from] = await provider.request({ method: 'eth_requestAccounts' });
-    const chainId = `0x${BigInt(facts.chain).toString(16)}`;
-    const onChain = async () => BigInt(await provider.request({ method: 'eth_chainId' })) === BigInt(facts.chain);
-    if (!(await onChain())) {
-      await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] }).catch(() => null);
-      if (!(await onChain())) throw new OnAnotherChain();
-    }
-    await provider.request({ method: 'eth_sendTransaction', params: [{ from, to: facts.token, value: '0x0', data: transferCall(facts), chainId }] });
+    await switchChain(provider, facts.chain);
+    const call = { from, to: facts.token, value: '0x0', data: transferCall(facts) };
+    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ ...call, chainId: `0x${BigInt(facts.chain).toString(16)}` }] });
+    await sending.catch(async (error) => {
+      // Only what was surely not sent may be explained further.
+      const why = reasonOf(error) === 'wallet_rejected' ? await lack(provider, call, facts.units) : null;
+      throw why === null ? error : new Refused(why);
+    });
   };
 
   /** Sun (10^-6 TRX) a transfer may burn at most: three times what one to a new holder costs. */
@@ -39,16 +89,19 @@
     if ((answer?.code !== undefined && answer.code !== 200) || !from) throw new Error('no account');
     // The last four bytes of the first block's id are TRON's chain id.
     const genesis = await tronWeb.trx.getBlock(0);
-    if (BigInt(`0x${genesis.blockID.slice(-8)}`) !== BigInt(facts.chain)) throw new OnAnotherChain();
+    if (BigInt(`0x${genesis.blockID.slice(-8)}`) !== BigInt(facts.chain)) throw new Refused('wallet_chain');
     const parameters = [
       { type: 'address', value: facts.to },
       { type: 'uint256', value: facts.units },
     ];
+    const account = [{ type: 'address', value: from }];
+    const held = await tronWeb.transactionBuilder.triggerConstantContract?.(facts.token, 'balanceOf(address)', {}, account, from).catch(() => null);
+    if (held?.constant_result?.[0] && BigInt(`0x${held.constant_result[0]}`) < BigInt(facts.units)) throw new Refused('wallet_poor');
     const options = { feeLimit: TRON_FEE_LIMIT, callValue: 0 };
     const built = await tronWeb.transactionBuilder.triggerSmartContract(facts.token, 'transfer(address,uint256)', options, parameters, from);
-    if (!built?.result?.result) throw new Error('refused');
+    if (!built?.result?.result) throw new Error(built?.result?.message ?? 'refused');
     const sent = await tronWeb.trx.sendRawTransaction(await tronWeb.trx.sign(built.transaction));
-    if (!sent?.result) throw new Error('refused');
+    if (!sent?.result) throw new Error(sent?.code ?? 'refused');
   };
 
   /** Wallet Standard: the wallet signs and sends what the service composed, with the payer's own account as the source. */
@@ -57,7 +110,7 @@
   const paySolana = (wallet) => async (facts) => {
     const [account] = (await wallet.features[CONNECT].connect()).accounts;
     if (!account) throw new Error('no account');
-    if (!account.chains.includes(facts.chain)) throw new OnAnotherChain();
+    if (!account.chains.includes(facts.chain)) throw new Refused('wallet_chain');
     const query = new URLSearchParams({ payer: account.address, units: facts.units });
     const answer = await fetch(`${facts.transfer}?${query}`, { cache: 'no-store' });
     if (!answer.ok) throw new Error('refused');
@@ -77,7 +130,8 @@
     } catch (error) {
       button.disabled = false;
       const name = document.querySelector(`label[for=network-${network}] span`).textContent;
-      say(box, error instanceof OnAnotherChain ? texts.wallet_chain.replace('{network}', name) : texts.wallet_refused, true);
+      const said = texts[reasonOf(error)];
+      say(box, said.replace('{network}', name).replace('{amount}', facts.amount).replace('{coin}', facts.gas), true);
     }
   };
 

@@ -1,7 +1,8 @@
 import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../../domain/events/session-events.ts';
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
-import { amountOf, convertRoundingUp, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
+import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
@@ -33,7 +34,7 @@ export interface CreateSessionDeps {
   /** The networks this installation runs in a mode, in default order. */
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly sessionTtlSec: number;
-  /** Decimals the converted amount is rounded up to. */
+  /** Decimals the converted amount is rounded up to, unless that adds more than a thousandth. */
   readonly conversionDecimals: number;
   /** Units of the coin; transfers below it never change a state. */
   readonly dustLimit: string;
@@ -60,7 +61,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
   if (coin !== input.currency && !rateLock)
     return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
-  const due = rateLock ? convertRoundingUp(amountOf(input.amount), rateLock.rate, deps.conversionDecimals) : amountOf(input.amount);
+  const due = rateLock ? convertForPayer(amountOf(input.amount), rateLock.rate, deps.conversionDecimals, COIN_MAX_DECIMALS) : amountOf(input.amount);
   if (rateLock && due >= MAX_UNITS) return existingOr(deps, id, requestHash, tooLarge(input, coin));
   const offers = offered(deps, merchant, coin);
   const taken = takeAddresses(deps, merchant.mode, offers);

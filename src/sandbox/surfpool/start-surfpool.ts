@@ -93,6 +93,7 @@ async function sandboxOf(
     simulated: true,
     mainNetwork: false,
     explorerTransactionUrl: null,
+    usualFinality: { blocks: 32, seconds: 4 },
   };
   const wallet = new SolanaTestWallet({ rpc, settings, seeds: genesis.payerSeeds });
   return {

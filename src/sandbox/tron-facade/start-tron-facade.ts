@@ -79,6 +79,7 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
     simulated: true,
     mainNetwork: false,
     explorerTransactionUrl: null,
+    usualFinality: { blocks: 20, seconds: 3 },
   };
   const wallet = new TronTestWallet({ chain, settings, url: server.url, keys });
   let closing: Promise<void> | null = null;

@@ -3,126 +3,28 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deepLinks } from '../../../src/checkout/deep-links.ts';
 import { clip, html } from '../../../src/checkout/html.ts';
+import { renderHelp } from '../../../src/checkout/help.ts';
 import { LANGUAGES, chooseLanguage, type Language } from '../../../src/checkout/languages.ts';
 import { renderPage } from '../../../src/checkout/page.ts';
 import type { PageInput } from '../../../src/checkout/page-input.ts';
-import { pageStatus } from '../../../src/checkout/page-model.ts';
+import { pageStatus, type PageFacts } from '../../../src/checkout/page-model.ts';
+import { statusWords } from '../../../src/checkout/page-status.ts';
 import { renderReceipt } from '../../../src/checkout/receipt.ts';
-import { Speech } from '../../../src/checkout/speech.ts';
+import { amountHtml, Speech } from '../../../src/checkout/speech.ts';
 import { english, type TextKey, type Texts } from '../../../src/checkout/texts/en.ts';
-import type { PaymentOption } from '../../../src/domain/events/session-events.ts';
-import type { MerchantId, SessionId, TransactionId } from '../../../src/domain/ids.ts';
-import type { DepositView, SessionView } from '../../../src/features/shared/views.ts';
+import type { SessionId } from '../../../src/domain/ids.ts';
+import type { SessionView } from '../../../src/features/shared/views.ts';
+import { DEPOSIT, FACTS, NOW_SEC, OPEN, OPTION, PAYEE, refund, SESSIONS } from '../../support/page-sessions.ts';
 import { REPOSITORY } from '../../support/repository.ts';
-
-const NOW_SEC = 1_767_225_600;
-const OPTION: PaymentOption = {
-  network: 'ethereum',
-  coin: 'USDT',
-  tokenAddress: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
-  decimals: 6,
-  chainId: '1',
-  address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-  derivationIndex: 0,
-  finality: { kind: 'confirmations', confirmations: 12 },
-};
-const OPEN: SessionView = {
-  sessionId: 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4' as SessionId,
-  mode: 'test',
-  merchantId: 'mer_1' as MerchantId,
-  orderId: '1042',
-  status: 'open',
-  amount: '10.00',
-  currency: 'EUR',
-  dueCoin: 'USDT',
-  dueAmount: '10.80',
-  tolerance: '0.00',
-  rateLock: { rate: '1.08', lockedAtSec: NOW_SEC - 60, rule: 'static', quotes: [] },
-  taxAmount: '1.00',
-  shippingAmount: '2.00',
-  createdAtSec: NOW_SEC - 60,
-  expiresAtSec: NOW_SEC + 600,
-  paymentOptions: [OPTION, { ...OPTION, network: 'bsc', chainId: '56', decimals: 18, finality: { kind: 'finalized' } }],
-  domainId: null,
-  personal: { successUrl: 'https://shop.example/1', cancelUrl: 'https://shop.example/2' },
-  received: '0.00',
-  pending: '0.00',
-  excess: '0.00',
-  refunded: '0.00',
-  refundable: '0.00',
-  refundableByCoin: [],
-  reversed: false,
-  afterExpiry: false,
-  paidAtSec: null,
-  paidWith: null,
-  deposits: [],
-  refunds: [],
-};
-const DEPOSIT: DepositView = {
-  transactionId: 'txn_a' as TransactionId,
-  depositKey: 'ethereum:0x1:0',
-  network: 'ethereum',
-  coin: 'USDT',
-  tokenAddress: OPTION.tokenAddress,
-  amount: '10.80',
-  fromAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-  toAddress: OPTION.address,
-  txHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
-  logIndex: 0,
-  blockNumber: 100,
-  blockHash: '0xabc',
-  blockTimeSec: NOW_SEC - 10,
-  kind: 'on_time',
-  status: 'final',
-  sender: null,
-  refundable: '10.80',
-};
-const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED') => ({ coin: 'USDT', amount: '1.00', status }) as SessionView['refunds'][number];
-
-/** A session of every state and note that the page knows. */
-const SESSIONS: Readonly<Record<string, SessionView>> = {
-  awaiting: OPEN,
-  underpaid: { ...OPEN, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
-  seen: { ...OPEN, status: 'processing', pending: '10.80', deposits: [{ ...DEPOSIT, status: 'detected' }] },
-  'seen in part': { ...OPEN, status: 'processing', pending: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }] },
-  closing: { ...OPEN, expiresAtSec: NOW_SEC - 1 },
-  paid: {
-    ...OPEN,
-    status: 'paid',
-    received: '10.80',
-    paidAtSec: NOW_SEC,
-    paidWith: '10.80',
-    deposits: [DEPOSIT],
-    refunds: [refund('PENDING'), refund('COMPLETED'), refund('FAILED')],
-  },
-  reversed: { ...OPEN, status: 'paid', received: '0.00', reversed: true, paidAtSec: NOW_SEC, deposits: [{ ...DEPOSIT, status: 'reverted' }] },
-  overpaid: {
-    ...OPEN,
-    status: 'paid',
-    received: '12.00',
-    excess: '1.20',
-    paidAtSec: NOW_SEC,
-    paidWith: '12.00',
-    deposits: [{ ...DEPOSIT, amount: '12.00' }],
-  },
-  expired: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1 },
-  'expired in part': { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
-  late: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late' }] },
-  failed: { ...OPEN, status: 'failed', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, status: 'failed' }] },
-  cancelled: { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1 },
-  'cancelled on its way': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late', status: 'detected' }] },
-  'cancelled after it came': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, received: '10.80', refundable: '10.80', deposits: [DEPOSIT] },
-  'wrong coin': { ...OPEN, deposits: [{ ...DEPOSIT, coin: 'USDC', kind: 'wrong_coin' }] },
-  'wrong network': { ...OPEN, deposits: [{ ...DEPOSIT, network: 'tron', kind: 'wrong_network' }] },
-  lost: { ...OPEN, deposits: [{ ...DEPOSIT, status: 'reverted' }] },
-};
 
 function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more: Partial<PageInput> = {}): PageInput {
   return {
     session,
-    status: pageStatus(session, () => 3, NOW_SEC),
+    status: pageStatus(session, FACTS),
     speech: new Speech(language),
-    shop: { name: '1042', host: null },
+    shop: { name: '1042', host: null, logo: null, contact: null },
+    finalityOf: FACTS.finalityOf,
+    newAttempt: null,
     linksOf: (option, amount) => deepLinks(option, amount, { pageUrl: 'https://pay.example/pay/cs_1', mainNetwork: true }),
     simulated: new Set(['bsc']),
     sandbox: true,
@@ -141,6 +43,7 @@ const everyPage = (language: Language): string[] => [
   ]),
   renderReceipt(inputOf(SESSIONS.paid!, language), true),
   renderReceipt(inputOf(OPEN, language), false),
+  ...[SESSIONS.paid!, OPEN].map((session) => renderHelp(inputOf(session, language), null)),
 ];
 const pageOf = (name: string, more: Partial<PageInput> = {}): string => renderPage(inputOf(SESSIONS[name]!, undefined, more));
 const textOf = (page: string): string =>
@@ -167,6 +70,8 @@ describe('the languages of the page', () => {
     'TokenPocket',
     'Base App',
     'imToken',
+    'min',
+    'sec',
   ];
 
   it('show no text that is not in the catalogue', () => {
@@ -184,10 +89,12 @@ describe('the languages of the page', () => {
         OPTION.address,
         DEPOSIT.txHash,
         DEPOSIT.fromAddress!,
+        PAYEE,
+        `0x${'ab'.repeat(4)}…${'ab'.repeat(3)}`,
         `${DEPOSIT.txHash.slice(0, 10)}…${DEPOSIT.txHash.slice(-6)}`,
       ];
       for (const code of codes) left = left.replaceAll(code, '').replaceAll(code.match(/.{1,4}/g)!.join(' '), '');
-      left = left.replaceAll(/\b(?:0x)?[\da-fA-F]{2,4}\b/g, '').replaceAll(/[\d:]+\s[AP]M|January \d+, \d{4} at|€/g, '');
+      left = left.replaceAll(/[\d:]+\s[AP]M|(?:December|January) \d+, \d{4} at|€/g, '').replaceAll(/\b(?:0x)?[\da-fA-F]{2,4}\b/g, '');
       expect(left.match(/[\p{L}]+/gu) ?? []).toEqual([]);
     }
   });
@@ -247,7 +154,7 @@ describe('the languages of the page', () => {
 });
 
 describe('the state of the page', () => {
-  const stateOf = (session: SessionView, nowSec = NOW_SEC) => pageStatus(session, () => 3, nowSec);
+  const stateOf = (session: SessionView, nowSec = NOW_SEC) => pageStatus(session, { ...FACTS, nowSec });
 
   it('offers an address only while money may still be sent', () => {
     for (const [name, session] of Object.entries(SESSIONS)) {
@@ -280,7 +187,7 @@ describe('the state of the page', () => {
   it('does not ask for a rest that the merchant forgives, but names the whole amount before anything came', () => {
     const forgiving = { ...OPEN, tolerance: '0.50' };
     const coming = { ...forgiving, status: 'processing' as const, deposits: [{ ...DEPOSIT, status: 'detected' as const }] };
-    const toSend = (session: SessionView): string | null => pageStatus(session, () => 0, NOW_SEC).toSend;
+    const toSend = (session: SessionView): string | null => pageStatus(session, FACTS).toSend;
     expect(toSend(forgiving)).toBe('10.80');
     expect(toSend({ ...coming, pending: '10.30' })).toBeNull();
     expect(toSend({ ...coming, pending: '10.29' })).toBe('0.51');
@@ -299,9 +206,9 @@ describe('the state of the page', () => {
   });
 
   it('says what paid, also when some of it or all of it was returned since', () => {
-    const back = (amount: string) => ({ ...refund('COMPLETED'), amount });
+    const back = (amount: string) => refund('COMPLETED', amount);
     const returned = { ...SESSIONS.paid!, received: '0.00', paidWith: '10.80', refunds: [back('10.80')] };
-    expect(textOf(renderPage(inputOf(returned)))).toContain('10.80 USDT received. Thank you. The shop returned 10.80 USDT');
+    expect(textOf(renderPage(inputOf(returned)))).toContain('Refunded: 10.80 USDT The shop returned 10.80 USDT');
     // Somebody paid 6.00, got it back, and another paid what was due.
     const before = { ...SESSIONS.paid!, received: '10.80', paidWith: '10.80', excess: '0.00', refunds: [back('6.00')] };
     expect(textOf(renderPage(inputOf(before)))).toContain('10.80 USDT received. Thank you.');
@@ -315,7 +222,7 @@ describe('the state of the page', () => {
       ...SESSIONS['cancelled after it came']!,
       received: '0.00',
       refundable: '0.00',
-      refunds: [{ ...refund('COMPLETED'), amount: '10.80' }],
+      refunds: [refund('COMPLETED', '10.80')],
     };
     expect(textOf(renderPage(inputOf(returned)))).not.toContain('10.80 USDT arrived');
   });
@@ -325,6 +232,140 @@ describe('the state of the page', () => {
     expect(renderPage(inputOf(evil))).not.toContain('javascript:');
     expect(pageOf('paid')).toContain('href="https://shop.example/1"');
     expect(pageOf('cancelled')).toContain('href="https://shop.example/2"');
+  });
+});
+
+describe('the first line', () => {
+  const said = (session: SessionView, facts = FACTS) => {
+    const status = pageStatus(session, facts);
+    const input = inputOf(session, undefined, { status });
+    return { says: statusWords(input).title, tone: status.headline.tone, state: status.state, due: status.toSend, actions: status.actions.join(' ') };
+  };
+
+  it.each([
+    ['awaiting', 'Pay 10.80 USDT', 'pay', 'awaiting', '10.80', 'pay back help'],
+    ['underpaid', 'Partly paid: 5.80 USDT still due', 'warn', 'underpaid', '5.80', 'pay back help'],
+    ['seen in part', 'Partly paid: 5.80 USDT still due', 'warn', 'seen', '5.80', 'pay help'],
+    ['seen', 'Payment on its way', 'wait', 'seen', null, 'help'],
+    ['all on its way at the deadline', 'Payment on its way', 'wait', 'seen', null, 'help'],
+    ['closing', 'The time to pay is over', 'wait', 'closing', null, 'back help'],
+    ['closing with a part on its way', 'The time to pay is over', 'wait', 'closing', null, 'back help'],
+    ['wrong coin', 'Wrong coin: 10.80 USDC arrived, 10.80 USDT is due', 'warn', 'awaiting', '10.80', 'pay back help'],
+    ['wrong network', 'Wrong network: 10.80 USDT still due', 'warn', 'awaiting', '10.80', 'pay back help'],
+    ['lost', 'Transfer lost: 10.80 USDT still due', 'warn', 'awaiting', '10.80', 'pay back help'],
+    ['paid', 'Paid, 1.00 USDT on its way back to you', 'wait', 'paid', null, 'back receipt help'],
+    ['overpaid', 'Paid, 1.20 USDT more than due', 'good', 'overpaid', null, 'back receipt help'],
+    ['refunded', 'Refunded: 10.80 USDT', 'back', 'refunded', null, 'back receipt help'],
+    ['refunded in part', 'Paid, 4.00 USDT returned', 'good', 'paid', null, 'back receipt help'],
+    ['reversed', 'The network took the payment back', 'bad', 'reversed', null, 'back receipt help'],
+    ['expired', 'The time to pay is over', 'warn', 'expired', null, 'pay_again help'],
+    ['expired in part', 'Too little arrived in time', 'warn', 'expired', null, 'pay_again help'],
+    ['late', 'Sent too late', 'warn', 'expired', null, 'pay_again help'],
+    ['late and on its way back', '10.80 USDT on its way back to you', 'wait', 'expired', null, 'pay_again help'],
+    ['late and refunded', 'Refunded: 10.80 USDT', 'back', 'refunded', null, 'pay_again help'],
+    ['wrong coin until the end', 'Wrong coin: 10.80 USDC arrived', 'warn', 'expired', null, 'pay_again help'],
+    ['wrong network until the end', 'Wrong network: 10.80 USDT arrived', 'warn', 'expired', null, 'pay_again help'],
+    ['failed', 'The payment did not go through', 'bad', 'failed', null, 'pay_again help'],
+    ['cancelled', 'The shop cancelled this payment', 'warn', 'cancelled', null, 'pay_again help'],
+    ['cancelled and refunded in part', 'Partly refunded: 4.00 USDT', 'back', 'cancelled', null, 'pay_again help'],
+  ])('%s: %s', (name, says, tone, state, due, actions) => {
+    expect(said(SESSIONS[name]!)).toEqual({ says, tone, state, due, actions });
+    const page = renderPage(inputOf(SESSIONS[name]!));
+    expect(textOf(/<h1.*?<\/h1>/s.exec(page)![0]).trim()).toBe(says);
+    expect(page).toContain(`data-tone="${tone}"`);
+  });
+
+  it('never names an amount to send once nothing may be sent, in any state at any time', () => {
+    for (const session of Object.values(SESSIONS)) {
+      const { due, says } = said(session, { ...FACTS, nowSec: NOW_SEC + 100_000 });
+      expect(due).toBeNull();
+      expect(says).not.toMatch(/still due|is due|^Pay /);
+    }
+  });
+
+  it('leads to the new payment of the order rather than out to the shop', () => {
+    const newAttempt = 'cs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as SessionId;
+    const session = SESSIONS.expired!;
+    const page = renderPage(inputOf(session, undefined, { newAttempt, status: pageStatus(session, { ...FACTS, newAttempt }) }));
+    expect(page).toContain(`href="/pay/${newAttempt}?lang=en"`);
+    expect(textOf(page)).toContain('The shop opened a new payment for this order.');
+    expect(textOf(page)).not.toContain('Pay again at the shop');
+  });
+});
+
+describe('the network', () => {
+  const chosen = (session: SessionView, facts = FACTS): string => {
+    const page = renderPage(inputOf(session, undefined, { status: pageStatus(session, facts) }));
+    return /id="network-(\w+)"[^>]*checked/.exec(page)![1]!;
+  };
+
+  it('is the one that the money is on, and before that the cheapest that can be reached', () => {
+    expect(chosen(OPEN)).toBe('bsc');
+    expect(chosen(SESSIONS.underpaid!)).toBe('ethereum');
+    expect(chosen(SESSIONS['seen in part']!)).toBe('bsc');
+    expect(chosen(OPEN, { ...FACTS, outageSince: (network) => (network === 'bsc' ? NOW_SEC - 300 : null) })).toBe('ethereum');
+    expect(pageStatus(SESSIONS['wrong network']!, FACTS).network).toBeNull();
+    expect(pageStatus(SESSIONS.lost!, FACTS).network).toBeNull();
+  });
+
+  it('that cannot be reached is named, with the others offered', () => {
+    const facts: PageFacts = { ...FACTS, outageSince: (network) => (network === 'ethereum' ? NOW_SEC - 300 : null) };
+    const text = textOf(renderPage(inputOf(OPEN, undefined, { status: pageStatus(OPEN, facts) })));
+    expect(text).toContain('Ethereum cannot be reached since');
+    expect(text).toContain('Please pay on another network.');
+    const seen = SESSIONS.seen!;
+    const whileSeen = textOf(renderPage(inputOf(seen, undefined, { status: pageStatus(seen, facts) })));
+    expect(whileSeen).toContain('Money that you sent there is safe');
+  });
+
+  it('says how far it is and how long it takes', () => {
+    const finalized = { ...SESSIONS.seen!, deposits: [{ ...DEPOSIT, network: 'bsc' as const, status: 'detected' as const }] };
+    const text = (have: number, session: SessionView): string =>
+      textOf(renderPage(inputOf(session, undefined, { status: pageStatus(session, { ...FACTS, confirmationsOf: () => have }) })));
+    expect(text(3, SESSIONS.seen!)).toContain('Confirmations: 3 of 12. Takes about 2 min.');
+    expect(text(2, finalized)).toContain('Block 2 of about 3. Takes about 2 sec.');
+    expect(text(9, finalized)).toContain('Block 9. This takes longer than usual');
+    expect(text(0, OPEN)).toContain('Fee varies · about 2 min');
+  });
+});
+
+describe('amounts', () => {
+  it('stand in groups for the eye, and are one number to whatever reads them', () => {
+    const plain = (text: string): string => amountHtml(text).text.replaceAll(/<[^>]*>/g, '');
+    for (const text of ['1234.56', '12345.67 USDT', '0.123456', '1000000', '10.80 USDT + 5.00 USDC', '12', 'none']) expect(plain(text)).toBe(text);
+    expect(amountHtml('1234567.891234 USDT').text).toBe(
+      '1<span class="group">234</span><span class="group">567</span>.891<span class="group">234</span> USDT',
+    );
+    expect(amountHtml('1234.5678').text).toBe('1234.5678');
+  });
+
+  it('and the printed rate agree to the last digit', () => {
+    const page = textOf(renderPage(inputOf({ ...OPEN, amount: '12.50', dueAmount: '13.51', rateLock: { ...OPEN.rateLock!, rate: '1.08012' } })));
+    expect(page).toContain('1.0808 USDT');
+  });
+});
+
+describe('what a payer can send to the shop', () => {
+  it('names the payment, transfers, refunds and addresses', () => {
+    const text = textOf(renderHelp(inputOf(SESSIONS.paid!), null));
+    for (const fact of [OPEN.sessionId, OPEN.orderId, DEPOSIT.txHash, DEPOSIT.fromAddress!, PAYEE, OPTION.address, '10.80 USDT'])
+      expect(text).toContain(fact);
+  });
+
+  it('leaves out what the merchant was told', () => {
+    const entry = (type: string) => ({ atMs: NOW_SEC * 1000, type, message: `about ${type}`, facts: {} });
+    const record = {
+      sessionId: OPEN.sessionId,
+      mode: 'test' as const,
+      entries: [entry('DepositDetected'), entry('DeliveryAttempted'), entry('RedeliveryRequested')],
+      coverage: [],
+      readTo: [],
+      conclusion: 'Paid.',
+    };
+    const text = textOf(renderHelp(inputOf(SESSIONS.paid!), record));
+    expect(text).toContain('about DepositDetected');
+    expect(text).not.toContain('about Delivery');
+    expect(text).not.toContain('about Redelivery');
   });
 });
 
@@ -340,7 +381,7 @@ describe('texts of merchants and payers', () => {
             personal: { description: text, lineItems: [{ price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: text } } }] },
           },
           undefined,
-          { shop: { name: text, host: text } },
+          { shop: { name: text, host: text, logo: null, contact: null } },
         ),
       );
       for (const trick of ['<img src=x', '<script>alert', '\u0000', '\u202e', '\u200b']) expect(page).not.toContain(trick);
@@ -350,7 +391,7 @@ describe('texts of merchants and payers', () => {
   });
 
   it('cannot fill the page: names are cut', () => {
-    const page = renderPage(inputOf(OPEN, undefined, { shop: { name: 'x'.repeat(10_000), host: null } }));
+    const page = renderPage(inputOf(OPEN, undefined, { shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null } }));
     expect(page).not.toContain('x'.repeat(81));
     expect(clip('👨‍👩‍👧'.repeat(3), 80)).toBe('👨‍👩‍👧'.repeat(3));
     expect([...clip('漢'.repeat(200), 80)]).toHaveLength(80);
@@ -358,6 +399,14 @@ describe('texts of merchants and payers', () => {
 });
 
 describe('the receipt', () => {
+  it('shows what went back, by which transaction and to whom', () => {
+    const text = textOf(renderReceipt(inputOf(SESSIONS.refunded!), true));
+    expect(text).toContain('The shop returned 10.80 USDT');
+    expect(text).toContain('Refund of 10.80 USDT on Ethereum');
+    expect(text).toContain(PAYEE);
+    expect(textOf(renderReceipt(inputOf(SESSIONS.reversed!), true))).toContain('took a transfer back');
+  });
+
   it('says that test money is test money, on paper too', () => {
     const paid = SESSIONS.paid!;
     expect(renderReceipt(inputOf(paid, undefined, { sandbox: true, testMode: true }), true)).toContain(english.sandbox_band);
@@ -373,9 +422,9 @@ describe('the order', () => {
       const paid = SESSIONS.paid!;
       return renderPage(inputOf({ ...paid, personal: { ...paid.personal, lineItems: Array.from({ length: count }, () => item) } }));
     };
-    expect(withItems(5)).toMatch(/<details class="order"\s+open>/);
-    expect(withItems(6)).toMatch(/<details class="order"\s*>/);
-    expect(pageOf('awaiting')).not.toMatch(/<details class="order"\s+open>/);
+    expect(withItems(5)).toMatch(/<details class="items"\s+open>/);
+    expect(withItems(6)).toMatch(/<details class="items"\s*>/);
+    expect(pageOf('awaiting')).not.toMatch(/<details class="items"\s+open>/);
   });
 
   it('shows what several of an item cost together, exactly', () => {

@@ -1,0 +1,97 @@
+import type { Timeline } from '../features/sessions/timeline-types.ts';
+import { html, type Html } from './html.ts';
+import { NETWORK_NAMES, type PageInput } from './page-input.ts';
+import { sentenceHtml } from './speech.ts';
+import { statusWords } from './page-status.ts';
+import { headHtml, languageSwitch, scriptTexts, shopHtml, shopName, testBand } from './page.ts';
+import { refunds, transferFacts } from './receipt.ts';
+
+/** What a payer is told of the record: the session's own money, not what the merchant was told about it. */
+const OF_OTHERS = /^(?:Delivery|Redelivery)/;
+
+/** Everything that was seen of a payment, for the payer to send to the shop: words first, and the evidence behind them. */
+export function renderHelp(input: PageInput, record: Timeline | null): string {
+  const { session, speech } = input;
+  const here = `/pay/${session.sessionId}`;
+  const { code, direction } = speech.language;
+  const words = statusWords(input);
+  return html`<!doctype html>
+    <html lang="${code}" dir="${direction}" data-tone="${input.status.headline.tone}">
+      <head>
+        ${headHtml(`${speech.text('help')} · ${shopName(input)}`)}
+        <script src="${input.asset('checkout.js')}" defer></script>
+      </head>
+      <body data-texts="${scriptTexts(speech)}">
+        ${testBand(input)}
+        <main class="receipt">
+          ${shopHtml(input)}
+          <h1 class="headline">${speech.text('help_title')}</h1>
+          <p class="no-print">${speech.text('help_intro')}</p>
+          <div class="no-print next">
+            <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
+            <button type="button" id="print" class="scripted">${speech.text('print')}</button>
+            <a href="${here}?lang=${code}">${speech.text('back_to_payment')}</a>
+          </div>
+          <div class="state">
+            <p><strong>${sentenceHtml(words.headline)}</strong></p>
+            ${words.lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}
+          </div>
+          ${facts(input)} ${transfers(input)} ${refunds(input)} ${addresses(input)} ${recordHtml(input, record)}
+        </main>
+        <footer>${languageSwitch(`${here}/help?`, speech)}</footer>
+      </body>
+    </html>`.text;
+}
+
+function facts({ session, status, speech, nowMs }: PageInput): Html {
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    [speech.text('receipt_payment'), session.sessionId],
+    [speech.text('receipt_order'), session.orderId],
+    [speech.text('help_due'), `${status.due} ${status.coin}`],
+    [speech.text('receipt_received'), `${session.received} ${status.coin}`],
+    [speech.text('help_created'), speech.dateTime(session.createdAtSec)],
+    [speech.text('help_until'), speech.dateTime(session.expiresAtSec)],
+    [speech.text('help_time'), speech.dateTime(Math.floor(nowMs / 1000))],
+  ];
+  return html`<dl>
+    ${rows.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd><bdi>${value}</bdi></dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+function transfers({ session, speech, explorerUrl }: PageInput): Html {
+  const { deposits } = session;
+  return html`<h2>${speech.text('receipt_transfers')}</h2>
+    ${deposits.length === 0 && html`<p>${speech.text('help_none')}</p>`}
+    ${deposits.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
+}
+
+function addresses({ session, speech }: PageInput): Html {
+  return html`<h2>${speech.text('help_addresses')}</h2>
+    <dl>
+      ${session.paymentOptions.map(
+        ({ network, coin, address }) =>
+          html`<div>
+            <dt>${coin} · ${NETWORK_NAMES[network]}</dt>
+            <dd><code dir="ltr" translate="no">${address}</code></dd>
+          </div>`,
+      )}
+    </dl>`;
+}
+
+function recordHtml({ speech }: PageInput, record: Timeline | null): Html | null {
+  if (!record) return null;
+  const entries = record.entries.filter(({ type }) => !OF_OTHERS.test(type));
+  return html`<h2>${speech.text('help_record')}</h2>
+    <div lang="en" dir="ltr">
+      <p>${record.conclusion}</p>
+      <ol class="record">
+        ${entries.map(({ atMs, message }) => html`<li><small>${new Date(atMs).toISOString()}</small> ${message}</li>`)}
+      </ol>
+    </div>`;
+}

@@ -1,0 +1,174 @@
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pageStatus } from '../../src/checkout/page-model.ts';
+import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
+import { FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
+import { servePages, type ServedPages } from '../support/served-pages.ts';
+import { CHROMIUM, violations } from './checkout-world.ts';
+
+/* Every state in a real browser, as an open page is told of it and as a reload shows it, against what the API answers. */
+
+const api = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
+
+const words = (text: string | null | undefined): string => (text ?? '').replaceAll(/\s+/g, ' ').trim();
+
+/** What a payer reads off the page. */
+async function read(page: Page) {
+  const texts = await page.locator('#status p, #status li').allTextContents();
+  return {
+    headline: words(await page.textContent('h1')),
+    title: await page.title(),
+    tone: await page.getAttribute('html', 'data-tone'),
+    state: await page.getAttribute('html', 'data-state'),
+    lines: texts.map(words),
+    due: (await page.locator('.panel dd .value:not(.address)').allTextContents()).filter((amount, at, all) => all.indexOf(amount) === at),
+    network: (await page.locator('input[name=network]:checked').count()) === 0 ? null : await page.inputValue('input[name=network]:checked'),
+    next: (await page.locator('.next a').allTextContents()).map(words),
+  };
+}
+
+describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () => {
+  let browser: Browser;
+  let served: ServedPages;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    served = await servePages(OPEN);
+    page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    // The payer had chosen this one before; money on another network must move the choice.
+    await page.goto(served.url);
+    await page.evaluate("localStorage.setItem('network', 'bsc')");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await served?.close();
+  });
+
+  it.each(Object.keys(SESSIONS))('say the same and what the API says: %s', async (name) => {
+    const session = SESSIONS[name]!;
+    served.show(OPEN);
+    await page.goto(served.url);
+    const status = pageStatus(session, FACTS);
+    const { headline } = await served.update(session);
+    await page.waitForFunction(
+      `document.querySelector('h1').textContent.replaceAll(/\\s+/g, ' ').trim() === ${JSON.stringify(headline)} && ` +
+        `document.documentElement.dataset.state === '${status.state}' && !!document.querySelector('.pay') === ${status.toSend !== null}`,
+      undefined,
+      { timeout: 10_000 },
+    );
+    if (status.network !== null && status.toSend !== null)
+      await page.waitForFunction(`document.querySelector('input[name=network]:checked').value === '${status.network}'`);
+    const live = await read(page);
+    await page.reload();
+    expect(await read(page)).toEqual(live);
+    expect(live.headline).toBe(headline);
+
+    const answer = api.session(session);
+    const left = Number(answer.payment_options[0]!.amount) - Number(answer.received) - Number(answer.pending);
+    const isOpen = (answer.status === 'open' || answer.status === 'processing') && NOW_SEC <= answer.expires_at && left > 0;
+    expect(live.due.map(Number)).toEqual(isOpen ? [expect.closeTo(left, 9)] : []);
+    if (isOpen) expect(live.headline).toContain(`${status.toSend} ${answer.settlement_currency}`);
+    const there = answer.deposits.filter((deposit) => deposit.status !== 'reverted' && deposit.status !== 'failed');
+    const offered = there.findLast((deposit) => answer.payment_options.some(({ network }) => network === deposit.network));
+    if (isOpen) expect(live.network).toBe(offered?.network ?? 'bsc');
+    if (name === 'expired' || session.status === 'paid') await receiptSays(answer.payment_status === 'paid', session.refunds.length);
+  });
+
+  async function receiptSays(isPaid: boolean, refunds: number): Promise<void> {
+    await page.goto(`${served.url}/receipt`);
+    const text = words(await page.textContent('main'));
+    expect(text.includes('There is no receipt before')).toBe(!isPaid);
+    if (isPaid) expect((text.match(/Refund of /g) ?? []).length).toBe(refunds);
+  }
+
+  it('break no rule of accessibility, nor does the page for the shop, light or dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [name, part] of [
+        ['refunded in part', '/receipt'],
+        ['refunded in part', '/help'],
+        ['reversed', ''],
+        ['underpaid', ''],
+      ] as const) {
+        served.show(SESSIONS[name]!);
+        await page.goto(`${served.url}${part}`);
+        expect(await violations(page), `${name}${part} ${colorScheme}`).toEqual([]);
+      }
+    }
+  });
+
+  it.each([
+    ['the payer declines', { eth_sendTransaction: { code: 4001, message: 'User rejected the request.' } }, 'You rejected the payment in the wallet.'],
+    [
+      'the account holds too little of the coin',
+      { eth_sendTransaction: { code: 4001, message: 'User rejected' }, eth_call: '0x1' },
+      'This account holds less than 10.80 USDT on BNB Smart Chain.',
+    ],
+    [
+      'the account cannot pay the network fee',
+      { eth_sendTransaction: { code: 4001, message: 'User rejected' }, eth_getBalance: '0x1' },
+      'too little BNB for the network fee',
+    ],
+    ['the node says so', { eth_sendTransaction: { code: -32000, message: 'insufficient funds for gas * price + value' } }, 'too little BNB'],
+    ['nobody knows why', { eth_sendTransaction: { code: -32603, message: 'timeout' } }, 'The wallet did not send the payment.'],
+    [
+      'it stays on another network',
+      { eth_chainId: '0x1', wallet_switchEthereumChain: { code: 4001, message: 'User rejected' } },
+      'Switch it to BNB Smart',
+    ],
+    [
+      'it does not know the network and the payer does not add it',
+      {
+        eth_chainId: '0x1',
+        wallet_switchEthereumChain: { code: 4902, message: 'Unrecognized chain' },
+        wallet_addEthereumChain: { code: 4001, message: 'no' },
+      },
+      'The wallet does not know BNB Smart Chain.',
+    ],
+  ])('say why a wallet did not pay: %s', async (_, answers, says) => {
+    const usual = {
+      eth_chainId: '0x38',
+      eth_call: `0x${'f'.repeat(30)}`,
+      eth_estimateGas: '0xffff',
+      eth_gasPrice: '0xff',
+      eth_getBalance: '0xffffffffff',
+    };
+    const context = await browser.newContext();
+    const walletPage = await context.newPage();
+    await walletPage.addInitScript(`
+      const answers = ${JSON.stringify({ ...usual, ...answers })};
+      window.asked = [];
+      window.ethereum = { request: async ({ method, params }) => {
+        asked.push({ method, params });
+        if (method === 'eth_requestAccounts') return ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'];
+        const answer = answers[method];
+        if (typeof answer === 'string') return answer;
+        throw Object.assign(new Error(answer?.message ?? method), { code: answer?.code });
+      } };`);
+    served.show(OPEN);
+    await walletPage.goto(served.url);
+    await walletPage.getByRole('button', { name: 'Pay with Ethereum' }).locator('visible=true').click();
+    await walletPage.locator('.said.bad', { hasText: says }).waitFor({ timeout: 10_000 });
+    const added = await walletPage.evaluate<{ params: { rpcUrls: string[] }[] }[]>(
+      "asked.filter(({ method }) => method === 'wallet_addEthereumChain')",
+    );
+    expect(added.map(({ params }) => params[0]!.rpcUrls)).toEqual(
+      'wallet_addEthereumChain' in answers ? [['https://bsc-dataseed.bnbchain.org']] : [],
+    );
+    await context.close();
+  });
+
+  it('keep amount, address and copying above the fold of a phone, and fold the code away', async () => {
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+    const phone = await context.newPage();
+    served.show(OPEN);
+    await phone.goto(served.url);
+    const bottom = "[...document.querySelectorAll('.copy')].findLast((button) => button.offsetParent !== null).getBoundingClientRect().bottom";
+    expect(await phone.evaluate<number>(bottom)).toBeLessThan(844);
+    expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(0);
+    await phone.getByText('Show the QR code').locator('visible=true').click();
+    expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(1);
+    await context.close();
+  });
+});

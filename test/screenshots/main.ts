@@ -1,0 +1,47 @@
+/*
+ * Draws every state of the payment page, at the widths of a phone and a desktop, light and dark, and one language that is
+ * written from right to left: `npm run screenshots [-- folder]`. Needs a Chromium on this machine.
+ */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+import { SESSIONS } from '../support/page-sessions.ts';
+import { servePages } from '../support/served-pages.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const LOOKS = [
+  { name: 'phone-light', width: 390, height: 844, scheme: 'light', language: 'en' },
+  { name: 'phone-dark', width: 390, height: 844, scheme: 'dark', language: 'en' },
+  { name: 'phone-rtl', width: 390, height: 844, scheme: 'light', language: 'ar' },
+  { name: 'desktop-light', width: 1440, height: 900, scheme: 'light', language: 'en' },
+  { name: 'desktop-dark', width: 1440, height: 900, scheme: 'dark', language: 'en' },
+] as const;
+
+const folder = resolve(process.argv[2] ?? 'screenshots');
+mkdirSync(folder, { recursive: true });
+if (CHROMIUM === undefined) throw new Error('no Chromium on this machine');
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const pages = await servePages(SESSIONS['awaiting']!);
+try {
+  for (const { name, width, height, scheme, language } of LOOKS) {
+    const touch = width < 600;
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, isMobile: touch, hasTouch: touch });
+    const page = await context.newPage();
+    for (const [state, view] of Object.entries(SESSIONS)) {
+      pages.show(view);
+      for (const part of ['', ...(state === 'refunded in part' ? ['/receipt', '/help'] : [])]) {
+        await page.goto(`${pages.url}${part}?lang=${language}`, { waitUntil: 'load' });
+        // Not `fullPage`: that switches the touch screen off, and with it what the page does for one.
+        const full = await page.evaluate<number>('document.documentElement.scrollHeight');
+        await page.setViewportSize({ width, height: Math.max(height, full) });
+        await page.screenshot({ path: join(folder, `${state.replaceAll(' ', '-')}${part.replace('/', '-')}-${name}.png`) });
+        await page.setViewportSize({ width, height });
+      }
+    }
+    await context.close();
+  }
+} finally {
+  await browser.close();
+  await pages.close();
+}
+process.stdout.write(`${folder}\n`);
