@@ -13,5 +13,10 @@ if (import.meta.url.includes('/node_modules/')) {
   );
   process.exit(1);
 }
+// A signal opens a debugger in Node, through which whoever may send one reads every secret. Only a flag prevents it, so a program that stays
+// begins again with it, in the same process.
+const stays = ['serve', 'signer', 'sandbox'].includes(process.argv[2]);
+if (stays && !process.execArgv.includes('--disable-sigusr1') && process.platform !== 'win32')
+  process.execve(process.execPath, [process.execPath, '--disable-sigusr1', ...process.execArgv, ...process.argv.slice(1)], process.env);
 const { main } = await import('../src/main.ts');
 await main(process.argv.slice(2));

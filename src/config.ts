@@ -155,6 +155,9 @@ const environment = z.object({
     .min(1)
     .transform((path) => resolve(path))
     .optional(),
+  /** Socket of a signer that another user runs (`quittance signer`), and the file by which both know each other. */
+  SIGNER_SOCKET: z.string().min(1).max(100).optional(),
+  SIGNER_SECRET_FILE: z.string().min(1).optional(),
   /** JSON by coin: `{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}`. Unset in production: nothing is paid out. */
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** Payouts of one mode within an hour at most. */
@@ -212,4 +215,41 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   const dataDir = parsed.data.DATA_DIR;
   return { ...parsed.data, DATA_DIR: isAbsolute(dataDir) ? dataDir : resolve(dataDir) };
+}
+
+/** What is read beside the settings above: by the signer, by commands, and by tests. */
+const READ_ELSEWHERE = [
+  ...['', 'TEST_'].flatMap((mode) =>
+    ['MNEMONIC', 'KEYSTORE', 'KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'].map((name) => `${mode}WALLET_${name}`),
+  ),
+  ...['APPROVER_PASSPHRASE_FILE', 'CRASH_AT', 'SANDBOX_CHAINS', 'CI', 'FUZZ', 'NODE_OPTIONS'],
+];
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(environment.shape), ...READ_ELSEWHERE]);
+/** Shorter names resemble too much that has nothing to do with us. */
+const MIN_RESEMBLING = 8;
+
+export interface UnknownSetting {
+  readonly name: string;
+  /** The setting that was probably meant; null when none resembles it. */
+  readonly meant: string | null;
+}
+
+/** Variables that nobody reads. Of a whole environment only those with `meant` are about us. */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
+  return Object.keys(env)
+    .filter((name) => !KNOWN.has(name))
+    .map((name) => ({ name, meant: name.length < MIN_RESEMBLING ? null : ([...KNOWN].find((known) => distance(name, known) <= 2) ?? null) }));
+}
+
+/** How many letters have to be put in, left out or changed. */
+function distance(one: string, other: string): number {
+  if (Math.abs(one.length - other.length) > 2) return Infinity;
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j += 1)
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row.at(-1)!;
 }

@@ -2,9 +2,10 @@ import type { AdminArguments, AdminStream } from './operator/commands.ts';
 import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
 import { createProgram } from './cli/program.ts';
 import type { CliHost } from './cli/host.ts';
+import { systemFault } from './cli/system-fault.ts';
 import { runUntilSignal } from './cli/run-until-signal.ts';
-import { InvalidConfig, readConfig } from './config.ts';
-import { createLogger } from './observability/logger.ts';
+import { InvalidConfig, readConfig, unknownSettings } from './config.ts';
+import { createLogger, type Logger } from './observability/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
 import { armCrashPoints } from './runtime/util/crash-point.ts';
 
@@ -13,7 +14,8 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     await createProgram(host()).parseAsync([...args], { from: 'user' });
   } catch (error) {
-    process.stderr.write(`${error instanceof Error && !FOR_OPERATORS.has(error.name) ? (error.stack ?? error.message) : message(error)}\n`);
+    const unforeseen = error instanceof Error && !FOR_OPERATORS.has(error.name);
+    process.stderr.write(`${systemFault(error) ?? (unforeseen ? (error.stack ?? error.message) : message(error))}\n`);
     // Whatever was half started must not keep the process alive.
     process.exit(1);
   }
@@ -46,6 +48,7 @@ function host(): CliHost {
       const config = readConfig(process.env);
       checkSandboxConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
+      nameUnknownSettings(log);
       const crashAt = process.env['CRASH_AT'] ?? '';
       armCrashPoints(crashAt);
       await runUntilSignal(() => startSandbox(config, log, crashAt));
@@ -61,7 +64,12 @@ function host(): CliHost {
       const config = readConfig(process.env);
       checkProductionConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
+      nameUnknownSettings(log);
       await runUntilSignal(() => startProduction(config, log, process.env));
+    },
+    runSigner: async (file) => {
+      const { startSignerService } = await import('./composition/signer-service.ts');
+      await runUntilSignal(() => startSignerService(file, createLogger('info')));
     },
     admin,
     openApproverKey: async (args) => {
@@ -97,6 +105,12 @@ function host(): CliHost {
       }
     },
   };
+}
+
+/** A setting with a slip in its name would silently have no effect. */
+function nameUnknownSettings(log: Logger): void {
+  for (const { name, meant } of unknownSettings(process.env))
+    if (meant !== null) log.warn({ setting: name, meant }, 'a variable of the environment resembles a setting and is none: it has no effect');
 }
 
 /** The running service does it; when none runs, the data directory is opened for the one command. */

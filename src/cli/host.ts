@@ -16,6 +16,8 @@ export interface CliHost {
   /** One of the processes that a sandbox is spread over; the file says what they share. */
   startSandboxNode(file: string): Promise<void>;
   serve(): Promise<void>;
+  /** The signer as a service of its own, with its settings in the file. */
+  runSigner(file: string): Promise<void>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
   /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */

@@ -19,6 +19,10 @@ export function createProgram(host: CliHost): Command {
     .description('run the service in production (see docs/operations.md)')
     .action(() => host.serve());
   program
+    .command('signer <settings>')
+    .description('hold the keys for a service that another user runs; the settings are a file that only this user may read (see docs/wallet.md)')
+    .action((settings: string) => host.runSigner(settings));
+  program
     .command('migrate')
     .description('copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again')
     .requiredOption('--from <data_dir>', 'data directory of the embedded service')

@@ -1,30 +1,42 @@
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { nodeRandom } from '../adapters/node/random.ts';
-import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
+import { startSignerProcess } from '../adapters/signer/process.ts';
+import { connectSigner } from '../adapters/signer/remote.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
-import { knownNetwork } from '../domain/known-networks.ts';
-import { addressFamilyOf, NETWORKS, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
+import type { Signer } from '../ports/signer.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
-import { providerUrls } from './chains.ts';
 import { createMetrics } from './observability.ts';
 import { consoleFaults } from './console.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import { productionAccess } from './production-networks.ts';
 import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from './providers.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
+import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
 
 const MODES: readonly Mode[] = ['live', 'test'];
+/** Settings that only the holder of the keys reads. */
+const SIGNERS_OWN = [
+  'PAYOUT_LIMITS',
+  'PAYOUTS_PER_HOUR',
+  'PAYOUT_APPROVERS',
+  'TREASURY_LIMITS',
+  'WITHDRAWAL_ADDRESSES',
+  'TEST_WALLET_MNEMONIC',
+  'TEST_WALLET_KEYSTORE',
+];
 
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
@@ -39,9 +51,28 @@ export function checkProductionConfig(config: Config, env: Record<string, string
     ...missingSecondSources(config),
     ...consoleFaults(config),
     ...profileFaults(config),
+    ...keyFaults(config, env),
   ];
   const found = faults.filter((fault) => fault !== false);
   if (found.length > 0) throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
+}
+
+const NO_KEYS_HERE =
+  'the keys of real money have no place with what the network reaches: let another user run "quittance signer" and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
+
+/** What would let whoever takes over this process, or reads its environment, take the money. */
+function keyFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
+  const { api, worker } = rolesOf(config);
+  const inEnvironment = ['WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE'].filter((name) => env[name]);
+  const faults = inEnvironment.map((name) => `${name} must not be set: ${NO_KEYS_HERE}`);
+  if (env['WALLET_KEYSTORE'] && (api || worker)) faults.push(`WALLET_KEYSTORE must not be set beside the roles api and worker: ${NO_KEYS_HERE}`);
+  if (config.SIGNER_SOCKET === undefined && config.SIGNER_SECRET_FILE === undefined) return faults;
+  if (config.SIGNER_SOCKET === undefined || config.SIGNER_SECRET_FILE === undefined)
+    faults.push('SIGNER_SOCKET and SIGNER_SECRET_FILE belong together: set both or neither');
+  const signers = SIGNERS_OWN.filter((name) => env[name]);
+  if (signers.length > 0)
+    faults.push(`${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`);
+  return faults;
 }
 
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
@@ -57,25 +88,15 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
   const masterKeys = parseMasterKeys(config.MASTER_KEY!);
-  const networks = new Map(
-    MODES.map((mode) => [
-      mode,
-      NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => settingsOf(config, mode, network)),
-    ]),
-  );
-  if ([...networks.values()].flat().length === 0)
+  const access = productionAccess(config);
+  const networks = new Map(MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]));
+  if (access.length === 0)
     log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
-  const access = [...networks.values()]
-    .flat()
-    .map((settings) => ({ settings, urls: providerUrls(config, settings.mode, settings.network), headers: headersOf(config, settings.network) }));
   warnOfSingleSources(access, log);
-  const rules = productionPayoutRules(config, access);
-  const signer =
-    Object.keys(wallets).length > 0
-      ? await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log })
-      : null;
+  const keys = await openKeys(config, wallets, access, log);
+  const signer = keys?.signer ?? null;
   const derivation = startHdDerivation();
   const readers = chainReaders(access, metrics, { secondSourceFrom: ({ mode, network }) => secondSourceFrom(config, mode, network), log });
   const service = await startService({
@@ -87,14 +108,14 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     random,
     log,
     metrics,
-    derivers: roles.api ? await derivers(config, signer, derivation, networks, wallets, log) : [],
+    derivers: roles.api ? await derivers(config, signer, derivation, networks, keys?.modes ?? [], log) : [],
     chains: readers.byBlocks,
     solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
     networks: (mode) => networks.get(mode) ?? [],
     contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
-    payouts: rules && signer && (await payoutParts(config, signer, metrics, access, Object.keys(wallets) as Mode[])),
+    payouts: keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null,
     checkpointSigner: signer,
     sandbox: false,
     testWallet: null,
@@ -108,6 +129,39 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   };
 }
 
+/** Who holds the keys, for which modes, and whether it may pay. */
+interface Keys {
+  readonly signer: Signer;
+  readonly modes: readonly Mode[];
+  readonly pays: boolean;
+}
+
+/** The signer that another user runs, or one that this process starts with the keys it was given; null without either. */
+async function openKeys(
+  config: Config,
+  wallets: ReturnType<typeof takeWalletSources>,
+  access: readonly PayoutNetworkAccess[],
+  log: Logger,
+): Promise<Keys | null> {
+  const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
+  const modes = Object.keys(wallets) as Mode[];
+  if (socketPath !== undefined && secretFile !== undefined) {
+    const signer = await connectSigner({ socketPath, secret: readSharedSecret(secretFile), log });
+    if (statSync(socketPath).uid === process.getuid?.()) {
+      if (signer.modes.includes('live')) throw new InvalidConfig(SAME_USER);
+      log.warn({}, SAME_USER);
+    }
+    return { signer, modes: signer.modes, pays: signer.pays };
+  }
+  if (modes.length === 0) return null;
+  const rules = productionPayoutRules(config, access);
+  const signer = await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log });
+  return { signer, modes, pays: rules !== null };
+}
+
+const SAME_USER =
+  'SIGNER_SOCKET: the signer runs as the user of this service, so whoever takes over the service can read its keys; run quittance signer as a user of its own';
+
 /** Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none. */
 function anchorPlace(config: Config): { auditDirectory?: string } {
   const directory = journalDirectory(config);
@@ -120,18 +174,9 @@ function anchorPlace(config: Config): { auditDirectory?: string } {
   }
 }
 
-function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
-  const known = knownNetwork(mode, network);
-  const own = mode === 'test' ? config.TEST_NETWORKS?.[network] : undefined;
-  return own ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null } : known;
-}
-
-const headersOf = (config: Config, network: Network): Record<string, string> =>
-  network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
-
 async function payoutParts(
   config: Config,
-  signer: SignerProcess,
+  signer: Signer,
   metrics: Metrics,
   access: readonly PayoutNetworkAccess[],
   modes: readonly Mode[],
@@ -153,16 +198,16 @@ async function payoutParts(
 /** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */
 async function derivers(
   config: Config,
-  signer: SignerProcess | null,
+  signer: Signer | null,
   derivation: HdDerivation,
   networks: ReadonlyMap<Mode, readonly NetworkSettings[]>,
-  wallets: { readonly [mode in Mode]?: unknown },
+  modes: readonly Mode[],
   log: Logger,
 ): Promise<AddressDeriver[]> {
   const found: AddressDeriver[] = [];
   for (const mode of MODES) {
     const families = new Set((networks.get(mode) ?? []).map(({ network }) => addressFamilyOf(network)));
-    const exported = signer && mode in wallets ? await signer.exportWatchOnly(mode, 0) : null;
+    const exported = signer && modes.includes(mode) ? await signer.exportWatchOnly(mode, 0) : null;
     const [evm, tron, pool] = ownExport(config, mode);
     for (const family of families) {
       const deriver = deriverOf(family, { evm: evm ?? exported?.evmXpub, tron: tron ?? exported?.tronXpub });

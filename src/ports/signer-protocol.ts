@@ -16,11 +16,17 @@ export type WalletSource =
   /** Made by the signer itself at the first start, random per directory, encrypted. For the sandbox only. */
   | { readonly kind: 'sandbox'; readonly directory: string };
 
+/** Whom the signer lets in. */
+export type SignerDoor =
+  /** The process that started it, once: 32 random bytes in hex. */
+  | { readonly kind: 'parent'; readonly token: string }
+  /** A service that another user runs, again and again, one at a time: both prove that they know the secret, and neither says it. */
+  | { readonly kind: 'user'; readonly secret: string };
+
 /** The first and only line on the signer's standard input, which stays open: its end is the signer's end. */
 export interface SignerBootstrap {
   readonly socketPath: string;
-  /** 32 random bytes in hex; valid for one connection. */
-  readonly token: string;
+  readonly door: SignerDoor;
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
   /** Absent: the signer derives addresses and signs nothing. */
   readonly payouts?: PayoutRules;
@@ -63,9 +69,27 @@ export interface PayoutLimits {
 /** The signer's one line on standard output. */
 export type SignerStarted = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
-/** The first line on the socket; everything before it, and every other token, ends the connection. */
+/** The parent's first line on the socket; everything before it, and every other token, ends the connection. */
 export interface SignerGreeting {
   readonly token: string;
+}
+
+/** The signer's first line where another user's service is to prove itself: 32 random bytes in hex. */
+export interface SignerChallenge {
+  readonly challenge: string;
+}
+
+/** The service's answer: its own challenge, and a proof over both (`proofOf`). */
+export interface ServiceProof extends SignerChallenge {
+  readonly proof: string;
+}
+
+/** The signer's proof in turn, and what it can do. */
+export interface SignerAdmission {
+  readonly proof: string;
+  readonly modes: readonly Mode[];
+  /** False: it has no payout rules and signs nothing. */
+  readonly pays: boolean;
 }
 
 export interface SignerRequest {

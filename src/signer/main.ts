@@ -3,6 +3,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
 import { armCrashPoints } from '../runtime/util/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
+import { openDoor } from './door.ts';
 import { ApproversRefused } from './approval-proof.ts';
 import { AuditSigner } from './audit-signer.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
@@ -27,7 +28,10 @@ const walletSource = z.discriminatedUnion('kind', [
 ]);
 const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   socketPath: z.string().min(1),
-  token: z.string().regex(/^[0-9a-f]{64}$/),
+  door: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('parent'), token: z.string().regex(/^[0-9a-f]{64}$/) }),
+    z.strictObject({ kind: z.literal('user'), secret: z.string().min(32).max(1024) }),
+  ]),
   wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
   payouts: payoutRulesSchema.optional(),
   audit: z.strictObject({ directory: z.string().min(1) }).optional(),
@@ -56,7 +60,7 @@ function say(line: SignerStarted): void {
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
   if (!bootstrap.success) throw new KeystoreRefused(`the bootstrap line is malformed (${bootstrap.error.issues[0]!.path.join('.')})`);
-  const { socketPath, token, payouts, audit, crashAt } = bootstrap.data;
+  const { socketPath, door, payouts, audit, crashAt } = bootstrap.data;
   if (crashAt !== undefined && Object.values(bootstrap.data.wallets).some((source) => source?.kind !== 'sandbox'))
     throw new KeystoreRefused('crashAt is for wallets of the sandbox');
   armCrashPoints(crashAt ?? '');
@@ -65,7 +69,7 @@ async function start(value: unknown): Promise<void> {
   const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;
   const auditSigner = audit && key ? AuditSigner.open(audit.directory, key) : null;
   const accounts = new LedgerAccounts(() => auditSigner?.anchors ?? []);
-  await startSignerServer(socketPath, token, {
+  await startSignerServer(socketPath, openDoor(door, { modes: [...wallets.keys()], pays: payouts !== undefined }), {
     wallets,
     payouts: payouts ? new Payouts(payouts, wallets, Date.now, tellWrong, accounts) : null,
     audit: auditSigner,

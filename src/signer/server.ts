@@ -1,13 +1,12 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
 import type { SignerAnswer } from '../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
+import type { Door } from './door.ts';
 import { MethodRefused, type SignerContext } from './method.ts';
 import { callMethod } from './methods.ts';
 
-const greetingSchema = z.strictObject({ token: z.string() });
 const requestSchema = z.strictObject({ id: z.int().min(0), method: z.string().max(64), params: z.unknown() });
 const GREETING_TIMEOUT_MS = 5_000;
 /** Connections that have not shown the token yet; more are turned away. */
@@ -17,20 +16,10 @@ export interface SignerServer {
   close(): void;
 }
 
-/**
- * Serves the methods on a Unix socket that only this user may open. The token admits one connection, once: the process
- * that started the signer. Whoever finds the socket later finds a closed door.
- */
-export function startSignerServer(socketPath: string, token: string, context: SignerContext): Promise<SignerServer> {
-  const expected = hash('sha256', token, 'buffer');
-  let tokenUsed = false;
+/** Serves the methods on a Unix socket that only this user may open, or this user's group where a service of another user comes in. */
+export function startSignerServer(socketPath: string, door: Door, context: SignerContext): Promise<SignerServer> {
   let strangers = 0;
-  const admit = (value: unknown): boolean => {
-    const greeting = greetingSchema.safeParse(value);
-    if (!greeting.success || !timingSafeEqual(hash('sha256', greeting.data.token, 'buffer'), expected) || tokenUsed) return false;
-    tokenUsed = true;
-    return true;
-  };
+  let inside: Socket | null = null;
 
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -38,6 +27,7 @@ export function startSignerServer(socketPath: string, token: string, context: Si
     strangers += 1;
     const timer = setTimeout(() => socket.destroy(), GREETING_TIMEOUT_MS);
     let admitted = false;
+    const caller = door.caller();
     const welcome = (): void => {
       clearTimeout(timer);
       strangers -= 1;
@@ -49,19 +39,24 @@ export function startSignerServer(socketPath: string, token: string, context: Si
       onFault: () => socket.destroy(),
       onValue: (value) => {
         if (admitted) return void answer(value, socket, context);
-        if (!admit(value)) return socket.destroy();
+        const welcomed = caller.admit(value);
+        if (!welcomed) return socket.destroy();
         admitted = true;
         welcome();
-        socket.write(jsonLine({ admitted: true }));
+        // A service that was started again is the same one: what it left half open is closed.
+        inside?.destroy();
+        inside = socket;
+        socket.write(jsonLine(welcomed));
       },
     });
+    if (caller.hello) socket.write(jsonLine(caller.hello));
   });
-  return listen(server, socketPath);
+  return listen(server, socketPath, door.forGroup ? 0o117 : 0o177);
 }
 
-function listen(server: Server, socketPath: string): Promise<SignerServer> {
+function listen(server: Server, socketPath: string, umask: number): Promise<SignerServer> {
   rmSync(socketPath, { force: true });
-  process.umask(0o177);
+  process.umask(umask);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(socketPath, () => {

@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
 
@@ -26,8 +27,25 @@ interface Waiting {
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_WAITING = 1_000;
 
+/** Whatever brings a request to the signer. */
+export interface SignerCaller {
+  /** Rejects with `SignerUnavailable` or `SignerRefused`. */
+  call(method: string, params: unknown): Promise<unknown>;
+}
+
+/** Rejects with `SignerUnavailable`. */
+export async function connectTo(socketPath: string): Promise<Socket> {
+  const socket = connect(socketPath);
+  try {
+    await once(socket, 'connect');
+  } catch (error) {
+    throw new SignerUnavailable(`the signer cannot be reached: ${(error as Error).message}`);
+  }
+  return socket;
+}
+
 /** Requests and answers over one authenticated socket; several may be under way at once. */
-export class SignerConnection {
+export class SignerConnection implements SignerCaller {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 0;
@@ -44,7 +62,10 @@ export class SignerConnection {
     socket.unref();
   }
 
-  /** Rejects with `SignerUnavailable` or `SignerRefused`. */
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
   call(method: string, params: unknown): Promise<unknown> {
     if (this.#lost) return Promise.reject(this.#lost);
     if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));

@@ -1,10 +1,10 @@
 import type { ApprovalSigner, ApprovalTerms, ApprovalVerdict } from '../../ports/approvals.ts';
 import type { LedgerTaken, MoveSigner } from '../../ports/moves.ts';
 import type { PayoutSignature, PayoutSigner, PayoutVerdict, SignerPayoutStatus, TreasuryAddresses } from '../../ports/payouts.ts';
-import type { SignerConnection } from './connection.ts';
+import type { SignerCaller } from './connection.ts';
 
 /** The signer's part of money out, over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`. */
-export function payoutCalls(connection: SignerConnection): PayoutSigner & MoveSigner & ApprovalSigner {
+export function payoutCalls(connection: SignerCaller): PayoutSigner & MoveSigner & ApprovalSigner {
   return {
     treasuryAddresses: async (mode) => (await connection.call('treasuryAddresses', { mode })) as TreasuryAddresses,
     checkPayout: async (order) => (await connection.call('checkPayout', { order })) as PayoutVerdict,

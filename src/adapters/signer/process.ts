@@ -2,18 +2,16 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Mode } from '../../domain/ids.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Signer, WatchOnlyExport } from '../../ports/signer.ts';
+import type { Signer } from '../../ports/signer.ts';
 import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
-import { auditCalls } from './audit-calls.ts';
-import { payoutCalls } from './payout-calls.ts';
-import { SignerConnection, SignerUnavailable } from './connection.ts';
+import { signerCalls } from './signer-calls.ts';
+import { connectTo, SignerConnection, SignerUnavailable } from './connection.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
@@ -44,6 +42,13 @@ export interface SignerProcess extends Signer {
   readonly pid: number;
 }
 
+/** A signer for a service that another user runs. */
+export interface ServingSigner {
+  /** Resolves with why it ended, unless it was closed. */
+  readonly lost: Promise<string>;
+  close(): Promise<void>;
+}
+
 /**
  * Starts the signer as a child process and connects to it. Keys and token go through the inherited pipe, so neither argv
  * nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
@@ -53,19 +58,51 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
   const { log, onLost } = options;
   const { socketPath, removeSocket } = socketPlace(options.directory);
   const token = randomBytes(32).toString('hex');
+  const { child, end } = await launch(options, { socketPath, door: { kind: 'parent', token } }, removeSocket);
+  try {
+    const socket = await connectTo(socketPath);
+    socket.write(jsonLine({ token } satisfies SignerGreeting));
+    return handle(child, new SignerConnection(socket), end, log, onLost);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/** Starts the signer for a service that another user runs and that knows the secret. Rejects as `startSignerProcess` does. */
+export async function serveSigner(
+  options: Omit<SignerProcessOptions, 'directory' | 'onLost' | 'crashAt'>,
+  { socketPath, secret }: { readonly socketPath: string; readonly secret: string },
+): Promise<ServingSigner> {
+  const removeSocket = (): void => rmSync(socketPath, { force: true });
+  const { child, end } = await launch(options, { socketPath, door: { kind: 'user', secret } }, removeSocket);
+  let closing = false;
+  const lost = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => closing || resolve(`the signer ended (${signal ?? `code ${code}`})`));
+  });
+  return {
+    lost,
+    close: async () => {
+      closing = true;
+      await end();
+    },
+  };
+}
+
+async function launch(
+  { wallets, payouts, auditDirectory, crashAt, log }: Omit<SignerProcessOptions, 'directory'>,
+  place: Pick<SignerBootstrap, 'socketPath' | 'door'>,
+  removeSocket: () => void,
+): Promise<{ child: ChildProcess; end: () => Promise<void> }> {
   const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment() });
   const end = (): Promise<void> => endChild(child).finally(removeSocket);
   try {
     child.stdin.on('error', () => {});
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
-    const { wallets, payouts, auditDirectory, crashAt } = options;
     const audit = auditDirectory === undefined ? {} : { audit: { directory: auditDirectory } };
-    child.stdin.write(
-      jsonLine({ socketPath, token, wallets, ...(payouts && { payouts }), ...audit, ...(crashAt && { crashAt }) } satisfies SignerBootstrap),
-    );
+    child.stdin.write(jsonLine({ ...place, wallets, ...(payouts && { payouts }), ...audit, ...(crashAt && { crashAt }) } satisfies SignerBootstrap));
     await started(child);
-    const socket = await greet(socketPath, token);
-    return handle(child, new SignerConnection(socket), end, log, onLost);
+    return { child, end };
   } catch (error) {
     await end();
     throw error;
@@ -88,10 +125,7 @@ function handle(
   });
   return {
     pid: child.pid!,
-    exportWatchOnly: async (mode, solanaPoolSize) => (await connection.call('exportWatchOnly', { mode, solanaPoolSize })) as WatchOnlyExport,
-    exportSolanaKeys: async (mode, fromIndex, count) => (await connection.call('exportSolanaKeys', { mode, fromIndex, count })) as string[],
-    ...payoutCalls(connection),
-    ...auditCalls(connection),
+    ...signerCalls(connection),
     close: async () => {
       closing = true;
       connection.close();
@@ -131,17 +165,6 @@ function started(child: ChildProcess): Promise<void> {
       },
     });
   });
-}
-
-async function greet(socketPath: string, token: string): Promise<Socket> {
-  const socket = connect(socketPath);
-  try {
-    await once(socket, 'connect');
-  } catch (error) {
-    throw new SignerUnavailable(`the signer cannot be reached: ${(error as Error).message}`);
-  }
-  socket.write(jsonLine({ token } satisfies SignerGreeting));
-  return socket;
 }
 
 /** The end of standard input is the signal to end; a signer that ignores it is killed. */

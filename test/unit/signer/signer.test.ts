@@ -253,7 +253,7 @@ describe('the door of the signer', () => {
     const child = spawn(process.execPath, [entry], { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
     const token = 'ab'.repeat(32);
     const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } };
-    child.stdin.write(`${JSON.stringify({ socketPath: join(directory, 'signer.sock'), token, wallets })}\n`);
+    child.stdin.write(`${JSON.stringify({ socketPath: join(directory, 'signer.sock'), door: { kind: 'parent', token }, wallets })}\n`);
     await once(child.stdout, 'data');
     const first = socket();
     first.write(`${JSON.stringify({ token })}\n`);

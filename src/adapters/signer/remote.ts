@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { Mode } from '../../domain/ids.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Signer } from '../../ports/signer.ts';
+import type { ServiceProof, SignerAdmission, SignerChallenge } from '../../ports/signer-protocol.ts';
+import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
+import { isSame, proofOf } from '../../runtime/util/shared-secret.ts';
+import { connectTo, SignerConnection, SignerUnavailable } from './connection.ts';
+import { signerCalls } from './signer-calls.ts';
+
+/** A signer that another user runs. */
+export interface RemoteSigner extends Signer {
+  readonly modes: readonly Mode[];
+  readonly pays: boolean;
+}
+
+const PROOF_TIMEOUT_MS = 5_000;
+
+/**
+ * Connects to a signer that another user runs, after both have proved that they know the secret; nothing is asked of a program that has not.
+ * A connection that is lost is made again by the next call. Rejects with `SignerUnavailable`.
+ */
+export async function connectSigner({ socketPath, secret, log }: { socketPath: string; secret: string; log: Log }): Promise<RemoteSigner> {
+  const first = await enter(socketPath, secret);
+  const { modes, pays } = first.admission;
+  let connection = first.connection;
+  let entering: Promise<SignerConnection> | null = null;
+  let closed = false;
+  const again = (): Promise<SignerConnection> =>
+    (entering ??= enter(socketPath, secret)
+      .then((entered) => {
+        log.warn({}, 'the connection to the signer was lost and is made again');
+        connection = entered.connection;
+        return connection;
+      })
+      .finally(() => (entering = null)));
+  const call = async (method: string, params: unknown): Promise<unknown> =>
+    (connection.isLost && !closed ? await again() : connection).call(method, params);
+  return {
+    modes,
+    pays,
+    ...signerCalls({ call }),
+    close: async () => {
+      closed = true;
+      connection.close();
+    },
+  };
+}
+
+interface Entered {
+  readonly connection: SignerConnection;
+  readonly admission: SignerAdmission;
+}
+
+async function enter(socketPath: string, secret: string): Promise<Entered> {
+  const socket = await connectTo(socketPath);
+  try {
+    const admission = await prove(socket, secret);
+    socket.removeAllListeners('data').removeAllListeners('close').removeAllListeners('error');
+    return { admission, connection: new SignerConnection(socket) };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** Sends a proof for the signer's challenge and believes the signer once it sent one for ours. */
+function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string): void => {
+      clearTimeout(timer);
+      reject(new SignerUnavailable(`the signer's proof failed: ${reason}`));
+    };
+    const timer = setTimeout(() => fail('it did not answer in time'), PROOF_TIMEOUT_MS);
+    const challenge = randomBytes(32).toString('hex');
+    let signers: string | null = null;
+    socket.once('close', () => fail('it closed the connection; do both have the same SIGNER_SECRET_FILE?'));
+    socket.on('error', (error) => fail(error.message));
+    readJsonLines(socket, {
+      onFault: fail,
+      onValue: (value) => {
+        if (signers === null) {
+          signers = String((value as Partial<SignerChallenge> | null)?.challenge ?? '');
+          socket.write(jsonLine({ challenge, proof: proofOf(secret, 'service', { signer: signers, service: challenge }) } satisfies ServiceProof));
+          return;
+        }
+        const admission = value as Partial<SignerAdmission> | null;
+        if (!isSame(String(admission?.proof), proofOf(secret, 'signer', { signer: signers, service: challenge })))
+          return fail('what listens there does not know the secret');
+        clearTimeout(timer);
+        resolve({ proof: '', modes: admission?.modes ?? [], pays: admission?.pays ?? false });
+      },
+    });
+  });
+}

@@ -1,0 +1,29 @@
+/** What the system calls a fault, in words for the operator; null for an error that is no such fault. */
+export function systemFault(error: unknown): string | null {
+  const { code, syscall, path, address, port, message } = (error ?? {}) as Partial<
+    NodeJS.ErrnoException & { address: string; port: number; message: string }
+  >;
+  const at = address === undefined ? (path ?? 'the socket') : `${address}:${port}`;
+  if (syscall === 'listen' || syscall === 'bind') {
+    if (code === 'EADDRINUSE')
+      return `${at} is in use by another program: stop it, or choose another port (PORT, OPS_PORT, ADMIN_PORT; 0 takes a free one)`;
+    if (code === 'EACCES')
+      return `${at} may not be listened on by this user: choose a port from 1024 on (PORT, OPS_PORT, ADMIN_PORT), or another directory`;
+    if (code === 'EADDRNOTAVAIL') return `${at} is no address of this machine: check HOST`;
+    return null;
+  }
+  const why = typeof code === 'string' ? FILE_FAULTS[code] : undefined;
+  if (why !== undefined && path !== undefined) return `${path} ${why}; check DATA_DIR and SIGNER_JOURNAL_DIR, their owner and their mode`;
+  if (code === 'ERR_SQLITE_ERROR' && /readonly database|unable to open database|disk is full/i.test(message ?? ''))
+    return `a file of DATA_DIR cannot be written (${message}); check the directory's owner and mode, and the space on its disk`;
+  return null;
+}
+
+const FILE_FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'cannot be written by this user',
+  EPERM: 'cannot be written by this user',
+  EROFS: 'is on a read-only file system',
+  ENOSPC: 'is on a disk without space',
+  EDQUOT: 'is on a disk whose quota is used up',
+  ENOTDIR: 'is below something that is no directory',
+};

@@ -1,0 +1,38 @@
+import { statSync, type Stats } from 'node:fs';
+import { InvalidConfig } from '../config.ts';
+
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
+
+/** Throws `InvalidConfig` unless `path` belongs to this user (or root) and gives nobody else any of the permissions in `forbidden`. */
+function demand(name: string, path: string, forbidden: number, kind: 'file' | 'directory', remedy: string): void {
+  const found = statOf(name, path);
+  if (kind === 'file' ? !found.isFile() : !found.isDirectory()) throw new InvalidConfig(`${name}: ${path} is not a ${kind}`);
+  const user = process.getuid!();
+  if (found.uid !== user && found.uid !== 0)
+    throw new InvalidConfig(`${name}: ${path} belongs to user ${found.uid}, who could replace it; it must belong to the signer's user (${user})`);
+  if ((found.mode & forbidden) !== 0) throw new InvalidConfig(`${name}: ${path} has mode ${octal(found.mode)}; ${remedy}`);
+}
+
+function statOf(name: string, path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    throw new InvalidConfig(`${name}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
+
+/** A file that only this user may read. */
+export const demandPrivateFile = (name: string, path: string): void =>
+  demand(name, path, 0o077, 'file', `others than the signer's user may use it: chmod 600 ${path}`);
+
+/** A directory that only this user may enter. */
+export const demandPrivateDirectory = (name: string, path: string): void =>
+  demand(name, path, 0o077, 'directory', `others than the signer's user may enter it: chmod 700 ${path}`);
+
+/** A file that this user's group may read, too: it is shared with one other user. */
+export const demandSharedFile = (name: string, path: string): void =>
+  demand(name, path, 0o037, 'file', `others than its owner and group may use it: chmod 640 ${path}`);
+
+/** A directory in which only this user makes and removes files. */
+export const demandOwnDirectory = (name: string, path: string): void =>
+  demand(name, path, 0o022, 'directory', `others than the signer's user may replace what is in it: chmod 750 ${path}`);

@@ -1,0 +1,28 @@
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { knownNetwork } from '../domain/known-networks.ts';
+import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { providerUrls } from './chains.ts';
+import type { PayoutNetworkAccess } from './payouts.ts';
+
+const MODES: readonly Mode[] = ['live', 'test'];
+
+/** Every network that has provider URLs, in both modes. */
+export function productionAccess(config: Config): PayoutNetworkAccess[] {
+  return MODES.flatMap((mode) =>
+    NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => ({
+      settings: settingsOf(config, mode, network),
+      urls: providerUrls(config, mode, network),
+      headers: headersOf(config, network),
+    })),
+  );
+}
+
+function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
+  const known = knownNetwork(mode, network);
+  const own = mode === 'test' ? config.TEST_NETWORKS?.[network] : undefined;
+  return own ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null } : known;
+}
+
+const headersOf = (config: Config, network: Network): Record<string, string> =>
+  network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};
