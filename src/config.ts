@@ -125,7 +125,6 @@ const environment = z.object({
   /** Connections to the public port at a time; further ones are closed at once. */
   MAX_CONNECTIONS: z.coerce.number().int().min(1).default(25_000),
   ADMIN_PORT: port.optional(),
-  ADMIN_TOKEN: z.string().min(16).optional(),
   ...rpcUrls,
   TRON_API_KEY: z.string().optional(),
   /** JSON by network: `{"bsc":{"chain_id":"97","tokens":[{"coin":"USDT","address":"0x...","decimals":18}]}}`. */

@@ -124,6 +124,13 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
     return enrolApprover(args, process.env);
   }
   const config = readConfig(process.env);
+  if (command.startsWith('operator.')) {
+    const [{ runOperatorCommand }, { fileOperators }] = await Promise.all([
+      import('./operator/operators.ts'),
+      import('./adapters/node/operators-file.ts'),
+    ]);
+    return runOperatorCommand(fileOperators(config.DATA_DIR), command, args, Math.floor(Date.now() / 1000));
+  }
   try {
     return await callAdmin(config.DATA_DIR, command, args);
   } catch (error) {

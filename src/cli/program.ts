@@ -31,6 +31,7 @@ export function createProgram(host: CliHost): Command {
     .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) => print(await host.migrate({ from, to }), json === true));
   addSandbox(program, host);
   const merchant = addMerchants(program, host);
+  addOperators(program, host);
   addWebhooks(program, host);
   const treasury = addTreasury(program, host);
   addApprovals(program, treasury, merchant, host, admin);
@@ -120,6 +121,18 @@ function addMerchants(program: Command, host: CliHost): Command {
   admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once');
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
   return merchant;
+}
+
+/** These change a file that the running service reads again. */
+function addOperators(program: Command, host: CliHost): void {
+  const operator = program.command('operator').description("who may use the operator's HTTP API (ADMIN_PORT)");
+  admin(operator, host, 'create', 'operator.create', 'issue a token; prints it once', [
+    ['--name <name>', 'stands as the actor on what they decide', true],
+    ['--role <role>', 'viewer (reads only) or operator', true],
+    ['--token-file <file>', 'write the token there, with mode 0600, instead of printing it; never replaces a file'],
+  ]);
+  admin(operator, host, 'list', 'operator.list', 'everybody who has a token');
+  admin(operator, host, 'revoke <operator_id>', 'operator.revoke', 'revoke a token at once');
 }
 
 function addWebhooks(program: Command, host: CliHost): void {

@@ -1,7 +1,10 @@
 import type { Server } from 'node:http';
 import { startAdminHttpServer, type AdminRoute } from '../operator/http-server.ts';
 import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
-import { InvalidConfig, type Config } from '../config.ts';
+import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
+import { fileOperators } from '../adapters/node/operators-file.ts';
+import { createClientAddress } from '../runtime/util/client-address.ts';
+import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Logger } from '../observability/logger.ts';
 import { reportLedger } from '../observability/metrics-parts.ts';
@@ -72,6 +75,9 @@ export function watchLedger({ readModel, metrics, log }: { readModel: ReadModel;
   return check;
 }
 
+/** By address: one in five seconds after the first ten. */
+const WRONG_TOKENS = { ratePerSec: 0.2, burst: 10 };
+
 const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
 /** The operator's ledger over HTTP; each path is the command of the same name. */
@@ -85,15 +91,27 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
   { method: 'GET', path: '/admin/ledger/export', command: 'ledger.export', query: ['mode', 'merchant', 'from', 'to', 'clock', 'format'] },
 ];
 
-/** Null unless `ADMIN_PORT` is set. Throws `InvalidConfig` for a port without a token. */
-export async function startAdminHttp(config: Config, commands: AdminCommands, streams: AdminStreams, log: Logger): Promise<Server | null> {
-  const { HOST: host, ADMIN_PORT: port, ADMIN_TOKEN: token } = config;
+/** Null unless `ADMIN_PORT` is set. */
+export async function startAdminHttp(
+  config: Config,
+  commands: AdminCommands,
+  streams: AdminStreams,
+  { log, metrics }: { readonly log: Logger; readonly metrics: Metrics },
+): Promise<Server | null> {
+  const { HOST: host, ADMIN_PORT: port } = config;
   if (port === undefined) return null;
-  if (token === undefined) throw new InvalidConfig('ADMIN_PORT: needs ADMIN_TOKEN beside it');
+  const operators = fileOperators(config.DATA_DIR);
+  if (operators.list().length === 0) log.warn({}, 'ADMIN_PORT is set and no operator has a token: make one with quittance operator create');
   return startAdminHttpServer({
     host,
     port,
-    token,
+    operators,
+    limiter: createTokenBucketLimiter(WRONG_TOKENS),
+    clientAddress: createClientAddress(config.TRUSTED_PROXIES),
+    onRefused: (address, path) => {
+      metrics.http.operatorRefused();
+      log.warn({ address, path }, "an operator's token was not accepted");
+    },
     routes: [...LEDGER_ROUTES, ...INBOX_ROUTES],
     commands,
     streams,

@@ -105,7 +105,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const { console, commands } = await startPeopleSide(parts, { core, commands: ofService, streams: ledger.streams, readOnly: audit.readOnly });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
-  const adminHttp = await startAdminHttp(config, commands, ledger.streams, log);
+  const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const { caughtUp } = foundation;
   const projectionCheck = roles.worker
     ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())

@@ -10,6 +10,7 @@ export class HttpMetrics implements HttpObserver {
   readonly #requests: Counter<'operation' | 'status'>;
   readonly #duration: Histogram<'operation'>;
   readonly #failures: Counter<'fault'>;
+  readonly #operatorFailures: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -32,6 +33,11 @@ export class HttpMetrics implements HttpObserver {
       labelNames: ['fault'],
       registers,
     });
+    this.#operatorFailures = new Counter({
+      name: 'quittance_operator_authentication_failures_total',
+      help: "Requests to the operator's API without a valid token.",
+      registers,
+    });
     // A counter that appears with its first failure hides that failure from increase().
     for (const fault of FAULTS) this.#failures.inc({ fault }, 0);
   }
@@ -44,6 +50,10 @@ export class HttpMetrics implements HttpObserver {
   /** A response that stays open on purpose: its length says nothing about speed. */
   streamEnded(operation: string, status: number): void {
     this.#requests.inc({ operation, status });
+  }
+
+  operatorRefused(): void {
+    this.#operatorFailures.inc();
   }
 
   authenticationFailed(fault: AuthenticationFault): void {

@@ -1,8 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Operator, Operators } from '../ports/operators.ts';
+import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
+import { addressGroup } from '../runtime/util/client-address.ts';
 import { readArguments, sendStream } from './socket-server.ts';
 
 /** A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name. */
@@ -17,7 +20,12 @@ export interface AdminRoute {
 export interface AdminHttpOptions {
   readonly host: string;
   readonly port: number;
-  readonly token: string;
+  readonly operators: Pick<Operators, 'find'>;
+  /** Of wrong tokens, by address. */
+  readonly limiter: LocalRateLimiter;
+  readonly clientAddress: (request: IncomingMessage) => string;
+  /** Told of every token that was not accepted. */
+  readonly onRefused: (address: string, path: string) => void;
   readonly routes: readonly AdminRoute[];
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
@@ -39,14 +47,21 @@ class NotAnswered extends Error {
 /** Rows that are made anew take seconds, or minutes. */
 const RETRY_AFTER_SEC = 5;
 
+/** A wrong token is answered no sooner. */
+const REFUSAL_DELAY_MS = 500;
+const MAX_CONNECTIONS = 1_000;
+
 const UNAUTHENTICATED = new NotAnswered(401, 'authentication_failed', 'Authentication failed.');
+const READS_ONLY = new NotAnswered(403, 'forbidden', 'A viewer reads only.');
+const ACTOR_GIVEN = new NotAnswered(400, 'invalid_request', 'actor must not be given: it is whose token this is');
 const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 
-/** The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <ADMIN_TOKEN>`. */
+/** The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <token>` of an operator. */
 export async function startAdminHttpServer(options: AdminHttpOptions): Promise<Server> {
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => sendError(options, request, response, error));
   });
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
     server.listen(options.port, options.host, done);
@@ -54,8 +69,9 @@ export async function startAdminHttpServer(options: AdminHttpOptions): Promise<S
   return server;
 }
 
-async function answer({ token, routes, commands, streams }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!isBearer(request.headers.authorization, token)) throw UNAUTHENTICATED;
+async function answer(options: AdminHttpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { routes, commands, streams } = options;
+  const operator = operatorOf(options, request) ?? (await refused(options, request, response));
   const url = URL.parse(request.url ?? '/', 'http://operator');
   const found = url && routes.flatMap((route) => matchOf(route, url.pathname) ?? []);
   if (!url || !found || found.length === 0) throw NOT_FOUND;
@@ -65,8 +81,10 @@ async function answer({ token, routes, commands, streams }: AdminHttpOptions, re
     response.setHeader('allow', allowed);
     throw new NotAnswered(405, 'method_not_allowed', `Use ${allowed}.`);
   }
+  if (request.method !== 'GET' && operator.role === 'viewer') throw READS_ONLY;
   const body = request.method === 'POST' ? await readArguments(request).catch(malformed) : {};
-  const args = { ...body, ...queryOf(match.route, url.searchParams), ...match.params };
+  if (body['actor'] !== undefined) throw ACTOR_GIVEN;
+  const args = { ...body, ...queryOf(match.route, url.searchParams), ...match.params, actor: operator.name };
   const stream = streams[match.route.command];
   if (stream) return sendStream(response, await stream(args));
   const command = commands[match.route.command];
@@ -78,10 +96,21 @@ function malformed(error: unknown): never {
   throw error instanceof SyntaxError ? new NotAnswered(400, 'invalid_request', 'the body must be JSON') : error;
 }
 
-/** Compared as hashes, so that the time it takes tells nothing of the token, its length included. */
-function isBearer(header: string | undefined, token: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`));
+function operatorOf({ operators }: AdminHttpOptions, { headers }: IncomingMessage): Operator | null {
+  const token = /^Bearer ([\x21-\x7e]{8,256})$/i.exec(headers.authorization ?? '')?.[1];
+  return token === undefined ? null : operators.find(token);
+}
+
+/** Counted only once the token was wrong: nobody is kept out by the guesses of whoever shares the address. */
+async function refused({ limiter, clientAddress, onRefused }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse): Promise<never> {
+  const address = clientAddress(request);
+  onRefused(address, (request.url ?? '').split('?', 1)[0]!);
+  const { allowed, retryAfterSec } = limiter.take(addressGroup(address), Date.now());
+  await sleep(REFUSAL_DELAY_MS);
+  response.setHeader('connection', 'close');
+  if (allowed) throw UNAUTHENTICATED;
+  response.setHeader('retry-after', String(retryAfterSec));
+  throw new NotAnswered(429, 'rate_limited', 'Too many requests without a valid token from this address.');
 }
 
 function matchOf(route: AdminRoute, path: string): { route: AdminRoute; params: Record<string, string> } | null {

@@ -69,7 +69,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const month = requiredText(args, 'month');
       if (!isMonth(month)) return refused('month must be a month such as 2026-10');
       const mode = await modeOf(parts, args);
-      const closed = await periods.close(mode, month, 'operator');
+      const closed = await periods.close(mode, month, optionalText(args, 'actor') ?? 'operator');
       if (!closed.ok) return refused(closed.refusal.message);
       const { period, closedAtSec, entry, balances: figures } = closed.value;
       return json({ mode, period, closed_at: closedAtSec, entry, figures: Object.keys(figures).length });

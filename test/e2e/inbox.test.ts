@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileOperators } from '../../src/adapters/node/operators-file.ts';
 import { strayTransfer, waitingStrays } from '../crash/crash-unmatched.ts';
 import type { CrashWorld } from '../crash/crash-world.ts';
 import { amountNear, BY, createInboxWorld, inboxCases, isBalanced } from '../support/inbox-cases.ts';
@@ -6,14 +7,12 @@ import { freePort } from '../support/running-sandbox.ts';
 
 /* The inbox as an operator uses it, on a real node. The other networks: `npm run test:outcomes`. */
 
-const TOKEN = 'token-of-the-operator';
-
 let adminPort: number;
 let world: CrashWorld;
 
 beforeAll(async () => {
   adminPort = await freePort();
-  world = await createInboxWorld('ethereum', { ADMIN_PORT: String(adminPort), ADMIN_TOKEN: TOKEN });
+  world = await createInboxWorld('ethereum', { ADMIN_PORT: String(adminPort) });
 });
 afterAll(() => world?.remove());
 
@@ -53,7 +52,8 @@ describe('the inbox', () => {
   it('is the same over HTTP, with the operator’s token only', async () => {
     const url = `http://127.0.0.1:${adminPort}/admin/inbox?network=ethereum&limit=1`;
     expect((await fetch(url)).status).toBe(401);
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const { token } = fileOperators(world.dataDir).create('ada', 'viewer', 0);
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     expect(await answer.json()).toMatchObject({ transfers: [{ kind: 'insufficient', network: 'ethereum' }] });
   });
 

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { fileOperators } from '../../src/adapters/node/operators-file.ts';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,7 +15,6 @@ import { freePort } from '../support/running-sandbox.ts';
 
 const run = promisify(execFile);
 const ENTRY = resolve(import.meta.dirname, '../../bin/quittance.mjs');
-const TOKEN = 'a-token-of-the-operator';
 const WAIT_MS = 60_000;
 const DECIMALS: Readonly<Record<string, number>> = { ethereum: 6, bsc: 18, tron: 6 };
 type Network = 'ethereum' | 'bsc' | 'tron';
@@ -30,6 +30,7 @@ interface Balance {
 describe('the books beside the chains', () => {
   const directory = mkdtempSync(join(tmpdir(), 'quittance-books-'));
   const dataDir = join(directory, 'data');
+  const { token } = fileOperators(dataDir).create('ada', 'operator', 0);
   let service: RunningService;
   let adminUrl: string;
   const collected: { network: Network; address: string }[] = [];
@@ -39,7 +40,7 @@ describe('the books beside the chains', () => {
   const quittance = async (...args: string[]): Promise<string> =>
     (await run(process.execPath, [ENTRY, ...args], { env: { ...process.env, DATA_DIR: dataDir } })).stdout;
   const admin = async (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${adminUrl}/admin/ledger/${path}`, { headers: { Authorization: `Bearer ${TOKEN}` }, signal: AbortSignal.timeout(WAIT_MS), ...init });
+    fetch(`${adminUrl}/admin/ledger/${path}`, { headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(WAIT_MS), ...init });
 
   async function rpc<Result>(network: Network, method: string, params: unknown[]): Promise<Result> {
     const url = service.facts.networks[network]!.rpc_url;
@@ -73,7 +74,7 @@ describe('the books beside the chains', () => {
   beforeAll(async () => {
     const port = await freePort();
     adminUrl = `http://127.0.0.1:${port}`;
-    service = await RunningService.start(dataDir, { ADMIN_PORT: String(port), ADMIN_TOKEN: TOKEN });
+    service = await RunningService.start(dataDir, { ADMIN_PORT: String(port) });
     for (const network of ['ethereum', 'bsc', 'tron'] as const) {
       const { treasury } = service.facts.networks[network]!;
       treasuryBefore.set(network, await until(`money of the ${network} treasury`, WAIT_MS, () => onChain(network, treasury)));
@@ -161,7 +162,7 @@ describe('the books beside the chains', () => {
 
   it('are the operator’s over HTTP, with the token only, and are exported whole', async () => {
     expect((await fetch(`${adminUrl}/admin/ledger/trial-balance`)).status).toBe(401);
-    expect((await admin('trial-balance', { headers: { Authorization: `Bearer ${TOKEN}x` } })).status).toBe(401);
+    expect((await admin('trial-balance', { headers: { Authorization: `Bearer ${token}x` } })).status).toBe(401);
     expect(await (await admin('trial-balance')).json()).toEqual(JSON.parse(await cli('trial-balance', '--json')));
     expect((await admin('accounts/assets:pocket')).status).toBe(400);
     expect(await (await admin('accounts/assets:treasury')).json()).toMatchObject({ account: 'assets:treasury', next_cursor: null });

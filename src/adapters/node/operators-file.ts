@@ -1,0 +1,72 @@
+import { hash, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/operators.ts';
+
+interface Entry extends Operator {
+  /** SHA-256 of the token: 256 random bits need no slower hash. */
+  readonly hash: string;
+}
+
+/** Tokens of operators in a file of the data directory, which the running service reads again whenever it changed. */
+export function fileOperators(dataDir: string): Operators {
+  const path = join(dataDir, 'operators.json');
+  let known: { readonly stamp: string; readonly entries: readonly Entry[] } = { stamp: '', entries: [] };
+
+  function entries(): readonly Entry[] {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    if (!stat) return [];
+    const stamp = `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+    if (stamp !== known.stamp) known = { stamp, entries: parse(readFileSync(path, 'utf8'), path) };
+    return known.entries;
+  }
+
+  return {
+    list: () => entries().map(withoutHash),
+    create: (name, role, nowSec) => {
+      const token = `qop_${randomBytes(32).toString('base64url')}`;
+      const operator: Operator = { id: `op_${randomBytes(8).toString('hex')}`, name, role, createdAtSec: nowSec };
+      replace(path, [...entries(), { ...operator, hash: hash('sha256', token) }]);
+      return { operator, token };
+    },
+    revoke: (id) => {
+      const before = entries();
+      const left = before.filter((entry) => entry.id !== id);
+      if (left.length < before.length) replace(path, left);
+      return left.length < before.length;
+    },
+    find: (token) => {
+      // Looked up by its hash: how long that takes says nothing of the token.
+      const given = hash('sha256', token);
+      const found = entries().find((entry) => entry.hash === given);
+      return found ? withoutHash(found) : null;
+    },
+  };
+}
+
+const withoutHash = ({ id, name, role, createdAtSec }: Entry): Operator => ({ id, name, role, createdAtSec });
+
+/** Whole or not at all; two commands at the same moment do not lose one another's entry, since the second one is refused. */
+function replace(path: string, entries: readonly Entry[]): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, 'wx', 0o600);
+  try {
+    writeFileSync(file, `${JSON.stringify(entries, null, 2)}\n`);
+    fsyncSync(file);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function parse(text: string, path: string): Entry[] {
+  const entries = JSON.parse(text) as Entry[];
+  const isEntry = ({ id, name, role, hash: kept }: Entry): boolean =>
+    [id, name, kept].every((field) => typeof field === 'string') && (OPERATOR_ROLES as readonly string[]).includes(role);
+  if (!Array.isArray(entries) || !entries.every(isEntry)) throw new Error(`${path} is not a list of operators`);
+  return entries;
+}
