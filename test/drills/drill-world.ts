@@ -95,6 +95,7 @@ export class DrillWorld {
   bsc!: DrillChain;
   coinbase!: PriceFeed;
   kraken!: PriceFeed;
+  adminUrl = '';
   node!: NodeProcess;
   prometheus!: RunningPrometheus;
   mood: ReceiverMood = 200;
@@ -197,11 +198,13 @@ export class DrillWorld {
     ]);
     this.quote();
     await this.#receive();
-    const [port, opsPort] = await Promise.all([freePort(), freePort()]);
+    const [port, opsPort, adminPort] = await Promise.all([freePort(), freePort(), freePort()]);
+    this.adminUrl = `http://127.0.0.1:${adminPort}`;
     const dataDir = join(this.folder, 'data');
     mkdirSync(dataDir);
     this.node = new NodeProcess(dataDir, {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: '0' },
+      ADMIN_PORT: String(adminPort),
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
       ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
     });

@@ -26,6 +26,14 @@ export const wrongSecret: Drill = {
   end: async () => undefined,
 };
 
+export const wrongTokens: Drill = {
+  alerts: ['OperatorTokensRefused'],
+  fault: "requests to the operator's API with a wrong token",
+  cause: async () => undefined,
+  during: ({ adminUrl }) => Promise.all([1, 2, 3].map(() => fetch(`${adminUrl}/admin/inbox`, { headers: { authorization: 'Bearer qop_wrong' } }))),
+  end: async () => undefined,
+};
+
 let strayOf: string | null = null;
 /** Part of an order's amount, which is then cancelled. */
 export const strayWaits: Drill = {

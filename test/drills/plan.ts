@@ -13,12 +13,22 @@ import {
   unreadableEvents,
 } from './drills-ledger.ts';
 import { addressesRunOut, diskFull, killed, restarting, starved, stopping } from './drills-node.ts';
-import { marketsApart, marketsGone, nobodyPays, receiverGone, receiverHangs, receiverRefuses, strayWaits, wrongSecret } from './drills-outside.ts';
+import {
+  marketsApart,
+  marketsGone,
+  nobodyPays,
+  receiverGone,
+  receiverHangs,
+  receiverRefuses,
+  strayWaits,
+  wrongSecret,
+  wrongTokens,
+} from './drills-outside.ts';
 import { gasLow, payoutProviderDown, sequenceAhead, signerKilled, tokenPaused, treasuryEmpty } from './drills-refunds.ts';
 
 /** Faults that do not meet share a round; what stops the whole node comes last. */
 export const PLAN: readonly Round[] = [
-  [[nobodyPays], [strayWaits], [wrongSecret], [marketsApart, marketsGone], [receiverRefuses, receiverHangs, receiverGone]],
+  [[nobodyPays], [strayWaits], [wrongSecret, wrongTokens], [marketsApart, marketsGone], [receiverRefuses, receiverHangs, receiverGone]],
   [
     [historyLost, chainStandsStill, chainTakesBack, providersDisagree],
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],

@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** npm (10), its shell (20), and this process. */
-function family(env: Record<string, string>) {
+function family(env: Readonly<Record<string, string | undefined>>) {
   const parents = new Map<number | 'self', number | null>([
     ['self', 20],
     [20, 10],
@@ -16,7 +16,7 @@ function family(env: Record<string, string>) {
 }
 
 it.each([{ npm_lifecycle_event: 'start' }, { npm_lifecycle_event: 'serve' }, { npm_command: 'exec' }])('the service of %o ends once', (env) => {
-  const { parents, end } = family(env as Record<string, string>);
+  const { parents, end } = family(env);
   vi.advanceTimersByTime(5_000);
   expect(end).not.toHaveBeenCalled();
   parents.set('self', 1);
