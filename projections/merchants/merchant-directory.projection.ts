@@ -82,8 +82,10 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
   switch (event.type) {
     case 'MerchantRegistered':
       return merchant;
+    case 'ApiKeyRestricted':
+    case 'ApiKeyUsed':
     case 'SettlementAddressSet':
-      // Read from the merchant's own stream when money is settled.
+      // Read from the merchant's own stream: by the directory of keys, and when money is settled.
       return merchant;
     case 'ApiKeyIssued': {
       const { keyId, keyHash, hint } = event.data;

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { SCOPES } from '../domain/api-keys.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { print } from './print.ts';
 import { addApprovals } from './program-approvals.ts';
@@ -118,7 +119,14 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
   ]);
   const key = program.command('key').description('API keys');
-  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once');
+  const restrictions: readonly [string, string][] = [
+    ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
+    ['--addresses <list>', 'addresses and CIDR ranges it may be used from, comma-separated; any for no limit'],
+    ['--signature-version <n>', '2 refuses requests whose method, path and query are not signed'],
+  ];
+  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', restrictions);
+  admin(key, host, 'restrict <merchant_id> <key_id>', 'key.restrict', 'change what holds a key back; what is not named stays', restrictions);
+  admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
   return merchant;
 }

@@ -20,8 +20,10 @@ function keyOf(secret: string): Promise<SigningKey> {
 }
 
 /** `timestamp + "." + nonce + "." + body` as bytes. */
-function signedBytes(timestamp: string, nonce: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
-  const prefix = encoder.encode(`${timestamp}.${nonce}.`);
+const signedBytes = (timestamp: string, nonce: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> => joined(`${timestamp}.${nonce}.`, body);
+
+function joined(text: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  const prefix = encoder.encode(text);
   const content = typeof body === 'string' ? encoder.encode(body) : body;
   const bytes = new Uint8Array(prefix.length + content.length);
   bytes.set(prefix);
@@ -30,8 +32,28 @@ function signedBytes(timestamp: string, nonce: string, body: string | Uint8Array
 }
 
 /** HMAC-SHA256 of `timestamp.nonce.body` keyed with the secret, as 64 hex characters. */
-export async function sign(secret: string, timestamp: string, nonce: string, body: string | Uint8Array): Promise<string> {
-  const mac = await crypto.subtle.sign(HMAC, await keyOf(secret), signedBytes(timestamp, nonce, body));
+export function sign(secret: string, timestamp: string, nonce: string, body: string | Uint8Array): Promise<string> {
+  return hexMac(secret, signedBytes(timestamp, nonce, body));
+}
+
+/** What a signature of version 2 covers. */
+export interface RequestParts {
+  readonly timestamp: string;
+  readonly nonce: string;
+  /** In capitals. */
+  readonly method: string;
+  /** Path and query exactly as they are sent. */
+  readonly target: string;
+  readonly body: string | Uint8Array;
+}
+
+/** HMAC-SHA256 of `v2`, timestamp, nonce, method, target and body, with line feeds between them, as 64 hex characters. */
+export function signRequest(secret: string, { timestamp, nonce, method, target, body }: RequestParts): Promise<string> {
+  return hexMac(secret, joined(`v2\n${timestamp}\n${nonce}\n${method}\n${target}\n`, body));
+}
+
+async function hexMac(secret: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const mac = await crypto.subtle.sign(HMAC, await keyOf(secret), bytes);
   return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, ConnectionError, errorOf } from './errors.ts';
-import { sign } from './signing.ts';
+import { sign, signRequest } from './signing.ts';
 
 export interface TransportOptions {
   /** Of the service, such as `https://pay.example`. */
@@ -9,6 +9,8 @@ export interface TransportOptions {
   readonly apiSecret: string;
   /** Of the signature headers; must be the service's own (default `X-Service-`). */
   readonly headerPrefix?: string;
+  /** 2 (default) signs method, path and query as well; 1 is for services that know no other, and for proxies that change the path. */
+  readonly signatureVersion?: 1 | 2;
   /** For each attempt, its answer included (default 30 s). */
   readonly timeoutMs?: number;
   /** Further attempts after the first (default 3). */
@@ -42,25 +44,35 @@ const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency key. */
 export function createTransport(options: TransportOptions): Send {
-  const { apiKey, apiSecret, timeoutMs = DEFAULT_TIMEOUT_MS, maxRetries = DEFAULT_RETRIES, headerPrefix = 'X-Service-' } = options;
+  const {
+    apiKey,
+    apiSecret,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    maxRetries = DEFAULT_RETRIES,
+    headerPrefix = 'X-Service-',
+    signatureVersion = 2,
+  } = options;
   const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
 
   async function attempt(request: ApiRequest, body: string, idempotencyKey: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const nonce = crypto.randomUUID();
+    const url = new URL(baseUrl + request.path + queryText(request.query));
+    const parts = { timestamp, nonce, method: request.method, target: url.pathname + url.search, body };
     const headers: Record<string, string> = {
       Accept: 'application/json',
       Authorization: `Bearer ${apiKey}`,
       [`${headerPrefix}Timestamp`]: timestamp,
       [`${headerPrefix}Nonce`]: nonce,
-      [`${headerPrefix}Signature`]: await sign(apiSecret, timestamp, nonce, body),
+      [`${headerPrefix}Signature`]: await (signatureVersion === 2 ? signRequest(apiSecret, parts) : sign(apiSecret, timestamp, nonce, body)),
+      ...(signatureVersion === 2 ? { [`${headerPrefix}Signature-Version`]: '2' } : undefined),
       ...(request.method === 'GET' ? undefined : { 'Content-Type': 'application/json' }),
       ...(idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey }),
     };
     const timeout = AbortSignal.timeout(timeoutMs);
     const init: RequestInit = { method: request.method, headers, redirect: 'manual', signal: signal ? AbortSignal.any([signal, timeout]) : timeout };
-    return fetchUrl(baseUrl + request.path + queryText(request.query), body === '' ? init : { ...init, body });
+    return fetchUrl(url.href, body === '' ? init : { ...init, body });
   }
 
   return async function send<Answer>(request: ApiRequest, call: CallSettings = {}): Promise<Answer> {

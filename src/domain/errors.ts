@@ -40,6 +40,21 @@ export const ERRORS = {
     meaning: 'Key, timestamp, nonce or signature is missing or wrong.',
     action: 'Check the key, the clock (300 s), a fresh nonce, and that the signed bytes are the bytes sent.',
   },
+  signature_version_required: {
+    status: 401,
+    meaning: 'The request was signed with version 1, and the key takes version 2 only.',
+    action: 'Sign method, path and query as well and send `Signature-Version: 2`.',
+  },
+  insufficient_scope: {
+    status: 403,
+    meaning: 'The key is restricted and lacks the scope that the operation needs. `message` names it.',
+    action: 'Use a key with that scope, or have the operator add it.',
+  },
+  address_not_allowed: {
+    status: 403,
+    meaning: 'The key may be used from certain addresses only, and the request came from another one.',
+    action: 'Send it from an allowed address, or have the operator add this one.',
+  },
   not_found: { status: 404, meaning: 'No such resource, or the caller has no access to it.', action: 'Check the id, the key and its mode.' },
   method_not_allowed: { status: 405, meaning: 'The path exists but not with this method.', action: 'Use the method in the documentation.' },
   request_timeout: {

@@ -129,6 +129,8 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     nonces: options.nonces,
     rateLimiter: options.rateLimiter,
     limitAddress: createAddressLimit(options.addresses),
+    keys: options.keys,
+    clientAddress: options.addresses.clientAddress,
     clock: options.clock,
     nextRequestId: createRequestIds(),
     observer: options.observer,

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
+import type { SignatureVersion } from '../domain/api-keys.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../features/shared/merchant-api.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
@@ -6,10 +7,19 @@ import type { RequestHeaders } from './request-headers.ts';
 const TIMESTAMP_TOLERANCE_SEC = 300;
 
 /** Why authentication failed: for logs and metrics only, never for the client. */
-export type AuthenticationFault = 'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used';
+export type AuthenticationFault =
+  'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used' | 'signature_version' | 'address';
 
 export type Authentication =
-  { readonly ok: true; readonly key: AuthenticatedKey; readonly nonce: string } | { readonly ok: false; readonly fault: AuthenticationFault };
+  | { readonly ok: true; readonly key: AuthenticatedKey; readonly nonce: string; readonly version: SignatureVersion }
+  | { readonly ok: false; readonly fault: AuthenticationFault };
+
+/** What a signature of version 2 covers beside the body. */
+export interface SignedRequest {
+  readonly method: string;
+  /** Path and query, as the request line has them. */
+  readonly target: string;
+}
 
 const BEARER = /^Bearer ([\x21-\x7e]{8,256})$/i;
 const TIMESTAMP = /^[1-9]\d{0,11}$/;
@@ -27,17 +37,26 @@ export function createAuthenticator(keys: KeyDirectory) {
   // An unknown key costs the same HMAC as a known one, so that timing does not tell which keys exist.
   const nobody = createSecretKey(randomBytes(32));
 
-  return function authenticate(headers: RequestHeaders, body: Buffer, nowSec: number): Authentication {
+  return function authenticate(request: SignedRequest, headers: RequestHeaders, body: Buffer, nowSec: number): Authentication {
     const { authorization, timestamp, nonce, signature } = headers;
     if (!authorization || !timestamp || !nonce || !signature) return failed('header_missing');
     const apiKey = BEARER.exec(authorization)?.[1];
     if (apiKey === undefined || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce) || !SIGNATURE.test(signature)) return failed('header_malformed');
     if (Math.abs(nowSec - Number(timestamp)) > TIMESTAMP_TOLERANCE_SEC) return failed('timestamp');
     const key = keys.find(hash('sha256', apiKey));
-    const matches = signatureMatches(key?.secret ?? nobody, `${timestamp}.${nonce}.`, body, signature);
+    const version = headers.signatureVersion === '2' ? 2 : 1;
+    const matches = signatureMatches(key?.secret ?? nobody, signedPrefix(version, timestamp, nonce, request), body, signature);
     if (key === null) return failed('unknown_key');
-    return matches ? { ok: true, key, nonce } : failed('signature');
+    return matches ? { ok: true, key, nonce, version } : failed('signature');
   };
+}
+
+/**
+ * What is signed before the body. The two versions cannot be mistaken for each other, since the first begins with a digit; none of the
+ * lines of the second can hold a line break.
+ */
+function signedPrefix(version: SignatureVersion, timestamp: string, nonce: string, { method, target }: SignedRequest): string {
+  return version === 1 ? `${timestamp}.${nonce}.` : `v2\n${timestamp}\n${nonce}\n${method}\n${target}\n`;
 }
 
 function signatureMatches(secret: KeyObject, prefix: string, body: Buffer, signature: string): boolean {

@@ -4,11 +4,13 @@ import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
 import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
-import type { AuthenticatedKey, Caller } from '../features/shared/merchant-api.ts';
+import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/merchant-api.ts';
+import type { ClientAddress } from '../runtime/util/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
 import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
+import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
 import { readBody } from './request-body.ts';
 import type { createHeaderReader, RequestHeaders } from './request-headers.ts';
@@ -36,6 +38,8 @@ export interface EndpointTools {
   readonly nonces: Nonces;
   readonly rateLimiter: RateLimiter;
   readonly limitAddress: AddressLimit;
+  readonly keys: KeyDirectory;
+  readonly clientAddress: ClientAddress;
   readonly clock: Clock;
   readonly nextRequestId: () => string;
   readonly observer: HttpObserver;
@@ -81,17 +85,22 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
 
     const nowMs = clock.nowMs();
     const nowSec = toSec(nowMs);
-    const identity = tools.authenticate(headers, body.bytes, nowSec);
+    const signed = { method: request.method, target: request.originalUrl };
+    const identity = tools.authenticate(signed, headers, body.bytes, nowSec);
     if (!identity.ok) return unauthenticated(request, response, requestId, identity.fault);
     const { key, nonce } = identity;
+    const heldBack = heldBackBy(key, identity.version, tools.clientAddress(request));
+    // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
+    if (heldBack) return unauthenticated(request, response, requestId, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
     if (!burnt.accepted) return unauthenticated(request, response, requestId, 'nonce_used');
+    tools.keys.used?.(key, nowSec);
 
     let settled = !ridesWithCommand;
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
       const caller = callerOf(key, requestId, headers, burnt);
-      const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller) : rateLimited(rate);
+      const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller, key) : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
@@ -106,19 +115,29 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
   }
 
   /** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
-  function unauthenticated(request: Request, response: ServerResponse, requestId: string, fault: AuthenticationFault): number {
+  function unauthenticated(
+    request: Request,
+    response: ServerResponse,
+    requestId: string,
+    fault: AuthenticationFault,
+    answer: Answer = UNAUTHENTICATED,
+  ): number {
     observer.authenticationFailed(fault);
     tools.logger.debug({ requestId, fault }, 'authentication failed');
-    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? UNAUTHENTICATED);
+    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? answer);
   }
 
-  async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller): Promise<Answer> {
+  async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller, key: AuthenticatedKey): Promise<Answer> {
     if (typeof route === 'function') return route(request);
     const { operation } = route;
+    const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);
+    if (unscoped) return unscoped;
     const refused = operation.method !== 'get' && tools.readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
     if (refused) return refused;
     const body = bodyOf(operation, bytes);
     if (!body.ok) return body;
+    const lacking = operation.fieldScopes ? scopeMissing(key, scopesOfFields(operation, body.value as object)) : null;
+    if (lacking) return lacking;
     const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
     if (!query.ok) return query;
     return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });

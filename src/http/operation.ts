@@ -1,4 +1,5 @@
 import type { ZodType, z } from 'zod';
+import type { Scope } from '../domain/api-keys.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Caller } from '../features/shared/merchant-api.ts';
 import type { Answer } from './answer.ts';
@@ -14,6 +15,10 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   /** With parameters in braces: `/v1/refunds/{id}`. */
   readonly path: string;
   readonly tag: Tag;
+  /** What a restricted key must be allowed to. */
+  readonly scope: Scope;
+  /** Fields of the body that need another scope instead; the operation's own is needed for all others. */
+  readonly fieldScopes?: Readonly<Record<string, Scope>>;
   readonly summary: string;
   readonly description: string;
   /** Absent: the operation takes no body (an empty one, or `{}` on POST). */

@@ -11,7 +11,9 @@ const refused = (code: 'invalid_request' | 'unsupported_media_type' | 'body_too_
 
 /** What the headers alone rule out, before any byte of the body is read; null when nothing. */
 export function refuseBeforeReading(method: string, headers: RequestHeaders, maxBodyBytes: number): Answer | null {
-  const { contentLength, transferEncoding, contentEncoding, contentType } = headers;
+  const { contentLength, transferEncoding, contentEncoding, contentType, signatureVersion } = headers;
+  if (signatureVersion !== undefined && signatureVersion !== '1' && signatureVersion !== '2')
+    return refused('invalid_request', 'Signature-Version', 'Signature-Version must be 1 or 2, sent once.');
   if (contentLength === null || (contentLength !== undefined && !CONTENT_LENGTH.test(contentLength)))
     return refused('invalid_request', 'Content-Length', 'Content-Length must be one number.');
   if (contentLength !== undefined && Number(contentLength) > maxBodyBytes)

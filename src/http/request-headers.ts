@@ -1,5 +1,5 @@
 /** Header names that carry a signed request, after the configurable prefix (specification, "Authentication"). */
-const SIGNED_NAMES = { timestamp: 'Timestamp', nonce: 'Nonce', signature: 'Signature' } as const;
+const SIGNED_NAMES = { timestamp: 'Timestamp', nonce: 'Nonce', signature: 'Signature', signatureVersion: 'Signature-Version' } as const;
 
 const PLAIN_NAMES = {
   authorization: 'authorization',
@@ -37,6 +37,7 @@ export function createHeaderReader(prefix: string): (rawHeaders: readonly string
       timestamp: undefined,
       nonce: undefined,
       signature: undefined,
+      signatureVersion: undefined,
     };
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const field = fields.get(rawHeaders[i]!.toLowerCase());

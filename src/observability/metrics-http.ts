@@ -2,7 +2,16 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { AuthenticationFault } from '../http/authentication.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 
-const FAULTS: readonly AuthenticationFault[] = ['header_missing', 'header_malformed', 'timestamp', 'unknown_key', 'signature', 'nonce_used'];
+const FAULTS: readonly AuthenticationFault[] = [
+  'header_missing',
+  'header_malformed',
+  'timestamp',
+  'unknown_key',
+  'signature',
+  'nonce_used',
+  'signature_version',
+  'address',
+];
 const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Rate, errors and duration of every route, and why callers were not believed. */

@@ -1,3 +1,4 @@
+import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
 import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
@@ -57,7 +58,13 @@ function merchantCommands(merchants: Merchants): AdminCommands {
       json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
     'merchant.remove-domain': async (args) => json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id')))),
     'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args)))),
-    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args)))),
+    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args)))),
+    'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')).keys),
+    'key.restrict': async (args) => {
+      const keyId = requiredText(args, 'key_id') as ApiKeyId;
+      const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args)));
+      return json(keys.find((key) => key.key_id === keyId));
+    },
     'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId))),
   };
 }
@@ -70,6 +77,24 @@ function webhookCommands(merchants: Merchants): AdminCommands {
         ? json(accepted(await merchants.activateWebhookSecret(merchantOf(args))).webhook)
         : json(accepted(await merchants.issueWebhookSecret(merchantOf(args)))),
     'webhook.resume': async (args) => json(accepted(await merchants.resumeWebhook(merchantOf(args))).webhook),
+  };
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+
+/** What is not named stays; `all` and `any` take a restriction away. */
+function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
+  const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) => optionalText(args, name));
+  if (version !== undefined && version !== '1' && version !== '2') return refusedWith('signature-version must be 1 or 2');
+  // The decider refuses a scope that does not exist, naming those that do.
+  return {
+    ...(scopes !== undefined && { scopes: scopes === 'all' ? null : (listOf(scopes) as Scope[]) }),
+    ...(addresses !== undefined && { addresses: addresses === 'any' ? [] : listOf(addresses) }),
+    ...(version !== undefined && { signatureVersion: version === '2' ? 2 : 1 }),
   };
 }
 

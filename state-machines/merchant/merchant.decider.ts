@@ -1,3 +1,4 @@
+import { isScope, SCOPES, type KeyRestrictions } from '../../src/domain/api-keys.ts';
 import type { ApiKeyIssued, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
@@ -32,6 +33,9 @@ export type MerchantCommand =
       readonly endpoint: FirstEndpoint;
     }
   | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
+  /** Only what is given changes. Addresses are well-formed. */
+  | { readonly type: 'RestrictKey'; readonly keyId: ApiKeyId; readonly restrictions: Partial<KeyRestrictions> }
+  | { readonly type: 'NoteKeyUse'; readonly keyId: ApiKeyId; readonly atSec: number }
   | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
   /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
   | {
@@ -60,6 +64,8 @@ export type MerchantCommand =
 
 const MAX_ACTIVE_KEYS = 50;
 const MAX_DOMAINS = 100;
+const MAX_ADDRESSES = 100;
+const DAY_SEC = 86_400;
 const MAX_NAME_LENGTH = 100;
 const MAX_TTL_SEC = 30 * 86_400;
 /** Ethereum finalises after about 64 to 96 blocks, so waiting for more confirmations than that means nothing. */
@@ -72,6 +78,10 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
   switch (command.type) {
     case 'IssueKey':
       return issueKey(command.key, state.context);
+    case 'RestrictKey':
+      return restrictKey(command, state.context);
+    case 'NoteKeyUse':
+      return noteKeyUse(command, state.context);
     case 'RevokeKey':
       return revokeKey(command.keyId, state.context);
     case 'SetWebhook':
@@ -114,7 +124,37 @@ function issueKey(key: ApiKeyIssued['data'], context: MerchantContext): Decision
   if (Object.hasOwn(context.keys, key.keyId)) return accept();
   if (activeKeys(context).length >= MAX_ACTIVE_KEYS)
     return refuse('invalid_request', `a merchant has at most ${MAX_ACTIVE_KEYS} active keys; revoke one first`);
-  return accept({ type: 'ApiKeyIssued', data: key });
+  const fault = restrictionsFault(key.restrictions ?? {});
+  return fault ? { ok: false, refusal: fault } : accept({ type: 'ApiKeyIssued', data: key });
+}
+
+function restrictKey({ keyId, restrictions: asked }: Of<'RestrictKey'>, context: MerchantContext): Decision<MerchantEvent> {
+  const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
+  if (!key) return refuse('not_found', 'no such key', 'key_id');
+  if (key.revoked) return refuse('conflict', 'the key is revoked', 'key_id');
+  const fault = restrictionsFault(asked);
+  if (fault) return { ok: false, refusal: fault };
+  const restrictions = { ...key.restrictions, ...asked };
+  if (JSON.stringify(restrictions) === JSON.stringify(key.restrictions)) return accept();
+  return accept({ type: 'ApiKeyRestricted', data: { merchantId: merchantIdOf(context), keyId, restrictions } });
+}
+
+function restrictionsFault({ scopes, addresses, signatureVersion }: Partial<KeyRestrictions>): Refusal | null {
+  if (scopes && (scopes.length === 0 || !scopes.every(isScope) || new Set(scopes).size !== scopes.length))
+    return invalid('scopes', `scopes must name some of ${SCOPES.join(', ')}, each once`);
+  if (addresses && (addresses.length > MAX_ADDRESSES || new Set(addresses).size !== addresses.length))
+    return invalid('addresses', `addresses must name at most ${MAX_ADDRESSES} addresses or ranges, each once`);
+  if (signatureVersion !== undefined && signatureVersion !== 1 && signatureVersion !== 2)
+    return invalid('signature_version', 'signature_version must be 1 or 2');
+  return null;
+}
+
+/** Once a day: more would fill the ledger with what nobody asks of it. */
+function noteKeyUse({ keyId, atSec }: Of<'NoteKeyUse'>, context: MerchantContext): Decision<MerchantEvent> {
+  const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
+  if (!key || key.revoked) return accept();
+  if (key.usedAtSec !== null && Math.floor(atSec / DAY_SEC) <= Math.floor(key.usedAtSec / DAY_SEC)) return accept();
+  return accept({ type: 'ApiKeyUsed', data: { merchantId: merchantIdOf(context), keyId, atSec } });
 }
 
 function revokeKey(keyId: ApiKeyId, context: MerchantContext): Decision<MerchantEvent> {

@@ -1,7 +1,9 @@
 import { assign, setup } from 'xstate';
 import type { MerchantEvent } from '../../src/domain/events/merchant-events.ts';
+import type { ApiKeyId } from '../../src/domain/ids.ts';
+import { UNRESTRICTED } from '../../src/domain/api-keys.ts';
 import { initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
-import type { EndpointState, MerchantContext } from './merchant.state.ts';
+import type { EndpointState, KeyState, MerchantContext } from './merchant.state.ts';
 
 export type MerchantValue = 'absent' | 'registered';
 
@@ -19,12 +21,12 @@ const as = <Type extends MerchantEvent['type']>(event: MerchantEvent): Of<Type> 
 const foldRegistered = (_: MerchantContext, data: Of<'MerchantRegistered'>): Partial<MerchantContext> => ({ registered: data });
 
 const foldKeyIssued = (context: MerchantContext, data: Of<'ApiKeyIssued'>): Partial<MerchantContext> => ({
-  keys: { ...context.keys, [data.keyId]: { issued: data, revoked: false } },
+  keys: { ...context.keys, [data.keyId]: { issued: data, revoked: false, restrictions: data.restrictions ?? UNRESTRICTED, usedAtSec: null } },
 });
 
-function foldKeyRevoked(context: MerchantContext, data: Of<'ApiKeyRevoked'>): Partial<MerchantContext> {
-  const key = context.keys[data.keyId];
-  return key ? { keys: { ...context.keys, [data.keyId]: { ...key, revoked: true } } } : {};
+function withKey(context: MerchantContext, keyId: ApiKeyId, change: Partial<KeyState>): Partial<MerchantContext> {
+  const key = context.keys[keyId];
+  return key ? { keys: { ...context.keys, [keyId]: { ...key, ...change } } } : {};
 }
 
 function foldEndpointSet({ endpoint }: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
@@ -94,7 +96,15 @@ export const merchantMachine = setup({
   actions: {
     foldRegistered: assign(({ context, event }) => foldRegistered(context, as<'MerchantRegistered'>(event))),
     foldKeyIssued: assign(({ context, event }) => foldKeyIssued(context, as<'ApiKeyIssued'>(event))),
-    foldKeyRevoked: assign(({ context, event }) => foldKeyRevoked(context, as<'ApiKeyRevoked'>(event))),
+    foldKeyRevoked: assign(({ context, event }) => withKey(context, as<'ApiKeyRevoked'>(event).keyId, { revoked: true })),
+    foldKeyRestricted: assign(({ context, event }) => {
+      const { keyId, restrictions } = as<'ApiKeyRestricted'>(event);
+      return withKey(context, keyId, { restrictions });
+    }),
+    foldKeyUsed: assign(({ context, event }) => {
+      const { keyId, atSec } = as<'ApiKeyUsed'>(event);
+      return withKey(context, keyId, { usedAtSec: atSec });
+    }),
     foldEndpointSet: assign(({ context, event }) => foldEndpointSet(context, as<'WebhookEndpointSet'>(event))),
     foldSecretRotated: assign(({ context, event }) => foldSecretRotated(context, as<'WebhookSecretRotated'>(event))),
     foldSuspended: assign(({ context, event }) => withEndpoint(context, { suspended: as<'WebhookEndpointSuspended'>(event).reason })),
@@ -118,6 +128,8 @@ export const merchantMachine = setup({
     registered: {
       on: {
         ApiKeyIssued: { guard: 'isNewKey', actions: 'foldKeyIssued' },
+        ApiKeyRestricted: { guard: 'isActiveKey', actions: 'foldKeyRestricted' },
+        ApiKeyUsed: { guard: 'isActiveKey', actions: 'foldKeyUsed' },
         ApiKeyRevoked: { guard: 'isActiveKey', actions: 'foldKeyRevoked' },
         WebhookEndpointSet: { guard: 'isLegalEndpoint', actions: 'foldEndpointSet' },
         WebhookSecretRotated: { guard: 'isLegalRotation', actions: 'foldSecretRotated' },

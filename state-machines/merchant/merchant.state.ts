@@ -1,3 +1,4 @@
+import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
 import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
 import type { OptionalType } from '../../src/domain/optional-notifications.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
@@ -19,6 +20,9 @@ export const MAX_SERVICE_FEE_BASIS_POINTS = 1_000;
 export interface KeyState {
   readonly issued: ApiKeyIssued['data'];
   readonly revoked: boolean;
+  readonly restrictions: KeyRestrictions;
+  /** As the ledger knows it; null before the first use. */
+  readonly usedAtSec: number | null;
 }
 
 /** A webhook secret; `version` counts the secrets of the endpoint and is part of what the text is sealed for. */

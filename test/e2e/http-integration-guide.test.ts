@@ -9,8 +9,11 @@ import { startTestServer, type TestServer } from '../support/http-api.ts';
 const DOCS = join(import.meta.dirname, '../../docs');
 const guide = readFileSync(join(DOCS, 'integration.md'), 'utf8');
 const VECTORS = join(DOCS, 'signature-vectors.json');
-const { vectors } = JSON.parse(readFileSync(VECTORS, 'utf8')) as { vectors: { readonly name: string; readonly signature: string }[] };
-const expected = vectors.map(({ signature }) => signature);
+const { vectors, vectors_v2: second } = JSON.parse(readFileSync(VECTORS, 'utf8')) as Record<
+  'vectors' | 'vectors_v2',
+  { readonly signature: string }[]
+>;
+const expected = [...vectors, ...second].map(({ signature }) => signature);
 
 const has = (command: string, argument = '--version'): boolean => spawnSync(command, [argument]).status === 0;
 
@@ -43,21 +46,26 @@ const write = (name: string, text: string): string => {
 
 describe('the guide’s signing example reproduces every published vector', () => {
   it.skipIf(!has('python3'))('in Python', async () => {
-    const reader = `\nimport json\nfor v in json.load(open(${JSON.stringify(VECTORS)}, encoding="utf-8"))["vectors"]:\n    print(sign(v["secret"], v["timestamp"], v["nonce"], v["body"]))\n`;
-    expect((await run('python3', [write('sign.py', block('python', 'def sign') + reader)])).trim().split('\n')).toEqual(expected);
+    const reader = `\nimport json\nall = json.load(open(${JSON.stringify(VECTORS)}, encoding="utf-8"))\nfor v in all["vectors"]:\n    print(sign(v["secret"], v["timestamp"], v["nonce"], v["body"]))\nfor v in all["vectors_v2"]:\n    print(sign_v2(v["secret"], v["timestamp"], v["nonce"], v["method"], v["target"], v["body"]))\n`;
+    expect((await run('python3', [write('sign.py', block('python', 'def sign_v2') + reader)])).trim().split('\n')).toEqual(expected);
   });
 
   it.skipIf(!has('go', 'version'))('in Go', async () => {
     write('sign.go', block('go', 'func sign'));
     write(
       'main.go',
-      `package main\nimport ("encoding/json"; "fmt"; "os")\nfunc main() {\n  data, _ := os.ReadFile(${JSON.stringify(VECTORS)})\n  var all struct{ Vectors []struct{ Secret, Timestamp, Nonce, Body string } }\n  if err := json.Unmarshal(data, &all); err != nil { panic(err) }\n  for _, v := range all.Vectors { fmt.Println(sign(v.Secret, v.Timestamp, v.Nonce, v.Body)) }\n}\n`,
+      `package main\nimport ("encoding/json"; "fmt"; "os")\nfunc main() {\n  data, _ := os.ReadFile(${JSON.stringify(VECTORS)})\n  type vector struct{ Secret, Timestamp, Nonce, Method, Target, Body string }\n  var all struct{ Vectors []vector; Second []vector \`json:"vectors_v2"\` }\n  if err := json.Unmarshal(data, &all); err != nil { panic(err) }\n  for _, v := range all.Vectors { fmt.Println(sign(v.Secret, v.Timestamp, v.Nonce, v.Body)) }\n  for _, v := range all.Second { fmt.Println(signV2(v.Secret, v.Timestamp, v.Nonce, v.Method, v.Target, v.Body)) }\n}\n`,
     );
     expect((await run('go', ['run', 'sign.go', 'main.go'])).trim().split('\n')).toEqual(expected);
   });
 
+  it('in JavaScript', async () => {
+    const reader = `\nimport { readFileSync } from 'node:fs';\nconst all = JSON.parse(readFileSync(${JSON.stringify(VECTORS)}, 'utf8'));\nfor (const v of all.vectors) console.log(sign(v.secret, v.timestamp, v.nonce, v.body));\nfor (const v of all.vectors_v2) console.log(signV2(v.secret, v.timestamp, v.nonce, v.method, v.target, v.body));\n`;
+    expect((await run(process.execPath, [write('sign.mjs', block('js', 'function signV2') + reader)])).trim().split('\n')).toEqual(expected);
+  });
+
   it.skipIf(!has('php'))('in PHP', async () => {
-    const reader = `\nforeach (json_decode(file_get_contents('${VECTORS}'), true)['vectors'] as $v) { echo sign($v['secret'], $v['timestamp'], $v['nonce'], $v['body']), "\\n"; }\n`;
+    const reader = `\n$all = json_decode(file_get_contents('${VECTORS}'), true);\nforeach ($all['vectors'] as $v) { echo sign($v['secret'], $v['timestamp'], $v['nonce'], $v['body']), "\\n"; }\nforeach ($all['vectors_v2'] as $v) { echo sign_v2($v['secret'], $v['timestamp'], $v['nonce'], $v['method'], $v['target'], $v['body']), "\\n"; }\n`;
     expect((await run('php', [write('sign.php', block('php', 'function sign') + reader)])).trim().split('\n')).toEqual(expected);
   });
 });
@@ -75,7 +83,7 @@ describe('the guide’s requests work as printed', () => {
   });
 
   it.skipIf(!has('python3'))('with Python’s standard library', async () => {
-    const program = `${block('python', 'def sign')}\n${block('python', 'def call')}
+    const program = `${block('python', 'def sign_v2')}\n${block('python', 'def call')}
 import os
 made = call(os.environ["BASE"], os.environ["KEY"], os.environ["SECRET"], "POST", "/api/v1/checkout/sessions/create", {"amount": "10.00", "currency": "USD", "order_id": "ünïcode"})
 got = call(os.environ["BASE"], os.environ["KEY"], os.environ["SECRET"], "GET", "/api/v1/checkout/sessions/" + made["id"])

@@ -34,9 +34,9 @@ export function newKey(merchant: string, mode: Mode = 'test'): TestKey {
 export class FakeKeys implements KeyDirectory {
   readonly #keys = new Map<string, AuthenticatedKey>();
 
-  add(key: TestKey): TestKey {
+  add(key: TestKey, restrictions?: AuthenticatedKey['restrictions']): TestKey {
     const { keyId, merchantId, mode } = key;
-    this.#keys.set(hashOf(key), { keyId, merchantId, mode, secret: createSecretKey(Buffer.from(key.secret)) });
+    this.#keys.set(hashOf(key), { keyId, merchantId, mode, secret: createSecretKey(Buffer.from(key.secret)), ...(restrictions && { restrictions }) });
     return key;
   }
 

@@ -1,3 +1,4 @@
+import type { KeyRestrictions } from '../api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
@@ -22,7 +23,21 @@ export interface ApiKeyIssued {
     readonly hint: string;
     /** The API secret, AES-256-GCM under the master key; additional data: merchant, key id, version, purpose. */
     readonly sealedSecret: string;
+    /** Absent: none. */
+    readonly restrictions?: KeyRestrictions;
   };
+}
+
+/** All that holds the key back from now on. */
+export interface ApiKeyRestricted {
+  readonly type: 'ApiKeyRestricted';
+  readonly data: { readonly merchantId: MerchantId; readonly keyId: ApiKeyId; readonly restrictions: KeyRestrictions };
+}
+
+/** Written once a day at most: the day on which it was last used. */
+export interface ApiKeyUsed {
+  readonly type: 'ApiKeyUsed';
+  readonly data: { readonly merchantId: MerchantId; readonly keyId: ApiKeyId; readonly atSec: number };
 }
 
 export interface ApiKeyRevoked {
@@ -116,6 +131,8 @@ export interface MerchantPolicy {
 export type MerchantEvent =
   | MerchantRegistered
   | ApiKeyIssued
+  | ApiKeyRestricted
+  | ApiKeyUsed
   | ApiKeyRevoked
   | WebhookEndpointSet
   | WebhookSecretRotated

@@ -1,11 +1,13 @@
 import { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import type { KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import type { OptionalType } from '../../domain/optional-notifications.ts';
 import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import type { KeyState } from '../../../state-machines/merchant/merchant.state.ts';
@@ -42,6 +44,10 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #onFault: (merchantId: string, message: string) => void;
   readonly #entries = new Map<string, Entry>();
   readonly #keys = new Map<string, AuthenticatedKey>();
+  /** What the keys in use were made from, by id. */
+  readonly #restrictions = new Map<string, KeyRestrictions>();
+  /** When a key was last used here, as far as this process knows. */
+  readonly #used = new Map<string, { readonly key: AuthenticatedKey; readonly atSec: number }>();
   readonly #listeners = new Set<(merchantId: MerchantId) => void>();
   /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
   readonly #folded = new Map<string, MerchantEvent[]>();
@@ -81,6 +87,20 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
 
   find(keyHash: string): AuthenticatedKey | null {
     return this.#keys.get(keyHash) ?? null;
+  }
+
+  used(key: AuthenticatedKey, nowSec: number): void {
+    this.#used.set(key.keyId, { key, atSec: nowSec });
+  }
+
+  /** The last use of a key that is known here: of this process, or what the ledger has of others. */
+  lastUseOf({ issued, usedAtSec }: KeyState): number | null {
+    return Math.max(usedAtSec ?? 0, this.#used.get(issued.keyId)?.atSec ?? 0) || null;
+  }
+
+  /** Keys whose use of this process the ledger may not have. */
+  usesHere(): readonly { readonly key: AuthenticatedKey; readonly atSec: number }[] {
+    return [...this.#used.values()];
   }
 
   settings(merchantId: MerchantId): MerchantSettings | null {
@@ -158,12 +178,15 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     if (endpointChanged) for (const listener of this.#listeners) listener(context.registered!.merchantId);
   }
 
-  #refreshKey({ issued, revoked }: KeyState): void {
+  #refreshKey({ issued, revoked, restrictions }: KeyState): void {
     if (revoked) this.#keys.delete(issued.keyHash);
-    if (revoked || this.#keys.has(issued.keyHash)) return;
+    const known = this.#keys.get(issued.keyHash);
+    if (revoked || (known && this.#restrictions.get(issued.keyId) === restrictions)) return;
     const { keyId, merchantId, mode } = issued;
-    const secret = this.#open(merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
-    if (secret) this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret });
+    const secret = known?.secret ?? this.#open(merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
+    if (!secret) return;
+    this.#restrictions.set(keyId, restrictions);
+    this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret, ...activeRestrictions(restrictions) });
   }
 
   #openEndpoint({ context }: MerchantState): WebhookEndpoint | null {
@@ -190,6 +213,14 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       return null;
     }
   }
+}
+
+/** Nothing for a key that nothing holds back. A list that does not parse allows nobody: it was written by another version. */
+function activeRestrictions({ scopes, addresses, signatureVersion }: KeyRestrictions): Pick<AuthenticatedKey, 'restrictions'> {
+  if (scopes === null && addresses.length === 0 && signatureVersion === 1) return {};
+  const list = parseAddressList(addresses);
+  const allowsAddress = addresses.length === 0 ? () => true : 'allows' in list ? list.allows : () => false;
+  return { restrictions: { scopes: scopes && new Set(scopes), allowsAddress, signatureVersion } };
 }
 
 function settingsOf({ context }: MerchantState): MerchantSettings {

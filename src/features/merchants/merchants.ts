@@ -1,3 +1,4 @@
+import { UNRESTRICTED, type KeyRestrictions, type Scope, type SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyIssued, MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
@@ -6,9 +7,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { OptionalType } from '../../domain/optional-notifications.ts';
 import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
+import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantCommand, MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
-import { mainSecret, nextSecretVersion } from '../../../state-machines/merchant/merchant.state.ts';
+import { mainSecret, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
   apiSecretContext,
@@ -63,12 +65,26 @@ export interface NewKey {
   readonly api_secret: string;
 }
 
+/** An API key without its secrets. */
+export interface KeyOverview {
+  readonly key_id: ApiKeyId;
+  readonly hint: string;
+  readonly revoked: boolean;
+  /** Null: all. */
+  readonly scopes: readonly Scope[] | null;
+  /** Empty: from anywhere. */
+  readonly addresses: readonly string[];
+  readonly signature_version: SignatureVersion;
+  /** To the second on the node that served it, to the day elsewhere; null before the first use. */
+  readonly last_used_at: number | null;
+}
+
 /** A merchant's settings without any secret. */
 export interface MerchantOverview {
   readonly id: MerchantId;
   readonly name: string;
   readonly mode: Mode;
-  readonly keys: readonly { readonly key_id: ApiKeyId; readonly hint: string; readonly revoked: boolean }[];
+  readonly keys: readonly KeyOverview[];
   readonly webhook: WebhookOverview | null;
   readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
   readonly policy: MerchantPolicy;
@@ -118,12 +134,25 @@ export class Merchants {
   }
 
   /** A further key, for rotation: the old ones work until they are revoked. */
-  async issueKey(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<NewKey>> {
+  async issueKey(merchantId: MerchantId, restrictions: Partial<KeyRestrictions> = {}, by?: ChangedBy): Promise<Outcome<NewKey>> {
     const mode = await this.#modeOf(merchantId);
     if (mode === null) return noSuchMerchant;
+    const fault = addressFault(restrictions);
+    if (fault) return fault;
     const { issued, shown } = this.#newKey(merchantId, mode);
-    const done = await this.#execute(merchantId, { type: 'IssueKey', key: issued }, by);
+    const key = Object.keys(restrictions).length === 0 ? issued : { ...issued, restrictions: { ...UNRESTRICTED, ...restrictions } };
+    const done = await this.#execute(merchantId, { type: 'IssueKey', key }, by);
     return done.ok ? { ok: true, value: shown } : done;
+  }
+
+  /** Only the restrictions given are changed; they hold for the next request. */
+  async restrictKey(
+    merchantId: MerchantId,
+    keyId: ApiKeyId,
+    restrictions: Partial<KeyRestrictions>,
+    by?: ChangedBy,
+  ): Promise<Outcome<MerchantOverview>> {
+    return addressFault(restrictions) ?? this.#change(merchantId, { type: 'RestrictKey', keyId, restrictions }, by);
   }
 
   revokeKey(merchantId: MerchantId, keyId: ApiKeyId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
@@ -205,7 +234,7 @@ export class Merchants {
 
   getMerchant(merchantId: MerchantId): MerchantOverview | null {
     const state = this.#deps.directory.state(merchantId);
-    return state ? overviewOf(state, toSec(this.#deps.clock.nowMs())) : null;
+    return state ? overviewOf(state, toSec(this.#deps.clock.nowMs()), this.#deps.directory) : null;
   }
 
   listMerchants(): MerchantOverview[] {
@@ -214,7 +243,7 @@ export class Merchants {
 
   async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {
     const done = await this.#execute(merchantId, command, by);
-    return done.ok ? { ok: true, value: overviewOf(done.value, toSec(this.#deps.clock.nowMs())) } : done;
+    return done.ok ? { ok: true, value: overviewOf(done.value, toSec(this.#deps.clock.nowMs()), this.#deps.directory) } : done;
   }
 
   async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantState>> {
@@ -261,17 +290,29 @@ function normalHost(text: string): string | null {
   return url === null ? null : url.hostname;
 }
 
-function overviewOf({ context }: MerchantState, nowSec: number): MerchantOverview {
+function overviewOf({ context }: MerchantState, nowSec: number, directory: Pick<MerchantDirectory, 'lastUseOf'>): MerchantOverview {
   const { merchantId, name, mode } = context.registered!;
   return {
     id: merchantId,
     name,
     mode,
-    keys: Object.values(context.keys).map(({ issued, revoked }) => ({ key_id: issued.keyId, hint: issued.hint, revoked })),
+    keys: Object.values(context.keys).map((key) => keyOverview(key, directory.lastUseOf(key))),
     webhook: webhookOverview(context, nowSec),
     domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
     policy: context.policy,
   };
+}
+
+function keyOverview({ issued, revoked, restrictions }: KeyState, lastUsedAt: number | null): KeyOverview {
+  const { scopes, addresses, signatureVersion } = restrictions;
+  return { key_id: issued.keyId, hint: issued.hint, revoked, scopes, addresses, signature_version: signatureVersion, last_used_at: lastUsedAt };
+}
+
+function addressFault({ addresses = [] }: Partial<KeyRestrictions>): (Outcome<never> & { ok: false }) | null {
+  const list = parseAddressList(addresses);
+  if (!('invalid' in list)) return null;
+  const message = `addresses: ${list.invalid} is no IPv4 or IPv6 address or CIDR range, such as 203.0.113.7 or 2001:db8::/32`;
+  return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
 }
 
 function webhookOverview({ endpoint }: MerchantState['context'], nowSec: number): WebhookOverview | null {

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import type { Refusal } from '../../domain/result.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
@@ -72,9 +73,22 @@ export interface AuthenticatedKey {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly secret: KeyObject;
+  /** Absent: none. */
+  readonly restrictions?: ActiveRestrictions;
+}
+
+/** What holds a key back, ready for use. */
+export interface ActiveRestrictions {
+  /** Null: all. */
+  readonly scopes: ReadonlySet<Scope> | null;
+  readonly allowsAddress: (address: string) => boolean;
+  /** The lowest version of signatures that counts. */
+  readonly signatureVersion: SignatureVersion;
 }
 
 export interface KeyDirectory {
   /** By SHA-256 (hex) of the API key; null when unknown or revoked. */
   find(keyHash: string): AuthenticatedKey | null;
+  /** A request of the key was believed. */
+  used?(key: AuthenticatedKey, nowSec: number): void;
 }

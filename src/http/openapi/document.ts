@@ -6,6 +6,7 @@ import {
   type ZodOpenApiParameters,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
+import { SCOPE_MEANINGS, SCOPES } from '../../domain/api-keys.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_BODY_BYTES } from '../endpoint.ts';
 import type { Operation } from '../operation.ts';
@@ -23,7 +24,15 @@ export interface DocumentOptions {
 }
 
 /** What every signed request can be answered, whatever it asks. */
-const ALWAYS: readonly ErrorCode[] = ['authentication_failed', 'rate_limited', 'internal_error', 'service_unavailable'];
+const ALWAYS: readonly ErrorCode[] = [
+  'authentication_failed',
+  'signature_version_required',
+  'insufficient_scope',
+  'address_not_allowed',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+];
 /** What every request with a body can be answered. */
 const WITH_BODY: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type', 'request_timeout', 'read_only'];
 const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
@@ -31,6 +40,8 @@ const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
 const DESCRIPTION = `Payment sessions, refunds and webhooks in USDT and USDC.
 
 Every request is signed: HMAC-SHA256, keyed with the API secret, over \`timestamp + "." + nonce + "." + body\`, in hex; the body of a GET is the empty string.
+With the header \`Signature-Version: 2\` (after the prefix of the others) it is over \`"v2"\`, timestamp, nonce, method in capitals, path with query, and body, with a line feed between them; a key can be set to take nothing else.
+A key can be restricted to scopes, named in each operation as \`x-scope\`: ${SCOPES.map((scope) => `\`${scope}\` (${SCOPE_MEANINGS[scope]})`).join(', ')}. A key without a list may do everything.
 Amounts are decimal strings, times are Unix seconds, and every error has the same form. Request bodies are JSON of at most ${MAX_BODY_BYTES / 1024} KiB.
 Responses may gain fields; a field named here never changes its meaning.`;
 
@@ -63,7 +74,10 @@ export function openApiDocument(options: DocumentOptions): object {
             'Nonce',
             'Random, 1 to 128 printable ASCII characters without a dot, never used before with this key; a UUID is recommended.',
           ),
-          signature: header('Signature', 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the API secret, 64 hex characters.'),
+          signature: header(
+            'Signature',
+            'HMAC-SHA256 of `timestamp.nonce.body`, or of the text of version 2, keyed with the API secret, 64 hex characters.',
+          ),
         },
       },
     },
@@ -86,7 +100,9 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     operationId: id,
     tags: [tag],
     summary,
-    description,
+    description: `${description} Needs the scope ${scopeText(operation)}.`,
+    'x-scope': operation.scope,
+    ...(operation.fieldScopes && { 'x-field-scopes': operation.fieldScopes }),
     requestParams: {
       ...pathParameters(operation.path),
       ...(query === undefined ? undefined : { query: query as unknown as NonNullable<ZodOpenApiParameters['query']> }),
@@ -102,6 +118,11 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
         }),
     responses: responsesOf(operation),
   };
+}
+
+function scopeText({ scope, fieldScopes = {} }: Operation): string {
+  const others = Object.entries(fieldScopes).map(([field, other]) => `, \`${other}\` for \`${field}\``);
+  return `\`${scope}\`${others.join('')}`;
 }
 
 const IDEMPOTENCY_KEY = z

@@ -50,6 +50,7 @@ const listCheckpointsOperation = {
   method: 'get',
   path: '/v1/audit/checkpoints',
   tag: 'Audit',
+  scope: 'books:read',
   summary: 'List signed checkpoints of the ledger, newest first',
   description:
     'Each is an Ed25519-signed root of the Merkle tree over every event up to it. Keep one outside the service: no history before it can be changed without notice.',
@@ -64,6 +65,7 @@ const getConsistencyOperation = {
   method: 'get',
   path: '/v1/audit/consistency',
   tag: 'Audit',
+  scope: 'books:read',
   summary: 'Prove that an earlier checkpoint is the beginning of a later one',
   description: 'The consistency proof of RFC 9162 between the trees of `from` and `to` events.',
   query: consistencyQuery,
@@ -77,6 +79,7 @@ const getSessionProofOperation = {
   method: 'get',
   path: '/v1/payment/sessions/{id}/proof',
   tag: 'Audit',
+  scope: 'payments:read',
   summary: 'Prove that a payment is in the ledger',
   description:
     'The events of the session with their places in the Merkle tree of the newest checkpoint. With the public key it can be verified without the service.',

@@ -25,6 +25,7 @@ const getLedgerBalancesOperation = {
   method: 'get',
   path: '/v1/ledger/balances',
   tag: TAG,
+  scope: 'books:read',
   summary: 'What you are owed',
   description:
     'By network and coin, now or at the end of any day by either clock. A day of a closed month never changes: what comes to light later is in the month that was open then.',
@@ -39,6 +40,7 @@ const listLedgerEntriesOperation = {
   method: 'get',
   path: '/v1/ledger/entries',
   tag: TAG,
+  scope: 'books:read',
   summary: 'List the entries of your accounts, in the order of recording',
   description: 'By cursor. A page may hold fewer entries than asked, also none, while `has_more` is true.',
   query: ledgerRangeQuery,
@@ -52,6 +54,7 @@ const getSettlementReportOperation = {
   method: 'get',
   path: '/v1/ledger/settlement',
   tag: TAG,
+  scope: 'books:read',
   summary: 'Everything that changed what you are owed, in lines that can be summed',
   description:
     'By cursor. Every column of amounts may be summed over all lines of a coin and network, and gives closing less opening; fiat values may be summed by currency.',

@@ -56,6 +56,7 @@ const listSessionsOperation = {
   method: 'get',
   path: '/v1/payment/sessions',
   tag: 'Payment sessions',
+  scope: 'payments:read',
   summary: 'List payment sessions, newest first',
   description:
     'By page, with totals, or by cursor, which shows every record once however many are added meanwhile. `network` is where money arrived.',
@@ -70,6 +71,7 @@ const listRefundsOperation = {
   method: 'get',
   path: '/v1/refunds',
   tag: 'Refunds',
+  scope: 'payments:read',
   summary: 'List refunds, newest first',
   description: 'By page or by cursor. `network` is that of any payout.',
   query: listRefundsQuery,
@@ -83,6 +85,7 @@ const listTransactionsOperation = {
   method: 'get',
   path: '/v1/transactions',
   tag: 'Transactions',
+  scope: 'payments:read',
   summary: 'List money movements, newest first',
   description: 'Every deposit, payout and network fee, by page or by cursor, each with its transaction on chain.',
   query: listTransactionsQuery,

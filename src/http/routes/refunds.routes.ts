@@ -15,6 +15,7 @@ const createRefundOperation = {
   method: 'post',
   path: '/v1/refunds',
   tag: 'Refunds',
+  scope: 'refunds:create',
   summary: 'Create a refund',
   description:
     'Returns money to the address that paid: first to whoever paid the order, or of the deposit that `transaction_id` names. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
@@ -42,6 +43,7 @@ const getRefundOperation = {
   method: 'get',
   path: '/v1/refunds/{id}',
   tag: 'Refunds',
+  scope: 'payments:read',
   summary: 'Get a refund',
   description: 'With every payout: one for each payer and network.',
   response: refund,

@@ -63,6 +63,7 @@ const sandboxPayOperation = {
   method: 'post',
   path: '/v1/sandbox/sessions/{id}/pay',
   tag: 'Sandbox',
+  scope: 'payments:create',
   summary: 'Pay a session with the test wallet',
   description: 'Only in a sandbox, with `sk_test_` keys. Each case sends real transactions on the local chain, so that every outcome can be tested.',
   body: sandboxPayBody,
@@ -77,6 +78,7 @@ const advanceOperation = {
   method: 'post',
   path: '/v1/sandbox/sessions/{id}/advance',
   tag: 'Sandbox',
+  scope: 'payments:create',
   summary: 'Let time pass for a session',
   description:
     'Brings `expires_at` nearer by `seconds`, at most to now; without a body the session expires now. Chains keep their own time: what is sent afterwards is judged by it.',

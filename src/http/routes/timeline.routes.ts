@@ -29,6 +29,7 @@ const getTimelineOperation = {
   method: 'get',
   path: '/v1/payment/sessions/{id}/timeline',
   tag: 'Payment sessions',
+  scope: 'payments:read',
   summary: 'Explain a payment session',
   description:
     'Everything that was observed and decided, in order: blocks read, transfers seen and how each was judged, confirmations, refunds and webhook attempts.',

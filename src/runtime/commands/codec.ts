@@ -31,6 +31,8 @@ export const CURRENT_VERSION = {
   RefundFailed: 1,
   MerchantRegistered: 1,
   ApiKeyIssued: 1,
+  ApiKeyRestricted: 1,
+  ApiKeyUsed: 1,
   ApiKeyRevoked: 1,
   WebhookEndpointSet: 1,
   WebhookSecretRotated: 1,

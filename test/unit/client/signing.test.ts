@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { sign, verifySignature } from '../../../src/client/signing.ts';
+import { sign, signRequest, verifySignature } from '../../../src/client/signing.ts';
 
 interface Vector {
   readonly name: string;
@@ -12,7 +12,10 @@ interface Vector {
   readonly sign_string: string;
   readonly signature: string;
 }
-const { vectors } = JSON.parse(readFileSync(new URL('../../../docs/signature-vectors.json', import.meta.url), 'utf8')) as { vectors: Vector[] };
+const { vectors, vectors_v2: vectorsV2 } = JSON.parse(readFileSync(new URL('../../../docs/signature-vectors.json', import.meta.url), 'utf8')) as {
+  vectors: Vector[];
+  vectors_v2: (Vector & { readonly method: string; readonly target: string })[];
+};
 
 describe.each(vectors)('the published signature vector "$name"', ({ secret, timestamp, nonce, body, sign_string: signString, signature }) => {
   it('is what Node’s own crypto computes from its parts', () => {
@@ -32,6 +35,22 @@ describe.each(vectors)('the published signature vector "$name"', ({ secret, time
     expect(await verifySignature(secret, signature, `${timestamp}0`, nonce, body)).toBe(false);
     expect(await verifySignature(secret, signature, timestamp, `${nonce}x`, body)).toBe(false);
     expect(await verifySignature(secret, signature, timestamp, nonce, `${body} `)).toBe(false);
+  });
+});
+
+describe.each(vectorsV2)('the published signature vector of version 2 "$name"', ({ secret, signature, sign_string: signString, ...parts }) => {
+  it('is what Node’s own crypto computes from its parts, and what the client signs', async () => {
+    const { timestamp, nonce, method, target, body } = parts;
+    expect(signString).toBe(['v2', timestamp, nonce, method, target, body].join('\n'));
+    expect(createHmac('sha256', secret).update(signString, 'utf8').digest('hex')).toBe(signature);
+    expect(await signRequest(secret, parts)).toBe(signature);
+    expect(await signRequest(secret, { ...parts, body: new TextEncoder().encode(body) })).toBe(signature);
+  });
+
+  it('is another with any part changed, and never one of version 1', async () => {
+    for (const part of ['timestamp', 'nonce', 'method', 'target', 'body'] as const)
+      expect(await signRequest(secret, { ...parts, [part]: `${parts[part]}x` })).not.toBe(signature);
+    expect(await sign(secret, parts.timestamp, parts.nonce, parts.body)).not.toBe(signature);
   });
 });
 

@@ -32,6 +32,8 @@ const BOOKED_BY = {
   ...{
     MerchantRegistered: 'nothing',
     ApiKeyIssued: 'nothing',
+    ApiKeyRestricted: 'nothing',
+    ApiKeyUsed: 'nothing',
     ApiKeyRevoked: 'nothing',
     WebhookEndpointSet: 'nothing',
     WebhookSecretRotated: 'nothing',

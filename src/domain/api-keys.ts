@@ -1,0 +1,31 @@
+/** What an API key may be allowed to do; a key without a list may do everything. */
+export const SCOPES = ['payments:read', 'payments:create', 'refunds:create', 'books:read', 'webhooks:manage', 'settings:manage'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
+
+/** What each scope lets a key do, for people. */
+export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  'payments:read': 'read payment sessions, refunds, transactions, timelines, proofs and the event feed',
+  'payments:create': 'create and cancel payment sessions',
+  'refunds:create': 'create refunds',
+  'books:read': 'read the ledger and the checkpoints that prove it',
+  'webhooks:manage': 'change the webhook endpoint, read deliveries and send them again',
+  'settings:manage': 'read and change all other settings, see the keys, cancel waiting changes',
+};
+
+/** 1: the body, as every client can; 2: method, path and query as well. */
+export type SignatureVersion = 1 | 2;
+
+/** What holds a key back. */
+export interface KeyRestrictions {
+  /** Null: all. */
+  readonly scopes: readonly Scope[] | null;
+  /** Addresses and CIDR ranges it may come from; empty: from anywhere. */
+  readonly addresses: readonly string[];
+  /** The lowest version of signatures that counts. */
+  readonly signatureVersion: SignatureVersion;
+}
+
+export const UNRESTRICTED: KeyRestrictions = { scopes: null, addresses: [], signatureVersion: 1 };

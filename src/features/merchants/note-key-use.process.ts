@@ -1,0 +1,47 @@
+import { merchantStream } from '../../domain/streams.ts';
+import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
+import type { MerchantDirectory } from './directory.ts';
+
+const DAY_SEC = 86_400;
+const EVERY_MS = 60_000;
+
+/** Writes the day of each key's last use into the ledger, away from the requests: what is lost with a process is that day at most. */
+export class NoteKeyUse {
+  readonly #directory: Pick<MerchantDirectory, 'usesHere'>;
+  readonly #merchants: Pick<MerchantHandler, 'execute'>;
+  readonly #onError: (error: unknown) => void;
+  /** Day last written, by key. */
+  readonly #noted = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(
+    directory: Pick<MerchantDirectory, 'usesHere'>,
+    merchants: Pick<MerchantHandler, 'execute'>,
+    onError: (error: unknown) => void,
+    everyMs = EVERY_MS,
+  ) {
+    this.#directory = directory;
+    this.#merchants = merchants;
+    this.#onError = onError;
+    this.#timer = setInterval(() => {
+      this.#running = this.#running.then(() => this.now()).catch(this.#onError);
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  async now(): Promise<void> {
+    for (const { key, atSec } of this.#directory.usesHere()) {
+      const day = Math.floor(atSec / DAY_SEC);
+      if (this.#noted.get(key.keyId) === day) continue;
+      const context = { correlationId: key.keyId, actor: 'key-use' };
+      await this.#merchants.execute(merchantStream(key.merchantId), { type: 'NoteKeyUse', keyId: key.keyId, atSec }, context);
+      this.#noted.set(key.keyId, day);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+}

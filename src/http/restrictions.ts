@@ -1,0 +1,38 @@
+import type { Scope, SignatureVersion } from '../domain/api-keys.ts';
+import type { AuthenticatedKey } from '../features/shared/merchant-api.ts';
+import type { Answer } from './answer.ts';
+import type { AuthenticationFault } from './authentication.ts';
+import type { Operation } from './operation.ts';
+
+/** Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. */
+export function heldBackBy(
+  { restrictions }: AuthenticatedKey,
+  version: SignatureVersion,
+  address: string,
+): { readonly fault: AuthenticationFault; readonly answer: Answer } | null {
+  if (restrictions === undefined) return null;
+  if (version < restrictions.signatureVersion) return { fault: 'signature_version', answer: VERSION_REQUIRED };
+  return restrictions.allowsAddress(address) ? null : { fault: 'address', answer: ADDRESS_NOT_ALLOWED };
+}
+
+/** Names the first of the scopes that a key lacks; null when it has them all. */
+export function scopeMissing({ restrictions }: AuthenticatedKey, needed: readonly Scope[]): Answer | null {
+  const missing = needed.find((scope) => restrictions?.scopes?.has(scope) === false);
+  if (missing === undefined) return null;
+  return { ok: false, refusal: { code: 'insufficient_scope', message: `This key lacks the scope ${missing}.` } };
+}
+
+/** What a body needs by the fields it holds; one without fields needs the operation's own scope. */
+export function scopesOfFields({ scope, fieldScopes = {} }: Operation, body: object): Scope[] {
+  const fields = Object.keys(body);
+  return fields.length === 0 ? [scope] : [...new Set(fields.map((field) => fieldScopes[field] ?? scope))];
+}
+
+const VERSION_REQUIRED: Answer = {
+  ok: false,
+  refusal: { code: 'signature_version_required', message: 'This key takes signatures of version 2 only.', param: 'Signature-Version' },
+};
+const ADDRESS_NOT_ALLOWED: Answer = {
+  ok: false,
+  refusal: { code: 'address_not_allowed', message: 'This key may not be used from this address.' },
+};
