@@ -1,3 +1,5 @@
+import { NoteKeyUse } from '../features/merchants/note-key-use.process.ts';
+import type { Logger } from '../observability/logger.ts';
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
@@ -66,6 +68,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   await addresses.ready();
   safety.settle(addresses);
   const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
+  const keyUse = parts.roles.api ? noteKeyUse(core, log) : null;
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
   const traced = await tracing?.projections((position) => projections.caughtUpTo(position));
@@ -82,6 +85,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     servedRows: (...shown) => createServedRows({ store, projections, readModel: storage.readModel, caughtUp: () => storage.caughtUp() }, ...shown),
     close: async () => {
       await traced?.close();
+      await keyUse?.close();
       await core.close();
       await projections.stop();
       await addresses.close();
@@ -90,6 +94,9 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     },
   };
 }
+
+const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyUse =>
+  new NoteKeyUse(directory, merchantHandler, (error) => log.warn({ err: error }, 'the use of API keys could not be noted'));
 
 function corePorts(
   { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks }: ServiceParts,

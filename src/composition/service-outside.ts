@@ -43,7 +43,6 @@ import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
-import { NoteKeyUse } from '../features/merchants/note-key-use.process.ts';
 import { createWebApp } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -118,9 +117,6 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     reportPayouts(metrics.registry, () => payouts.status());
     reportTreasury(metrics.registry, () => payouts.balances());
   }
-  const keyUse = roles.api
-    ? new NoteKeyUse(core.directory, core.merchantHandler, (error) => log.warn({ err: error }, 'the use of API keys could not be noted'))
-    : null;
   health.add(() => storage.health());
   health.started();
   return {
@@ -141,7 +137,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       await inbox.close();
     },
     close: async () => {
-      await Promise.all([ledgerCheck.close(), projectionCheck?.close(), keyUse?.close()]);
+      await Promise.all([ledgerCheck.close(), projectionCheck?.close()]);
       await observability.close();
       await closeServer(ops);
     },

@@ -11,8 +11,8 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'payments:create': 'create and cancel payment sessions',
   'refunds:create': 'create refunds',
   'books:read': 'read the ledger and the checkpoints that prove it',
-  'webhooks:manage': 'change the webhook endpoint, read deliveries and send them again',
-  'settings:manage': 'read and change all other settings, see the keys, cancel waiting changes',
+  'webhooks:manage': 'change the webhook endpoint and its secret, read deliveries and send them again',
+  'settings:manage': 'read all settings, and change all but the webhook endpoint',
 };
 
 /** 1: the body, as every client can; 2: method, path and query as well. */

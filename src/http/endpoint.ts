@@ -100,7 +100,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
       const caller = callerOf(key, requestId, headers, burnt);
-      const given = rate.allowed ? await answerTo(request, headers, body.bytes, caller, key) : rateLimited(rate);
+      const given = rate.allowed ? await answerTo(route, tools.readOnly() !== null, request, headers, body.bytes, caller, key) : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
@@ -127,22 +127,6 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? answer);
   }
 
-  async function answerTo(request: Request, headers: RequestHeaders, bytes: Buffer, caller: Caller, key: AuthenticatedKey): Promise<Answer> {
-    if (typeof route === 'function') return route(request);
-    const { operation } = route;
-    const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);
-    if (unscoped) return unscoped;
-    const refused = operation.method !== 'get' && tools.readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
-    if (refused) return refused;
-    const body = bodyOf(operation, bytes);
-    if (!body.ok) return body;
-    const lacking = operation.fieldScopes ? scopeMissing(key, scopesOfFields(operation, body.value as object)) : null;
-    if (lacking) return lacking;
-    const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
-    if (!query.ok) return query;
-    return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });
-  }
-
   function crashed(request: IncomingMessage, response: ServerResponse, requestId: string, error: unknown): number {
     tools.logger.error({ err: error, requestId, operation: operationId }, 'request failed');
     if (response.headersSent) {
@@ -151,6 +135,31 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     }
     return responder.send(response, requestId, answerToCrash(request.method, error));
   }
+}
+
+/** What is to be checked once it is known who asks, and then the operation itself. */
+async function answerTo(
+  route: Route | LastResort,
+  readOnly: boolean,
+  request: Request,
+  headers: RequestHeaders,
+  bytes: Buffer,
+  caller: Caller,
+  key: AuthenticatedKey,
+): Promise<Answer> {
+  if (typeof route === 'function') return route(request);
+  const { operation } = route;
+  const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);
+  if (unscoped) return unscoped;
+  const refused = operation.method !== 'get' && readOnly ? READ_ONLY : malformedHeader(headers, bytes.length);
+  if (refused) return refused;
+  const body = bodyOf(operation, bytes);
+  if (!body.ok) return body;
+  const lacking = operation.fieldScopes ? scopeMissing(key, scopesOfFields(operation, body.value as object)) : null;
+  if (lacking) return lacking;
+  const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
+  if (!query.ok) return query;
+  return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });
 }
 
 /** The store was gone before the command was even begun: asking again later is safe. */

@@ -13,6 +13,7 @@ import { storeWith } from '../../src/ports/store-with.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 import { MerchantDirectory } from '../../src/features/merchants/directory.ts';
+import { NoteKeyUse } from '../../src/features/merchants/note-key-use.process.ts';
 import { MerchantEndpoints } from '../../src/features/merchants/endpoints.ts';
 import { createMerchantHandler } from '../../src/features/shared/handlers/merchant-handler.ts';
 import { OwnEndpoint } from '../../src/features/merchants/own-endpoint.ts';
@@ -49,7 +50,7 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: false });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
   const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet });
-  return { directory, merchants, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
+  return { directory, merchants, handler, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
 }
 
 async function started(masterKeys = KEY_A) {
@@ -65,6 +66,7 @@ function valueOf<Value>(outcome: { ok: true; value: Value } | { ok: false; refus
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const sameKey = (one: { export(): Buffer }, text: string): boolean => one.export().equals(Buffer.from(text));
+const UNHELD = { scopes: null, addresses: [], signature_version: 1, last_used_at: null };
 const everyText = async (): Promise<string> => JSON.stringify(await store.readAll({ after: null, limit: 1_000 }));
 
 describe('a merchant just registered', () => {
@@ -161,9 +163,64 @@ describe('keys', () => {
     expect(directory.find(sha256(merchant.api_key))).toBeNull();
     expect(directory.find(sha256(second.api_key))).not.toBeNull();
     expect(merchants.getMerchant(merchant.id)?.keys).toEqual([
-      { key_id: merchant.key_id, hint: `sk_test_...${merchant.api_key.slice(-4)}`, revoked: true },
-      { key_id: second.key_id, hint: `sk_test_...${second.api_key.slice(-4)}`, revoked: false },
+      { key_id: merchant.key_id, hint: `sk_test_...${merchant.api_key.slice(-4)}`, revoked: true, ...UNHELD },
+      { key_id: second.key_id, hint: `sk_test_...${second.api_key.slice(-4)}`, revoked: false, ...UNHELD },
     ]);
+  });
+
+  it('are held back from the next request on, change by change, and again after a restart', async () => {
+    const { merchants, directory } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const hash = sha256(merchant.api_key);
+    expect(directory.find(hash)?.restrictions).toBeUndefined();
+    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:create'] }));
+    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { addresses: ['203.0.113.0/24'], signatureVersion: 2 }));
+    const again = await started();
+    for (const { restrictions } of [directory.find(hash)!, again.directory.find(hash)!]) {
+      expect([...restrictions!.scopes!]).toEqual(['payments:create']);
+      expect([restrictions!.allowsAddress('203.0.113.9'), restrictions!.allowsAddress('198.51.100.1')]).toEqual([true, false]);
+      expect(restrictions!.signatureVersion).toBe(2);
+    }
+    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: null, addresses: [], signatureVersion: 1 }));
+    expect(directory.find(hash)?.restrictions).toBeUndefined();
+    const narrow = valueOf(await merchants.issueKey(merchant.id, { scopes: ['books:read'] }));
+    expect(directory.find(sha256(narrow.api_key))?.restrictions?.scopes).toEqual(new Set(['books:read']));
+  });
+
+  it('are not held back by what does not exist, and the refusal names the field', async () => {
+    const { merchants } = await started();
+    const { id, key_id: keyId } = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const refused = async (restrictions: object) => (await merchants.restrictKey(id, keyId, restrictions)) as unknown;
+    const param = (name: string) => ({ ok: false, refusal: { code: 'invalid_request', param: name } });
+    expect(await refused({ scopes: ['payments'] })).toMatchObject(param('scopes'));
+    expect(await refused({ scopes: [] })).toMatchObject(param('scopes'));
+    expect(await refused({ addresses: ['shop.example'] })).toMatchObject(param('addresses'));
+    expect(await refused({ signatureVersion: 3 })).toMatchObject(param('signature_version'));
+    expect(await merchants.restrictKey(id, 'key_none' as ApiKeyId, {})).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    valueOf(await merchants.revokeKey(id, keyId));
+    expect(await refused({ signatureVersion: 2 })).toMatchObject({ ok: false, refusal: { code: 'conflict' } });
+    expect(await merchants.issueKey(id, { scopes: ['nothing' as 'books:read'] })).toMatchObject(param('scopes'));
+  });
+
+  it('show their last use: to the second where they were used, to the day after a restart, written once a day', async () => {
+    const { merchants, directory, handler } = await started();
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const key = directory.find(sha256(merchant.api_key))!;
+    const notes = new NoteKeyUse(directory, handler, () => undefined);
+    const day = 1_790_000_000;
+    const shown = (parts: typeof merchants): number | null | undefined => parts.getMerchant(merchant.id)?.keys[0]?.last_used_at;
+    expect(shown(merchants)).toBeNull();
+    for (const atSec of [day, day + 10, day + 20]) {
+      directory.used(key, atSec);
+      await notes.now();
+    }
+    expect(shown(merchants)).toBe(day + 20);
+    directory.used(key, day + 86_400);
+    await notes.now();
+    await notes.close();
+    const text = await everyText();
+    expect(text.split('"ApiKeyUsed"')).toHaveLength(3);
+    expect(shown((await started()).merchants)).toBe(day + 86_400);
   });
 
   it('of nobody are found under no hash', async () => {
