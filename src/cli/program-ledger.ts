@@ -43,7 +43,10 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     showSettlement,
   );
   declare('periods', 'periods', 'closed months', [MODE]);
-  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again', [MODE]);
+  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again', [
+    MODE,
+    ['--operator <name>', 'who closes it, for the record'],
+  ]);
   ledger
     .command('export')
     .description('write the journal out, one line for each line of an entry (see docs/ledger.md for the columns)')

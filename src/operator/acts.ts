@@ -45,8 +45,7 @@ export function withRecordedActs(commands: AdminCommands, parts: ActsParts): Adm
 
 /** Writes down who did it, to what and when. Throws `CommandRefused` for an operator's name that is none. */
 export async function recordAct({ store, clock, random }: ActsParts, act: string, subject: string | null, args: AdminArguments): Promise<void> {
-  const actor = optionalText(args, 'operator') ?? 'operator';
-  if (actor.length > MAX_ACTOR_LENGTH) throw new CommandRefused(`operator must have at most ${MAX_ACTOR_LENGTH} characters`);
+  const actor = actorOf(args);
   const stream = OPERATOR_ACTS_STREAM;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const last = await store.lastOfStream(stream);
@@ -58,4 +57,12 @@ export async function recordAct({ store, clock, random }: ActsParts, act: string
     if (ok) return;
   }
   throw new CommandRefused('others write at the same moment: try again');
+}
+
+/** The name that is written down: whose token it was, else what the command says. Throws `CommandRefused` for one that is none. */
+export function actorOf(args: AdminArguments): string {
+  const field = args['actor'] === undefined ? 'operator' : 'actor';
+  const actor = optionalText(args, field) ?? 'operator';
+  if (actor.length > MAX_ACTOR_LENGTH) throw new CommandRefused(`${field} must have at most ${MAX_ACTOR_LENGTH} characters`);
+  return actor;
 }

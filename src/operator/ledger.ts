@@ -2,6 +2,7 @@ import { isDay, isMonth, dayBefore } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isAccount, LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
+import { actorOf } from './acts.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
@@ -69,10 +70,10 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const month = requiredText(args, 'month');
       if (!isMonth(month)) return refused('month must be a month such as 2026-10');
       const mode = await modeOf(parts, args);
-      const closed = await periods.close(mode, month, optionalText(args, 'actor') ?? 'operator');
+      const closed = await periods.close(mode, month, actorOf(args));
       if (!closed.ok) return refused(closed.refusal.message);
-      const { period, closedAtSec, entry, balances: figures } = closed.value;
-      return json({ mode, period, closed_at: closedAtSec, entry, figures: Object.keys(figures).length });
+      const { period, closedAtSec, actor, entry, balances: figures } = closed.value;
+      return json({ mode, period, closed_at: closedAtSec, actor, entry, figures: Object.keys(figures).length });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { NETWORKS } from '../../domain/networks.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { TrialBalance } from '../../features/ledger/balances.ts';
@@ -14,7 +15,7 @@ export function presentTrialBalance({ mode, asOf, entries, balances, sums, seale
     balanced: sums.every(({ units }) => units === 0n),
     sealed,
     accounts: balances.map(({ account, network, coin, units }) => ({ account, network, coin, ...columnsOf(units) })),
-    totals: sums.map(({ network, coin, units }) => {
+    totals: sums.toSorted(byPlace).map(({ network, coin, units }) => {
       const own = balances.filter((balance) => balance.network === network && balance.coin === coin);
       const debits = own.reduce((sum, balance) => (balance.units > 0n ? sum + balance.units : sum), 0n);
       return { network, coin, debit: formatAmount(debits), credit: formatAmount(debits - units), difference: formatAmount(units) };
@@ -55,3 +56,7 @@ export function presentEntryOfBooks(entry: EntryRow) {
 }
 
 const columnsOf = (units: bigint) => ({ debit: units > 0n ? formatAmount(units) : null, credit: units < 0n ? formatAmount(-units) : null });
+
+/** The order of networks everywhere, then that of the coins' names: the same at every look. */
+const byPlace = (one: TrialBalance['sums'][number], other: TrialBalance['sums'][number]): number =>
+  NETWORKS.indexOf(one.network) - NETWORKS.indexOf(other.network) || (one.coin < other.coin ? -1 : 1);

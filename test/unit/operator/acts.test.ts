@@ -57,11 +57,11 @@ describe('an act without an event of its own', () => {
   it('is written down before it is done, each after the one before', async () => {
     const { commands, done, acts, store } = await world({ 'chain.rescan': async () => ({}) });
     await commands['projection.rebuild']!({ name: 'ledger', operator: 'olga' });
-    await commands['chain.rescan']!({ network: 'bsc' });
+    await commands['chain.rescan']!({ network: 'bsc', actor: 'ada', operator: 'olga' });
     expect(done).toEqual(['rebuild']);
     expect(await acts()).toMatchObject([
       { act: 'projection.rebuild', subject: 'ledger', actor: 'olga' },
-      { act: 'chain.rescan', subject: 'bsc', actor: 'operator' },
+      { act: 'chain.rescan', subject: 'bsc', actor: 'ada' },
     ]);
     const [first, second] = await store.readStream('operator-acts');
     expect((JSON.parse(second!.metadata) as { prev: string }).prev).toBe(first!.hash);
