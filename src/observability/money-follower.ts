@@ -21,8 +21,12 @@ import type { WebhookMetrics } from './metrics-webhooks.ts';
 interface OpenSession {
   readonly mode: Mode;
   readonly status: 'open' | 'processing';
+  /** Deposits that count and are not final yet. */
+  readonly pending: ReadonlySet<string>;
   readonly lastDeposit: { readonly network: Network; readonly blockTimeSec: number } | null;
 }
+
+const NONE_PENDING: ReadonlySet<string> = new Set();
 
 interface OpenRefund {
   readonly mode: Mode;
@@ -150,7 +154,7 @@ export class MoneyFollower implements MoneyUnderWay {
       const ids = page.map(({ row }) => row.sessionId as string);
       for (const row of (await readModel.getMany(SESSIONS_TABLE, ids)) as (SessionRow | null)[]) {
         if (row?.status === 'open' || row?.status === 'processing')
-          this.#sessions.set(row.sessionId, { mode: row.mode, status: row.status, lastDeposit: null });
+          this.#sessions.set(row.sessionId, { mode: row.mode, status: row.status, pending: NONE_PENDING, lastDeposit: null });
       }
     }
   }
@@ -236,7 +240,7 @@ export class MoneyFollower implements MoneyUnderWay {
 
   #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
     if (this.#ended.get(sessionId) !== undefined) return;
-    this.#sessions.set(sessionId, { mode, status: 'open', lastDeposit: null });
+    this.#sessions.set(sessionId, { mode, status: 'open', pending: NONE_PENDING, lastDeposit: null });
     if (!isNew) return;
     const { money } = this.#deps;
     money.sessions.inc({ mode, outcome: 'created' });
@@ -255,8 +259,9 @@ export class MoneyFollower implements MoneyUnderWay {
     const session = this.#sessions.get(id);
     switch (event.type) {
       case 'DepositDetected': {
-        const { network, kind } = event.data;
-        if (session && kind === 'on_time') this.#sessions.set(id, { ...session, status: 'processing' });
+        const { network, kind, depositKey } = event.data;
+        if (session && kind === 'on_time')
+          this.#sessions.set(id, { ...session, status: 'processing', pending: new Set([...session.pending, depositKey]) });
         if (!isNew) return;
         money.deposits.inc({ mode, network, outcome: 'detected' });
         money.depositKinds.inc({ mode, network, kind });
@@ -264,12 +269,13 @@ export class MoneyFollower implements MoneyUnderWay {
       }
       case 'DepositConfirmed': {
         const network = networkOf(event.data.depositKey);
-        if (session) this.#sessions.set(id, { ...session, lastDeposit: { network, blockTimeSec: event.data.blockTimeSec } });
+        if (session)
+          this.#sessions.set(id, { ...settled(session, event.data.depositKey), lastDeposit: { network, blockTimeSec: event.data.blockTimeSec } });
         if (isNew) money.deposits.inc({ mode, network, outcome: 'final' });
         return;
       }
       case 'DepositReverted':
-        if (session) this.#sessions.set(id, { ...session, status: 'open' });
+        if (session) this.#sessions.set(id, settled(session, event.data.depositKey));
         if (isNew)
           money.deposits.inc({
             mode,
@@ -335,6 +341,12 @@ export class MoneyFollower implements MoneyUnderWay {
     if (row) this.#ended.set(id, row.mode);
     return row?.mode ?? null;
   }
+}
+
+/** The session once a deposit is no longer waited for: confirmed without paying it, or gone. */
+function settled(session: OpenSession, depositKey: string): OpenSession {
+  const pending = new Set([...session.pending].filter((key) => key !== depositKey));
+  return { ...session, pending, status: pending.size === 0 ? 'open' : 'processing' };
 }
 
 const networkOf = (depositKey: string): Network => depositKey.slice(0, depositKey.indexOf(':')) as Network;

@@ -6,8 +6,8 @@ import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 
 /** Failed rounds of reading in a row before a chain counts as degraded. */
 const CHAIN_FAILURES = 2;
-/** Chain time not read for this long: payers wait. */
-const CHAIN_LAG_SEC = 120;
+/** Chain time not read for this long: payers wait. Several blocks of the slowest chain, and noticed within a minute. */
+const CHAIN_LAG_SEC = 50;
 /** A webhook that waits longer has used up its quick retries. */
 const WEBHOOK_AGE_SEC = 120;
 const PROJECTION_LAG_SEC = 10;

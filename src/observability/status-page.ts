@@ -8,6 +8,7 @@ const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --ok: #0a7a3d; --degraded: #a15c00; --down: #c02626; }
 @media (prefers-color-scheme: dark) { :root { --ok: #4cc27e; --degraded: #f0a73a; --down: #ff7b72; } }
 * { box-sizing: border-box; }
+html { background: Canvas; color: CanvasText; }
 body { font: 15px/1.4 system-ui, sans-serif; margin: 0 auto; padding: 12px 16px 24px; max-width: 1080px; }
 header { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: baseline; border-bottom: 1px solid var(--line); padding-bottom: 8px; }
 h1 { font-size: 20px; margin: 0; }
@@ -15,7 +16,7 @@ h2 { font-size: 13px; margin: 0 0 6px; text-transform: uppercase; letter-spacing
 main { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 12px; margin-top: 12px; }
 section { border: 1px solid var(--line); border-radius: 8px; padding: 10px 12px; min-width: 0; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th { font-weight: normal; text-align: left; opacity: .75; }
+th { font-weight: normal; text-align: left; }
 td, thead th:not(:first-child) { text-align: right; }
 th, td { padding: 2px 0 2px 6px; overflow-wrap: anywhere; }
 th:first-child, td:first-child { padding-left: 0; }
@@ -73,7 +74,7 @@ function networks(lines: readonly NetworkLine[], facts: readonly HealthFact[]): 
     const name = modes.size > 1 ? `${line.network} (${line.mode})` : line.network;
     return `<tr><th scope="row"><span class="state ${state}">${text(name)}</span></th><td>${line.headBlock ?? '-'}</td><td>${line.gapBlocks ?? '-'}</td><td>${line.lagSec === null ? '-' : duration(line.lagSec)}</td></tr>`;
   });
-  return `<table><thead><tr><th scope="col"></th><th scope="col">head</th><th scope="col">gap</th><th scope="col">read to</th></tr></thead><tbody>${body.join('')}</tbody></table>`;
+  return `<table><thead><tr><th scope="col">network</th><th scope="col">head</th><th scope="col">gap</th><th scope="col">read to</th></tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
 
 function moneyRows({ sessions, refunds, lastPayment, atMs }: Status): Line[] {

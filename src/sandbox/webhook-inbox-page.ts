@@ -5,6 +5,7 @@ const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --good: #0a7d38; --bad: #c22727; }
 @media (prefers-color-scheme: dark) { :root { --good: #4cc784; --bad: #ff8080; } }
 * { box-sizing: border-box; }
+html { background: Canvas; color: CanvasText; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 56rem; }
 h1 { font-size: 1.375rem; margin: 0 0 .25rem; }
 p { margin: 0 0 1rem; }
@@ -16,7 +17,7 @@ li { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; 
 .valid { color: var(--good); }
 .invalid { color: var(--bad); }
 time, .small { font-size: .875rem; opacity: .8; overflow-wrap: anywhere; }
-summary { cursor: pointer; padding: .25rem 0; }
+.body { display: inline-block; padding: .25rem 0; color: inherit; }
 pre { overflow: auto; margin: .25rem 0 0; font-size: .875rem; }
 `;
 
@@ -39,9 +40,10 @@ const VERDICTS: Readonly<Record<InboxVerdict, string>> = {
 };
 const REFRESH_SEC = 3;
 
-/** The inbox as a page that needs no script: it loads itself anew every few seconds. */
-export function inboxPage(deliveries: readonly InboxDelivery[]): string {
-  const list = deliveries.length === 0 ? '<p>Nothing has arrived yet.</p>' : `<ol>${deliveries.map(entry).join('')}</ol>`;
+/** The inbox as a page that needs no script: it loads itself anew every few seconds. The opened body is part of its address, and so stays open. */
+export function inboxPage(deliveries: readonly InboxDelivery[], opened: string | null): string {
+  const entries = deliveries.map((delivery) => entry(delivery, opened)).join('');
+  const list = deliveries.length === 0 ? '<p>Nothing has arrived yet.</p>' : `<ol>${entries}</ol>`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -62,17 +64,30 @@ ${list}
 `;
 }
 
-function entry({ receivedAtMs, verdict, repeated, eventId, eventType, body }: InboxDelivery): string {
+function entry({ receivedAtMs, verdict, repeated, eventId, eventType, nonce, body }: InboxDelivery, opened: string | null): string {
   const iso = new Date(receivedAtMs).toISOString();
+  const key = createHash('sha256').update(`${receivedAtMs} ${nonce} ${eventId}`).digest('hex').slice(0, 12);
+  const isOpen = key === opened;
   const repeat = repeated ? '<span class="small">seen before</span>' : '';
-  return `<li>
+  const order = orderOf(body);
+  return `<li id="${key}">
 <div class="top"><strong>${escape(eventType || 'no event type')}</strong>
 <span class="verdict ${verdict === 'valid' ? 'valid' : 'invalid'}">${VERDICTS[verdict]}</span>${repeat}
 <time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time></div>
-<div class="small">${escape(eventId || 'no event id')}</div>
-<details><summary>Body</summary><pre>${escape(indented(body))}</pre></details>
-</li>
+<div class="small">${order === null ? '' : `order ${escape(order)} · `}${escape(eventId || 'no event id')}</div>
+<a class="body" href="/${isOpen ? '' : `?open=${key}`}#${key}" aria-label="${isOpen ? 'Close' : 'Open'} the body of ${escape(eventId || 'this delivery')}">${isOpen ? 'Close' : 'Body'}</a>
+${isOpen ? `<pre tabindex="0">${escape(indented(body))}</pre>` : ''}</li>
 `;
+}
+
+/** The order that the event is about; null where the body names none. */
+function orderOf(body: string): string | null {
+  try {
+    const { data } = JSON.parse(body) as { data?: { object?: { order_id?: unknown } } };
+    return typeof data?.object?.order_id === 'string' ? data.object.order_id : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Readable where the body is JSON, as it came where it is not. */

@@ -86,7 +86,7 @@ interface Routes {
 async function route(request: IncomingMessage, response: ServerResponse, { receive, deliveries }: Routes): Promise<void> {
   const fault = foreignRequest(request.headers, request.method);
   if (fault !== null) return json(response, 400, { error: fault });
-  const { pathname } = new URL(request.url ?? '/', 'http://inbox');
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://inbox');
   if (request.method === 'POST' && pathname === WEBHOOK_PATH) {
     const body = await readBody(request);
     if (body === null) return json(response, 413, { error: 'body too large' });
@@ -96,7 +96,7 @@ async function route(request: IncomingMessage, response: ServerResponse, { recei
   if (request.method !== 'GET') return json(response, 404, { error: 'not found' });
   if (pathname === '/deliveries.json') return json(response, 200, { deliveries });
   if (pathname !== '/') return json(response, 404, { error: 'not found' });
-  response.writeHead(200, INBOX_HEADERS).end(inboxPage(deliveries));
+  response.writeHead(200, INBOX_HEADERS).end(inboxPage(deliveries, searchParams.get('open')));
 }
 
 function judge(

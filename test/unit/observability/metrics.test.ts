@@ -222,6 +222,8 @@ describe('health', () => {
   it('degrades a chain that fails or lags, and never takes the node out of traffic for it', () => {
     const failing = chainFacts([{ settings: ethereum, watcher: watcher({ consecutiveFailures: 5 }) }], NOW_MS);
     expect(failing).toEqual([{ name: 'chain:live:ethereum', state: 'degraded', detail: '5 failed reads in a row' }]);
+    // A chain that stands still while every read succeeds is noticed within a minute.
+    expect(chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 55 }) }], NOW_MS)[0]?.state).toBe('degraded');
     const lagging = chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 600 }) }], NOW_MS);
     expect(lagging).toMatchObject([{ state: 'degraded', detail: 'payments of the last 600 s are not known' }]);
     expect(chainFacts([{ settings: ethereum, watcher: watcher() }], NOW_MS)[0]?.state).toBe('ok');

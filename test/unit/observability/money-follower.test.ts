@@ -19,7 +19,13 @@ async function rowsOf(...sessionIds: readonly string[]): Promise<MemoryReadModel
   return rows;
 }
 
-function follower(readModel: MemoryReadModel, errors: unknown[], retryMs: number, merchants: MoneyFollowerDeps['merchants'] = () => []) {
+function follower(
+  readModel: MemoryReadModel,
+  errors: unknown[],
+  retryMs: number,
+  merchants: MoneyFollowerDeps['merchants'] = () => [],
+  more: object = {},
+) {
   const subscribed: string[] = [];
   let tell: (events: readonly object[]) => Promise<void> = async () => undefined;
   const store = {
@@ -29,8 +35,8 @@ function follower(readModel: MemoryReadModel, errors: unknown[], retryMs: number
       return { close: async () => undefined };
     },
   } as unknown as EventStore;
-  const metrics = {} as Pick<MoneyFollowerDeps, 'money' | 'webhooks'>;
-  const noted = { onError: () => undefined, onStartError: (error: unknown) => void errors.push(error) };
+  const metrics = more as Pick<MoneyFollowerDeps, 'money' | 'webhooks'>;
+  const noted = { onError: (error: unknown) => void errors.push(error), onStartError: (error: unknown) => void errors.push(error) };
   return {
     subscribed,
     tell: (events: readonly object[]) => tell(events),
@@ -89,5 +95,39 @@ it('what waits for an endpoint to be set is under way, and not late', async () =
   });
   await tell([scheduled('evt_1', 'mer_silent', 1), scheduled('evt_2', 'mer_told', 7), scheduled('evt_3', 'mer_told', 9)]);
   expect([figures.pendingDeliveries(), figures.oldestPendingAtMs()]).toEqual([3, 7]);
+  await figures.close();
+});
+
+it('a payment is being confirmed only until it is final or gone, whatever it did for the order', async () => {
+  const counter = { inc: () => undefined };
+  const rows = await rowsOf('cs_1');
+  const errors: unknown[] = [];
+  const { follower: figures, tell } = follower(rows, errors, 1, () => [], {
+    money: { deposits: counter, depositKinds: counter, followFailures: counter },
+  });
+  await figures.start();
+  const event = (type: string, depositKey: string, data: object = {}) => ({
+    ...{
+      stream: 'session-cs_1',
+      type,
+      version: 1,
+      atMs: 1,
+      id: depositKey,
+      hash: '00',
+      revision: 1,
+      metadata: '{"correlationId":"","actor":"","prev":"","v":1}',
+    },
+    data: JSON.stringify({ depositKey, network: 'ethereum', kind: 'on_time', blockTimeSec: 1, ...data }),
+  });
+  const status = () => [...figures.openSessions()].map((session) => session.status);
+  await tell([event('DepositDetected', 'ethereum:0x1:0'), event('DepositDetected', 'ethereum:0x2:0')]);
+  expect(errors).toEqual([]);
+  expect(status()).toEqual(['processing']);
+  await tell([event('DepositConfirmed', 'ethereum:0x1:0')]);
+  expect(status()).toEqual(['processing']);
+  await tell([event('DepositReverted', 'ethereum:0x2:0', { afterFinal: false })]);
+  expect(status()).toEqual(['open']);
+  await tell([event('DepositDetected', 'ethereum:0x3:0'), event('DepositConfirmed', 'ethereum:0x3:0')]);
+  expect(status()).toEqual(['open']);
   await figures.close();
 });

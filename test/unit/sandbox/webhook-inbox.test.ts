@@ -110,12 +110,28 @@ describe('the page of the inbox', () => {
     await send({ body: '{"a":"<script>alert(1)</script>"}', id: '"><img src=x>', headers: { 'X-Service-Event-Type': '<b>&' } });
     const page = await request(inbox.pageUrl);
     const html = await page.body.text();
-    expect(html).not.toMatch(/<script|<img|<b>/);
-    expect(html).toContain('&lt;script&gt;');
+    expect(html).not.toMatch(/<script|<img|<b>|&lt;script/);
+    const opened = new URL(/href="(\/\?open=\w+)#/.exec(html)![1]!, inbox.pageUrl);
+    const withBody = await (await request(opened)).body.text();
+    expect(withBody).not.toMatch(/<script|<img|<b>/);
+    expect(withBody).toContain('&lt;script&gt;');
     expect(page.headers['content-security-policy']).toContain("default-src 'none'");
     expect(page.headers['content-security-policy']).not.toContain('unsafe');
     expect(html).toContain('width=device-width');
     expect(html).toContain('<meta charset="utf-8">');
+  });
+
+  it('names the order, and keeps the body open that its address names while it loads itself anew', async () => {
+    await send({ body: '{"data":{"object":{"order_id":"A-17 <i>"}}}', id: 'evt_17' });
+    const html = await (await request(inbox.pageUrl)).body.text();
+    expect(html).toContain('order A-17 &lt;i&gt;');
+    const opened = new URL(/href="(\/\?open=\w+)#/.exec(html)![1]!, inbox.pageUrl);
+    await send({ body: '{}', id: 'evt_18' });
+    for (const look of [1, 2]) {
+      const page = await (await request(opened)).body.text();
+      expect(page.match(/<pre/g), `look ${look}`).toHaveLength(1);
+      expect(page).toContain('&quot;order_id&quot;: &quot;A-17');
+    }
   });
 
   it('applies its own style under its own policy', async () => {
