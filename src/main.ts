@@ -23,18 +23,23 @@ export async function main(args: readonly string[]): Promise<void> {
 
 /** Errors whose message says all that an operator needs; a stack would only hide it. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set([
+  'AuthenticationError',
   'CannotOpen',
   'CommandRefused',
+  'ConnectionError',
   'DataDirInUse',
   'InvalidConfig',
   'InvalidExtendedPublicKey',
   'InvalidMasterKey',
+  'InvalidRequestError',
   'InvalidSolanaPool',
   'InvalidWalletSettings',
   'LedgerMoved',
   'LogDamaged',
   'MigrationRefused',
   'NoService',
+  'NotFoundError',
+  'ServiceError',
   'SignerUnavailable',
   'WrongChain',
 ]);
@@ -70,6 +75,15 @@ function host(): CliHost {
     runSigner: async (file) => {
       const { startSignerService } = await import('./composition/signer-service.ts');
       await runUntilSignal(() => startSignerService(file, createLogger('info')));
+    },
+    listen: async ({ credentials, ...options }) => {
+      const { readAccess, startListening } = await import('./composition/listen.ts');
+      const access = readAccess(credentials, process.env);
+      await runUntilSignal(() => startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }));
+    },
+    trigger: async (kind, network, credentials) => {
+      const { readAccess, trigger } = await import('./composition/listen.ts');
+      return { ...(await trigger(readAccess(credentials, process.env), kind, network)) };
     },
     admin,
     openApproverKey: async (args) => {

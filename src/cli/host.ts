@@ -18,6 +18,10 @@ export interface CliHost {
   serve(): Promise<void>;
   /** The signer as a service of its own, with its settings in the file. */
   runSigner(file: string): Promise<void>;
+  /** Forwards the events of a merchant until a signal ends it. */
+  listen(options: { readonly forwardTo: string; readonly events?: string; readonly credentials?: string }): Promise<void>;
+  /** Lets a case happen to a new session of the sandbox. */
+  trigger(kind: string, network: string, credentials: string | undefined): Promise<JsonValue>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
   /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */

@@ -1,6 +1,6 @@
 import type { LedgerBalancesBody, LedgerEntryBody, SettlementLineBody, SettlementReportBody } from '../http/schemas/ledger.schema.ts';
 import type { Pagination, TransactionBody } from '../http/schemas/list.schema.ts';
-import type { ChangeMerchantBody, MerchantBody } from '../http/schemas/merchant.schema.ts';
+import type { ChangeMerchantBody, MerchantBody, WebhookEndpointBody, WebhookSecretBody } from '../http/schemas/merchant.schema.ts';
 import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
 import type { SandboxAdvanceBody, SandboxDeadlineBody, SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
 import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
@@ -19,6 +19,8 @@ export type Refund = RefundBody;
 export type Transaction = TransactionBody;
 export type Merchant = MerchantBody;
 export type MerchantChange = ChangeMerchantBody;
+export type WebhookEndpoint = WebhookEndpointBody;
+export type WebhookSecret = WebhookSecretBody;
 export type WebhookDelivery = DeliveryBody;
 export type WebhookDeliveryDetail = DeliveryDetailBody;
 export type WebhookEvent = WebhookEventBody;
@@ -67,6 +69,17 @@ export interface DeliveryFilters {
   readonly created_to?: number;
 }
 
+/** With filters a page may hold fewer events than asked for while there are more. */
+export interface FeedFilters {
+  /** At most 100 (default 20). */
+  readonly page_size?: number;
+  /** Event types, separated by commas. */
+  readonly type?: string;
+  /** Unix seconds, both included. */
+  readonly created_from?: number;
+  readonly created_to?: number;
+}
+
 export interface PageRequest {
   /** From 1. */
   readonly page?: number;
@@ -111,9 +124,20 @@ export interface Quittance {
     /** Sends a sample of an event type to your endpoint. */
     test(eventType: EventType, options?: CallOptions): Promise<WebhookDelivery>;
   };
+  /** Where you are told; its URL and what it is told are changed with `merchant.change`. */
+  readonly endpoints: {
+    list(options?: CallOptions): Promise<{ readonly data: readonly WebhookEndpoint[] }>;
+    get(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
+    /** A new secret, shown here and never again; it takes over after 24 hours, or when you activate it. */
+    issueSecret(id: string, options?: CallOptions): Promise<WebhookSecret>;
+    activateSecret(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
+    /** Sends to a suspended endpoint again, what has queued in order. */
+    resume(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
+  };
   readonly events: {
     /** The events after `cursor`, oldest first; keep `next_cursor` for the next call. */
-    after(cursor?: string, request?: { readonly page_size?: number }, options?: CallOptions): Promise<EventFeedBody>;
+    after(cursor?: string, request?: FeedFilters, options?: CallOptions): Promise<EventFeedBody>;
+    get(id: string, options?: CallOptions): Promise<WebhookEvent>;
   };
   readonly ledger: {
     /** What you are owed now, or at the end of a day (`as_of`). */
@@ -149,6 +173,7 @@ export function createClient(options: ClientOptions): Quittance {
   const get = <Answer>(path: string, call?: CallOptions): Promise<Answer> => send({ method: 'GET', path }, call);
   const sessionPath = (id: string): string => `/api/v1/checkout/sessions/${encodeURIComponent(id)}`;
   const deliveryPath = (id: string): string => `/v1/webhooks/deliveries/${encodeURIComponent(id)}`;
+  const endpointPath = (id: string): string => `/v1/webhooks/endpoints/${encodeURIComponent(id)}`;
   return {
     sessions: {
       ...listOf<PaymentSession, SessionFilters>(send, '/v1/payment/sessions'),
@@ -174,8 +199,16 @@ export function createClient(options: ClientOptions): Quittance {
       replay: (range, call) => post('/v1/webhooks/replay', range, call),
       test: (eventType, call) => post('/v1/webhooks/test', { event_type: eventType }, call),
     },
+    endpoints: {
+      list: (call) => get('/v1/webhooks/endpoints', call),
+      get: (id, call) => get(endpointPath(id), call),
+      issueSecret: (id, call) => post(`${endpointPath(id)}/secret`, undefined, call),
+      activateSecret: (id, call) => post(`${endpointPath(id)}/secret/activate`, undefined, call),
+      resume: (id, call) => post(`${endpointPath(id)}/resume`, undefined, call),
+    },
     events: {
-      after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, page_size: request?.page_size } }, call),
+      after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, ...request } }, call),
+      get: (id, call) => get(`/v1/events/${encodeURIComponent(id)}`, call),
     },
     ledger: {
       balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),

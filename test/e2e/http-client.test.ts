@@ -40,6 +40,13 @@ describe('the client against the API', () => {
     expect(await quittance.deliveries.replay({ created_from: 1 })).toEqual({ requested: 3 });
     expect((await quittance.deliveries.test('refund.failed')).sample).toBe(true);
     expect((await quittance.events.after('', { page_size: 5 })).data).toHaveLength(1);
+    expect((await quittance.events.get(delivery!.id)).id).toBe(delivery!.id);
+    const [endpoint] = (await quittance.endpoints.list()).data;
+    expect(await quittance.endpoints.get(endpoint!.id)).toEqual(endpoint);
+    const { webhook_secret: issued, standard_webhooks_secret: standard } = await quittance.endpoints.issueSecret(endpoint!.id);
+    expect(Buffer.from(standard.slice('whsec_'.length), 'base64').toString()).toBe(issued);
+    expect(await quittance.endpoints.activateSecret(endpoint!.id)).toEqual(endpoint);
+    expect(await quittance.endpoints.resume(endpoint!.id)).toEqual(endpoint);
     const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expect((await quittance.sessions.timeline(session.id)).conclusion).toBe('Not paid yet.');
     expect((await quittance.refunds.page()).data).toEqual([]);
@@ -49,6 +56,7 @@ describe('the client against the API', () => {
     expect(entries[0]?.lines[0]).toMatchObject({ account: 'payable', amount: '5.00' });
     expect((await quittance.ledger.settlement({ to: '2026-01-31' })).to).toBe('2026-01-31');
     for await (const line of quittance.ledger.settlementLines()) expect(line).toMatchObject({ payable: '5.00', unapplied: '-5.00', total: '0.00' });
+    expect((await quittance.sandbox.advance(session.id, { seconds: 60 })).session_id).toBe(session.id);
     expect((await quittance.sandbox.pay(session.id, { network: 'bsc', case: 'two_payers' })).case).toBe('two_payers');
   });
 

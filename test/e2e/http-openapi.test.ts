@@ -205,6 +205,20 @@ describe('every answer keeps the document', () => {
     expectDocumented('activateWebhookSecret', await post('/v1/webhooks/endpoints/end_2/secret/activate'));
     expectDocumented('resumeWebhookEndpoint', await post('/v1/webhooks/endpoints/end_1/resume'));
     expectDocumented('listEvents', await get('/v1/events?page_size=5'));
+    expect((await get('/v1/events?type=payment.completed,refund.failed&created_from=1&created_to=2')).status).toBe(200);
+    for (const [query, param] of [
+      ['type=payment.completed,magic', 'type'],
+      ['type=', 'type'],
+      ['created_from=soon', 'created_from'],
+      ['created_from=2&created_to=1', 'created_to'],
+    ]) {
+      const refused = await get(`/v1/events?${query}`);
+      expectDocumented('listEvents', refused);
+      expect(refused.json.error.param).toBe(param);
+    }
+    expectDocumented('getEvent', await get(`/v1/events/${delivery.id}`));
+    expectDocumented('getEvent', await get('/v1/events/evt_1'));
+    expectDocumented('getEvent', await get('/v1/events/evt_1767225660123456999'));
     const session = await post('/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));
     expectDocumented('getSessionTimeline', await get('/v1/payment/sessions/nope/timeline'));

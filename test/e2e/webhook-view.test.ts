@@ -279,6 +279,35 @@ describe('the feed of events', () => {
   });
 });
 
+describe('the feed with filters', () => {
+  it('holds the events of the types and times that were asked for, walked to its end without gaps', async () => {
+    const { world, webhooks, timers, pass } = await setting();
+    const startSec = Math.floor(timers.nowMs() / 1000);
+    const ids: NotificationId[] = [];
+    for (let session = 1; session <= 6; session++) {
+      ids.push(await world.cancelled(session));
+      await pass(10_000);
+    }
+    const found = async (filters: object, pageSize = 2): Promise<string[]> => {
+      const walked: string[] = [];
+      for (let cursor = '', more = true; more;) {
+        const page = valueOf(await webhooks.events(mine, { pageSize, cursor, ...filters }));
+        walked.push(...page.bodies.map((body) => (JSON.parse(body) as { id: string }).id));
+        ({ nextCursor: cursor, hasMore: more } = page);
+      }
+      return walked;
+    };
+    expect(await found({ types: ['payment.cancelled'] })).toEqual(ids);
+    expect(await found({ types: ['payment.completed', 'refund.failed'] })).toEqual([]);
+    expect(await found({ createdFromSec: startSec + 10, createdToSec: startSec + 30 })).toEqual(ids.slice(1, 4));
+    expect(await found({ createdFromSec: startSec + 31 }, 1)).toEqual(ids.slice(4));
+    expect(await webhooks.event(mine, ids[2]!)).toBe((await webhooks.get(mine, ids[2]!))!.body);
+    expect(await webhooks.event(other, ids[2]!)).toBeNull();
+    expect(await webhooks.event({ ...mine, mode: 'live' }, ids[2]!)).toBeNull();
+    expect(await webhooks.event(mine, 'evt_1767225660123456999' as NotificationId)).toBeNull();
+  });
+});
+
 describe('the use case', () => {
   it('is what the routes expect', () => {
     const executor = (webhooks: MerchantWebhooks): WebhookApi => webhooks;

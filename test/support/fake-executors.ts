@@ -56,6 +56,7 @@ const webhooks: NonNullable<HttpAppOptions['webhooks']> = {
       : { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } },
   replay: async () => ({ ok: true, value: { requested: 3 } }),
   sendSample: async (_caller, eventType) => ({ ok: true, value: { ...SUMMARY, eventType, sample: true, status: 'pending' } }),
+  event: async (_reader, id) => (id === SUMMARY.notificationId ? VIEW.body : null),
   events: async () => ({ ok: true, value: { bodies: [VIEW.body], hasMore: false, nextCursor: 'next' } }),
 };
 

@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 export interface SignedHeadersInput {
   /** Such as `X-Service-`. */
   readonly prefix: string;
-  readonly endpoint: WebhookEndpoint;
+  readonly endpoint: Pick<WebhookEndpoint, 'secret' | 'nextSecret' | 'standardWebhooks'>;
   readonly eventType: string;
   readonly eventId: string;
   readonly body: string;
@@ -47,7 +47,10 @@ export function signedHeaders({ prefix, endpoint, eventType, eventId, body, nowM
 }
 
 /** The old secret signs the main header until the new one is activated or its time has come. */
-function secretsAt({ secret, nextSecret }: WebhookEndpoint, nowSec: number): { main: KeyObject; next: KeyObject | null } {
+function secretsAt(
+  { secret, nextSecret }: Pick<WebhookEndpoint, 'secret' | 'nextSecret'>,
+  nowSec: number,
+): { main: KeyObject; next: KeyObject | null } {
   if (nextSecret === null) return { main: secret, next: null };
   return nowSec >= nextSecret.activatesAtSec ? { main: nextSecret.key, next: null } : { main: secret, next: nextSecret.key };
 }

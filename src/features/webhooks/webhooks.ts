@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
 import type { MerchantId, Mode, NotificationId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
-import type { NotificationType } from '../../domain/notifications.ts';
+import { decidedAtMs, type NotificationType } from '../../domain/notifications.ts';
 import { deliveryStream } from '../../domain/streams.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import { type EventStore, StoreUnavailable } from '../../ports/event-store.ts';
@@ -56,6 +56,18 @@ export interface ReplayRange {
   readonly onlyUndelivered: boolean;
 }
 
+export interface FeedRequest {
+  readonly cursor?: string;
+  readonly pageSize: number;
+  /** All when absent. */
+  readonly types?: readonly NotificationType[];
+  /** Unix seconds, both included. */
+  readonly createdFromSec?: number;
+  readonly createdToSec?: number;
+}
+
+/** So many events are looked at for one page of a filtered feed; the next page goes on behind them. */
+const MAX_LOOKED_AT = 1_000;
 /** More than this many deliveries are not replayed with one request. */
 const MAX_REPLAY = 10_000;
 const PAGE = 500;
@@ -164,7 +176,7 @@ export class MerchantWebhooks {
   /** The same events to be fetched instead of received, oldest first, as they were sent. Samples are left out. */
   async events(
     reader: Reader,
-    request: { readonly cursor?: string; readonly pageSize: number },
+    request: FeedRequest,
   ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>> {
     const { cursorKey, readModel, servedRows } = this.#deps;
     const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
@@ -172,16 +184,44 @@ export class MerchantWebhooks {
     if (from === null) return { ok: false, refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' } };
     await servedRows();
     const prefix = feedPrefix(reader);
-    const scanned = await readModel.scan(EVENT_FEED_TABLE, {
-      afterKey: from === 0 ? prefix : feedKey(reader, from - 1),
-      limit: request.pageSize + 1,
-    });
-    const own = scanned.filter(({ key }) => key.startsWith(prefix));
-    const page = own.slice(0, request.pageSize);
-    const bodies = await Promise.all(page.map(({ row }) => this.#bodyOf(row['notificationId'] as NotificationId)));
-    const last = page.at(-1);
-    const nextCursor = encodeCursor(cursorKey, scope, last ? feedOrder(last.key) + 1 : from);
-    return { ok: true, value: { bodies, hasMore: own.length > page.length, nextCursor } };
+    const isFiltered = request.types !== undefined || request.createdFromSec !== undefined || request.createdToSec !== undefined;
+    const looked = isFiltered ? MAX_LOOKED_AT : request.pageSize;
+    const scanned = await readModel.scan(EVENT_FEED_TABLE, { afterKey: from === 0 ? prefix : feedKey(reader, from - 1), limit: looked + 1 });
+    const own = scanned.filter(({ key }) => key.startsWith(prefix)).map(({ key, row }) => ({ key, id: row['notificationId'] as NotificationId }));
+    const isWanted = isFiltered ? await this.#wantedOf(own, request) : () => true;
+    const page: NotificationId[] = [];
+    let next = from;
+    let seen = 0;
+    for (const { key, id } of own.slice(0, looked)) {
+      if (page.length === request.pageSize) break;
+      if (isWanted(id)) page.push(id);
+      next = feedOrder(key) + 1;
+      seen += 1;
+    }
+    const bodies = await Promise.all(page.map((id) => this.#bodyOf(id)));
+    return { ok: true, value: { bodies, hasMore: own.length > seen, nextCursor: encodeCursor(cursorKey, scope, next) } };
+  }
+
+  /** Judged by the rows of the deliveries, so that bodies are read of what is shown alone. */
+  async #wantedOf(listed: readonly { readonly id: NotificationId }[], request: FeedRequest): Promise<(id: NotificationId) => boolean> {
+    const { types, createdFromSec = -Infinity, createdToSec = Infinity } = request;
+    const ids = listed.map(({ id }) => id);
+    const rows = (await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids)) as (DeliveryRow | null)[];
+    const isOfType = ({ eventType }: DeliveryRow): boolean => types === undefined || types.includes(eventType as NotificationType);
+    const isInTime = (id: NotificationId): boolean => {
+      const createdSec = toSec(decidedAtMs(id));
+      return createdSec >= createdFromSec && createdSec <= createdToSec;
+    };
+    const wanted = new Set(ids.filter((id, index) => rows[index] && isOfType(rows[index]) && isInTime(id)));
+    return (id) => wanted.has(id);
+  }
+
+  /** One event exactly as it was, or would have been, sent; null when it is not the caller's. */
+  async event(reader: Reader, id: NotificationId): Promise<string | null> {
+    const [first] = await this.#deps.store.readStream(deliveryStream(id), { from: 0, limit: 1 });
+    const event = first && decodeEvent(first).event;
+    const isTheirs = event?.type === 'DeliveryScheduled' && event.data.merchantId === reader.merchantId && event.data.mode === reader.mode;
+    return isTheirs ? event.data.body : null;
   }
 
   async #bodyOf(id: NotificationId): Promise<string> {

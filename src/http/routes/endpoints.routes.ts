@@ -89,11 +89,11 @@ export function endpointRoutes(api: EndpointApi): Route[] {
       return endpoint?.endpoint_id === params.id ? answer(presentEndpoint(endpoint!)) : NOT_FOUND;
     }),
     route(issueSecretOperation, async ({ caller, params }) =>
-      answerOf(await api.issueSecret(caller, params.id!), ({ webhook_secret, activates_at }) => ({
+      answerOf(await api.issueSecret(caller, params.id!), (issued) => ({
         endpoint_id: params.id!,
-        webhook_secret,
-        standard_webhooks_secret: `whsec_${Buffer.from(webhook_secret).toString('base64')}`,
-        activates_at,
+        webhook_secret: issued.webhook_secret,
+        standard_webhooks_secret: `whsec_${Buffer.from(issued.webhook_secret).toString('base64')}`,
+        activates_at: issued.activates_at,
       })),
     ),
     route(activateSecretOperation, async ({ caller, params }) => answerOf(await api.activateSecret(caller, params.id!), presentEndpoint)),

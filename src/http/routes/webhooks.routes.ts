@@ -1,4 +1,5 @@
 import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
+import type { NotificationType } from '../../domain/notifications.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -17,11 +18,12 @@ import {
   replayBody,
   replayed,
   testWebhookBody,
+  webhookEvent,
 } from '../schemas/webhook.schema.ts';
 import { refusedField } from '../validation.ts';
 
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
-export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events'>;
+export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event'>;
 
 const TAG = 'Webhooks';
 
@@ -105,11 +107,24 @@ const listEventsOperation = {
   tag: TAG,
   scope: 'payments:read',
   summary: 'Fetch events instead of receiving them, oldest first',
-  description: 'The same events as the webhooks, for an integration that was down or has no public address.',
+  description:
+    'The same events as the webhooks, for an integration that was down or has no public address. With filters a page may hold fewer events than asked for, or none, while there are more: go on with `next_cursor`. A cursor goes with any filters.',
   query: listEventsQuery,
   response: eventFeed,
   errors: ['invalid_request', 'unknown_field'],
   example: { response: EVENT_FEED_EXAMPLE },
+} as const satisfies Operation;
+
+const getEventOperation = {
+  id: 'getEvent',
+  method: 'get',
+  path: '/v1/events/{id}',
+  tag: TAG,
+  summary: 'Get an event',
+  description: 'Exactly as it was, or would have been, sent.',
+  response: webhookEvent,
+  errors: ['invalid_request', 'not_found'],
+  example: { response: EVENT_FEED_EXAMPLE.data[0] },
 } as const satisfies Operation;
 
 const NOTIFICATION_ID = /^evt_\d{19}$/;
@@ -159,11 +174,25 @@ function replayRoutes(api: WebhookApi): Route[] {
     route(testWebhookOperation, async ({ caller, body }) => answerOf(await api.sendSample(caller, body.event_type), presentDelivery)),
     route(listEventsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
-      const outcome = await api.events(caller, { pageSize, ...(query.cursor !== undefined && { cursor: query.cursor }) });
+      const [fromSec, toSec] = [query.created_from, query.created_to].map((text) => (text === undefined ? undefined : Number(text)));
+      const types = query.type?.split(',') as NotificationType[] | undefined;
+      if (fromSec !== undefined && toSec !== undefined && toSec < fromSec) return refusedField('created_to', 'must not be before created_from');
+      const outcome = await api.events(caller, {
+        pageSize,
+        ...(query.cursor !== undefined && { cursor: query.cursor }),
+        ...(types && { types }),
+        ...(fromSec !== undefined && { createdFromSec: fromSec }),
+        ...(toSec !== undefined && { createdToSec: toSec }),
+      });
       return answerOf(outcome, ({ bodies, hasMore, nextCursor }) => ({
         data: bodies.map(presentEvent),
         pagination: { page_size: pageSize, has_more: hasMore, next_cursor: nextCursor },
       }));
+    }),
+    route(getEventOperation, async ({ caller, params }) => {
+      const id = parseNotificationId(params.id!);
+      const body = id === null ? null : await api.event(caller, id);
+      return body === null ? NOT_FOUND : answer(presentEvent(body));
     }),
   ];
 }

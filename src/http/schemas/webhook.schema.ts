@@ -130,6 +130,16 @@ export const listDeliveriesQuery = z.strictObject({
 export const listEventsQuery = z.strictObject({
   cursor: z.string().max(512, 'must be a cursor of this list').optional().meta({ description: 'Absent or empty: from the oldest event kept.' }),
   page_size: pagingFields.page_size,
+  type: z
+    .string()
+    .refine(
+      (text) => text.split(',').every((type) => eventType.safeParse(type).success),
+      `must name event types, separated by commas: ${NOTIFICATION_TYPES.join(', ')}`,
+    )
+    .optional()
+    .meta({ description: 'Only events of these types, separated by commas.', examples: ['payment.completed,refund.succeeded'] }),
+  created_from: secondsParameter,
+  created_to: secondsParameter,
 });
 
 export const eventFeed = z

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import type { CliHost } from './host.ts';
+import { print } from './print.ts';
+
+const CREDENTIALS = [
+  '--credentials <file>',
+  'file in the form of sandbox.json (default: QUITTANCE_URL, QUITTANCE_API_KEY, QUITTANCE_API_SECRET and QUITTANCE_WEBHOOK_SECRET of the environment)',
+] as const;
+
+/** For those who build a shop: both work from any machine, with an API key. */
+export function addDeveloper(program: Command, host: CliHost): void {
+  program
+    .command('listen')
+    .description('hand each new event to a URL as a webhook would come, from the pull feed: no public address is needed')
+    .requiredOption('--forward-to <url>', 'where to send, such as http://127.0.0.1:3000/webhooks')
+    .option('--events <types>', 'only these types, separated by commas')
+    .option(...CREDENTIALS)
+    .action((options: { forwardTo: string; events?: string; credentials?: string }) => host.listen(options));
+  program
+    .command('trigger <case>')
+    .description('make a session in the sandbox and let a case happen to it: exact, partial, late, expired, cancelled and so on')
+    .option('--network <network>', 'ethereum, bsc, tron or solana', 'ethereum')
+    .option(...CREDENTIALS)
+    .option('--json', 'print JSON')
+    .action(async (kind: string, { network, credentials, json }: { network: string; credentials?: string; json?: boolean }) =>
+      print(await host.trigger(kind, network, credentials), json === true),
+    );
+}
