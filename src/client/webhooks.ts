@@ -34,6 +34,8 @@ export class WebhookVerificationError extends Error {
  * Deduplicate by `event.id` for 7 to 30 days: the same event can arrive more than once.
  */
 export async function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders, options: WebhookOptions): Promise<WebhookEvent> {
+  if (typeof body !== 'string' && !((body as unknown) instanceof Uint8Array))
+    throw new TypeError('verifyWebhook needs the raw body, as text or bytes: this one was parsed, and written again it has another signature');
   const prefix = options.headerPrefix ?? 'X-Service-';
   const timestamp = headerOf(headers, `${prefix}Timestamp`);
   const nonce = headerOf(headers, `${prefix}Nonce`);
@@ -73,6 +75,11 @@ export interface NodeResponse {
   end(text: string): unknown;
 }
 
+export interface WebhookHandlerOptions {
+  /** Told why a request was not answered with 200: for your log. What it throws is ignored. */
+  readonly onError?: (error: unknown, request: NodeRequest) => void;
+}
+
 /**
  * An express (or plain Node) handler that verifies, calls `onEvent` and answers as the service expects: 200 when it
  * resolved, 401 when the signature is wrong, 500 when it rejected, so that the service sends the event again. Mount it
@@ -84,7 +91,7 @@ export interface NodeResponse {
  * }));
  */
 export function webhookHandler(
-  options: WebhookOptions,
+  options: WebhookOptions & WebhookHandlerOptions,
   onEvent: (event: WebhookEvent) => Promise<void> | void,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const answer = (response: NodeResponse, status: number, body: object): void => {
@@ -97,10 +104,19 @@ export function webhookHandler(
       await onEvent(event);
       answer(response, 200, { received: true });
     } catch (error) {
+      tell(options.onError, error, request);
       if (error instanceof WebhookVerificationError) answer(response, 401, { error: error.message });
       else answer(response, 500, { error: error instanceof RawBodyMissing ? error.message : 'the event could not be handled' });
     }
   };
+}
+
+function tell(onError: WebhookHandlerOptions['onError'], error: unknown, request: NodeRequest): void {
+  try {
+    onError?.(error, request);
+  } catch {
+    // The service waits for an answer, whatever becomes of a log.
+  }
 }
 
 class RawBodyMissing extends Error {

@@ -254,7 +254,7 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     taxAmount: input.taxAmount ?? null,
     shippingAmount: input.shippingAmount ?? null,
     createdAtSec,
-    expiresAtSec: createdAtSec + (merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
+    expiresAtSec: createdAtSec + (input.lifetimeSec ?? merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
     paymentOptions: facts.paymentOptions,
     // An order smaller than the dust limit must still be payable in one transfer.
     policy: {

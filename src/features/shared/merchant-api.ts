@@ -39,6 +39,8 @@ export interface CreateSessionInput {
   readonly cancelUrl?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly targetCurrency?: 'USDT' | 'USDC';
+  /** How long it may be paid; absent: what holds for the merchant. */
+  readonly lifetimeSec?: number;
 }
 
 export interface RefundInput {

@@ -102,6 +102,7 @@ function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessi
       ...(body.success_url === undefined ? undefined : { successUrl: body.success_url }),
       ...(body.cancel_url === undefined ? undefined : { cancelUrl: body.cancel_url }),
       ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
+      ...(body.expires_in === undefined ? undefined : { lifetimeSec: body.expires_in }),
       ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
     },
   };

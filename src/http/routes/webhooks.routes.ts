@@ -119,6 +119,7 @@ const getEventOperation = {
   id: 'getEvent',
   method: 'get',
   path: '/v1/events/{id}',
+  scope: 'payments:read',
   tag: TAG,
   summary: 'Get an event',
   description: 'Exactly as it was, or would have been, sent.',

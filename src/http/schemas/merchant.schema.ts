@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
 import { optionalEventType } from './webhook.schema.ts';
-import { amountText, coin, coinCode, network, plainText, unixSeconds } from './words.schema.ts';
-
-const MIN_SESSION_TTL_SEC = 60;
-const MAX_SESSION_TTL_SEC = 30 * 86_400;
+import { amountText, coin, coinCode, network, plainText, sessionLifetime, unixSeconds } from './words.schema.ts';
 
 const policyFields = {
   settlement_currency: coinCode.optional().meta({ description: 'Coin that orders in other currencies are paid in.' }),
@@ -20,13 +17,7 @@ const policyFields = {
     description:
       'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
   }),
-  session_ttl_seconds: z
-    .int(`must be a whole number from ${MIN_SESSION_TTL_SEC} to ${MAX_SESSION_TTL_SEC}`)
-    .min(MIN_SESSION_TTL_SEC, `must be at least ${MIN_SESSION_TTL_SEC}`)
-    .max(MAX_SESSION_TTL_SEC, `must be at most ${MAX_SESSION_TTL_SEC}`)
-    .nullable()
-    .optional()
-    .meta({ description: 'Null: the installation default.' }),
+  session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
   ethereum_finalized_from: amountText.optional().meta({ description: 'From this many units on, payments on Ethereum wait for finality.' }),
   ethereum_confirmations: z
     .int('must be a whole number')

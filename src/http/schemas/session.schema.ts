@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { amountText, coin, coinCode, currencyCode, httpsUrl, network, plainText, positiveAmountText, unixSeconds } from './words.schema.ts';
+import {
+  amountText,
+  coin,
+  coinCode,
+  currencyCode,
+  httpsUrl,
+  network,
+  plainText,
+  positiveAmountText,
+  sessionLifetime,
+  unixSeconds,
+} from './words.schema.ts';
 
 const MAX_LINE_ITEMS = 100;
 const MAX_METADATA_KEYS = 50;
@@ -65,6 +76,9 @@ export const createSessionBody = z
     success_url: httpsUrl.optional(),
     cancel_url: httpsUrl.optional(),
     metadata: metadata.optional(),
+    expires_in: sessionLifetime
+      .optional()
+      .meta({ description: "Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`." }),
     target_currency: coinCode.optional().meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
   })
   .meta({ id: 'CreatePaymentSession' });

@@ -50,6 +50,15 @@ export const coinCode = z
 
 export const network = z.enum(NETWORKS, `must be one of ${NETWORKS.join(', ')}`);
 
+const MIN_SESSION_TTL_SEC = 60;
+const MAX_SESSION_TTL_SEC = 30 * 86_400;
+
+/** How long a session may be paid. */
+export const sessionLifetime = z
+  .int(`must be a whole number from ${MIN_SESSION_TTL_SEC} to ${MAX_SESSION_TTL_SEC}`)
+  .min(MIN_SESSION_TTL_SEC, `must be at least ${MIN_SESSION_TTL_SEC}`)
+  .max(MAX_SESSION_TTL_SEC, `must be at most ${MAX_SESSION_TTL_SEC}`);
+
 export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', examples: [1767225600] });
 
 /** Text of `min` to `max` UTF-16 units without control characters; `lines` allows tabs and line breaks. */

@@ -141,6 +141,29 @@ describe('the webhook handler', () => {
     expect(await send(BODY, headersFor(BODY))).toEqual({ status: 500, body: { error: 'the event could not be handled' } });
   });
 
+  it('tells `onError` why, and answers whatever that does', async () => {
+    const told: unknown[] = [];
+    const onError = (error: unknown): never => {
+      told.push(error);
+      throw new Error('the log is full');
+    };
+    const failure = new Error('database');
+    const send = await serve((app) =>
+      app.post(
+        '/hook',
+        webhookHandler({ ...options, onError }, () => Promise.reject(failure)),
+      ),
+    );
+    expect((await send(BODY, headersFor(`${BODY} `))).status).toBe(401);
+    expect((await send(BODY, headersFor(BODY))).status).toBe(500);
+    expect(told).toEqual([expect.any(WebhookVerificationError), failure]);
+  });
+
+  it('says in so many words that a parsed body cannot be verified', async () => {
+    await expect(verifyWebhook(JSON.parse(BODY) as string, headersFor(BODY), options)).rejects.toThrow('needs the raw body');
+    await expect(verifyWebhook(undefined as unknown as string, headersFor(BODY), options)).rejects.toThrow(TypeError);
+  });
+
   it('says what is wrong when the body was parsed before', async () => {
     const send = await serve((app) =>
       app.use(express.json()).post(

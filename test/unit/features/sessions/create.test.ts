@@ -84,3 +84,22 @@ describe('the tolerance of a session', () => {
     expect(await toleranceOf('0.50', '1.00', 0)).toBe('0.00');
   });
 });
+
+it('lasts as long as its create says, else as the merchant says, else as the installation does', async () => {
+  const lifetimeOf = async (change: object, policy = {}): Promise<number> => {
+    const created = await createSession(sessionWorld({ policy }).deps, caller, { ...order, ...change });
+    const { createdAtSec, expiresAtSec } = created.ok ? created.value.context.created! : { createdAtSec: 0, expiresAtSec: 0 };
+    return expiresAtSec - createdAtSec;
+  };
+  expect(await lifetimeOf({ lifetimeSec: 90 }, { sessionTtlSec: 600 })).toBe(90);
+  expect(await lifetimeOf({}, { sessionTtlSec: 600 })).toBe(600);
+  expect(await lifetimeOf({})).toBe(1800);
+});
+
+it('is another request with another lifetime', async () => {
+  const { deps } = sessionWorld();
+  expect((await createSession(deps, caller, { ...order, lifetimeSec: 90 })).ok).toBe(true);
+  expect(await createSession(deps, caller, { ...order, lifetimeSec: 90 })).toMatchObject({ ok: true, repeated: true });
+  for (const change of [{}, { lifetimeSec: 91 }])
+    expect(await createSession(deps, caller, { ...order, ...change })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
+});
