@@ -144,7 +144,7 @@ const wordsOf = (error: unknown): string =>
     : String(error.cause instanceof Error ? error.cause.message : error.message);
 
 const FURTHER_CASES = ['expired', 'cancelled'] as const;
-export const TRIGGER_CASES: readonly string[] = [...SANDBOX_CASES, ...FURTHER_CASES];
+const TRIGGER_CASES: readonly string[] = [...SANDBOX_CASES, ...FURTHER_CASES];
 
 /** Makes a session in the sandbox and lets the case happen to it. */
 export async function trigger(
