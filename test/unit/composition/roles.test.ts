@@ -29,7 +29,7 @@ test('production takes the servers of the distributed profile', () => {
 });
 
 test('a process without the role of the signer refuses keys, and takes them out of its environment', async () => {
-  const env: Record<string, string | undefined> = { WALLET_MNEMONIC: 'a secret' };
+  const env: Record<string, string | undefined> = { TEST_WALLET_MNEMONIC: 'a secret' };
   const config = readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api,worker' });
   await expect(startProduction(config, createLogger('silent'), env)).rejects.toThrow('keys have no place here');
   expect(env).toEqual({});

@@ -143,6 +143,6 @@ describe('quittance treasury approve', () => {
       for (const child of command.commands) collect(child);
     };
     collect(createProgram({} as CliHost));
-    expect(names.filter((name) => /secret|password|token|mnemonic|passphrase(?!-file)/.test(name))).toEqual([]);
+    expect(names.filter((name) => /(secret|password|token|mnemonic|passphrase)(?!-file)/.test(name))).toEqual([]);
   });
 });
