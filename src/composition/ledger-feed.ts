@@ -1,5 +1,5 @@
 import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
-import type { LedgerEvent, MoveSigner } from '../ports/moves.ts';
+import type { LedgerEvent, OutgoingSigner } from '../ports/outgoing-signer.ts';
 import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
 
 const PAGE = 500;
@@ -10,28 +10,28 @@ const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
  * The signer, given every event that there is before it judges a settlement: it books them itself and takes nobody's word for what a merchant
  * is owed. The first time it reads the whole event log, then what is new.
  */
-export function withLedger<Signer extends MoveSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
+export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
   const feed = new LedgerFeed(signer, store);
   return {
     ...signer,
-    checkMove: async (order) => {
+    check: async (order) => {
       if (order.kind === 'settlement') await feed.run();
-      return signer.checkMove(order);
+      return signer.check(order);
     },
-    signMove: async (request) => {
+    sign: async (request) => {
       if (request.order.kind === 'settlement') await feed.run();
-      return signer.signMove(request);
+      return signer.sign(request);
     },
   };
 }
 
 class LedgerFeed {
-  readonly #signer: Pick<MoveSigner, 'takeLedger'>;
+  readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;
   readonly #store: Pick<EventStore, 'readAll'>;
   #turn: Promise<void> = Promise.resolve();
   #given: { readonly size: number; readonly after: Position | null } = { size: 0, after: null };
 
-  constructor(signer: Pick<MoveSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
+  constructor(signer: Pick<OutgoingSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
     this.#signer = signer;
     this.#store = store;
   }

@@ -1,8 +1,8 @@
 import { dirname, basename, join } from 'node:path';
-import { EvmPayouts } from '../adapters/evm/payouts.ts';
+import { EvmOutgoing } from '../adapters/evm/outgoing.ts';
 import { createRpcPool } from '../adapters/rpc/pool.ts';
-import { SolanaPayouts } from '../adapters/solana/payouts.ts';
-import { TronPayouts } from '../adapters/tron/payouts.ts';
+import { SolanaOutgoing } from '../adapters/solana/outgoing.ts';
+import { TronOutgoing } from '../adapters/tron/outgoing.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -13,8 +13,8 @@ import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { ApprovalSigner } from '../ports/approvals.ts';
-import type { MoveSigner } from '../ports/moves.ts';
-import type { PayoutChain, PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
+import type { OutgoingChain } from '../ports/outgoing-chain.ts';
+import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { ReadModel } from '../ports/read-model.ts';
@@ -29,9 +29,9 @@ import type { Core } from './core.ts';
 
 /** What money out needs beside the core. */
 export interface PayoutParts {
-  readonly signer: PayoutSigner & MoveSigner & ApprovalSigner;
+  readonly signer: OutgoingSigner & ApprovalSigner;
   /** Ways out for one term: who stops paying closes them. */
-  readonly chains: () => readonly PayoutChain[];
+  readonly chains: () => readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly sandbox: boolean;
 }
@@ -71,7 +71,7 @@ export const pollMsOf =
 /** Starts to pay what sessions owe. */
 export async function startPayouts(
   parts: PayoutParts,
-  chains: readonly PayoutChain[],
+  chains: readonly OutgoingChain[],
   deps: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Promise<PayRefunds> {
   const { core, clock, log } = deps;
@@ -107,7 +107,7 @@ export function payoutChain(
     readonly bumpAfterSec?: number;
     readonly observer?: RpcObserver;
   },
-): PayoutChain {
+): OutgoingChain {
   const { observer } = options;
   // What the signer would refuse is not drawn up.
   const limits = nativeLimitsOf(settings.network, options.nativeLimits);
@@ -115,7 +115,7 @@ export function payoutChain(
   switch (settings.network) {
     case 'ethereum':
     case 'bsc':
-      return new EvmPayouts({
+      return new EvmOutgoing({
         settings,
         pool,
         depth: settings.network === 'ethereum' ? ETHEREUM_DEPTH : null,
@@ -125,9 +125,9 @@ export function payoutChain(
         bumpAfterMs: (options.bumpAfterSec ?? SANDBOX_BUMP_SEC) * 1000,
       });
     case 'tron':
-      return new TronPayouts({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
+      return new TronOutgoing({ settings, pool, lifetimeMs: options.sandbox ? 30_000 : 600_000 });
     case 'solana':
-      return new SolanaPayouts({
+      return new SolanaOutgoing({
         settings,
         pool,
         maxPrice: Number(limits.maxPriorityFeeMicroLamports),

@@ -8,7 +8,7 @@ import { addressFamilyOf } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { systemClock } from '../ports/clock.ts';
-import type { TreasuryAddresses } from '../ports/payouts.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';

@@ -6,7 +6,7 @@ import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import { systemClock } from '../ports/clock.ts';
-import type { TreasuryAddresses } from '../ports/payouts.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';

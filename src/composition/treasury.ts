@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EvmMoves } from '../adapters/evm/moves.ts';
-import { EvmPayouts } from '../adapters/evm/payouts.ts';
-import { SolanaMoves } from '../adapters/solana/moves.ts';
-import { SolanaPayouts } from '../adapters/solana/payouts.ts';
-import { TronMoves } from '../adapters/tron/moves.ts';
-import { TronPayouts } from '../adapters/tron/payouts.ts';
 import { amountOf } from '../domain/money.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
-import type { MoveChain } from '../ports/moves.ts';
-import type { PayoutChain } from '../ports/payouts.ts';
+import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
 import { reconcileTreasury } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
@@ -28,19 +21,18 @@ const BALANCES_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 /** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use, too. */
 export function startTreasury(
   parts: PayoutParts,
-  chains: readonly PayoutChain[],
+  chains: readonly OutgoingChain[],
   payouts: PayRefunds,
   { config, core, readModel, wholeBooks, clock, random, log, treasuries, mayPay }: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Treasury {
   const pace = parts.sandbox ? 'sandbox' : 'production';
-  const moving = chains.flatMap((chain) => moveChain(chain) ?? []);
   const watch = new WatchTreasuries({
-    treasuries: treasuriesOf(moving, parts),
+    treasuries: treasuriesOf(chains, parts),
     everyMs: BALANCES_EVERY_MS[pace],
     onError: (error, { mode, network }) => log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
   });
   const moves = new MoveMoney({
-    chains: moving,
+    chains,
     addresses: parts.addresses,
     signer: parts.signer,
     treasuries,
@@ -93,17 +85,9 @@ export function startTreasury(
   };
 }
 
-function treasuriesOf(chains: readonly MoveChain[], { addresses }: PayoutParts): WatchedTreasury[] {
+function treasuriesOf(chains: readonly OutgoingChain[], { addresses }: PayoutParts): WatchedTreasury[] {
   return chains.flatMap((chain) => {
     const address = addresses.get(chain.mode)?.[addressFamilyOf(chain.network)];
     return address === undefined ? [] : [{ mode: chain.mode, network: chain.network, balances: () => chain.balances(address) }];
   });
-}
-
-/** Moves go the way that payouts of the network go. */
-function moveChain(chain: PayoutChain): MoveChain | null {
-  if (chain instanceof EvmPayouts) return new EvmMoves(chain);
-  if (chain instanceof TronPayouts) return new TronMoves(chain);
-  if (chain instanceof SolanaPayouts) return new SolanaMoves(chain);
-  return null;
 }

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
-import type { WaitReason } from '../ports/payouts.ts';
+import type { WaitReason } from '../ports/outgoing.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
 
 /** A provider of rates as it stands. */

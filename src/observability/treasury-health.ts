@@ -1,5 +1,5 @@
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
-import { needsLook } from '../ports/payouts.ts';
+import { needsLook } from '../ports/outgoing.ts';
 import type { HealthFact } from './health.ts';
 
 /** Treasuries that cannot pay, for the board and for `/readyz`. */

@@ -1,8 +1,9 @@
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
-import type { PayoutSigner, TreasuryAddresses } from '../ports/payouts.ts';
+import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
 import { agree } from './approvals.ts';
@@ -17,7 +18,7 @@ interface RunningPayouts {
 }
 
 interface PayoutParts {
-  readonly signer: PayoutSigner & ApprovalSigner;
+  readonly signer: OutgoingSigner & ApprovalSigner;
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
 }
 
@@ -32,7 +33,10 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
     const refundId = parseRefundId(requiredText(args, 'refund_id')) ?? refused('refund_id is not a refund id');
     const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
     const state = await core.sessionHandler.read(sessionStream(sessionId));
-    const legs = Object.keys(state?.context.refunds[refundId]?.legs ?? {}).flatMap((legId) => orderedLeg(state!.context, refundId, legId) ?? []);
+    const legs = Object.values(state?.context.refunds[refundId]?.legs ?? {}).flatMap(({ leg }) => {
+      const treasury = addresses.get(state!.context.created!.mode)?.[addressFamilyOf(leg.network)];
+      return (treasury !== undefined && orderedLeg(state!.context, refundId, leg.legId, treasury)) || [];
+    });
     return { sessionId, legs };
   };
   /** Answers with how the signer stands once nothing is left to sign. */
@@ -42,12 +46,12 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       const mode = modeOf(args);
       const agreed = await agree(signer, [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }], args);
       if (!agreed.ok) return agreed.answer;
-      const { stopped, limitsToApprove } = await signer.payoutStatus(mode);
+      const { stopped, limitsToApprove } = await signer.status(mode);
       return { stopped, limits_to_approve: limitsToApprove, approved_by: agreed.approvers };
     };
   return {
     'treasury.status': async () => {
-      const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.payoutStatus(mode)) })));
+      const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })));
       return json({ signers, treasuries: payouts.status() });
     },
     'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), 'operator')).stopped }),
@@ -55,7 +59,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
     'treasury.limits': agreeTo('limits'),
     'treasury.approve': async (args) => {
       const { legs } = await legsOf(args);
-      const acts = legs.map(({ order }): ApprovalAct => ({ kind: 'refund', order }));
+      const acts = legs.map(({ order }): ApprovalAct => ({ kind: 'transaction', order, proposedBy: 'merchant' }));
       const agreed = await agree(signer, acts, args);
       return agreed.ok ? { approved: legs.length, approved_by: agreed.approvers } : agreed.answer;
     },
@@ -63,7 +67,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       const { sessionId, legs } = await legsOf(args);
       const pending = legs.filter(({ leg }) => leg.status === 'PENDING');
       if (pending.length === 0) refused('something was signed already, or the refund has ended');
-      for (const { order } of pending) await payouts.reject(sessionId, order.refundId, order.legId);
+      for (const { order } of pending) await payouts.reject(sessionId, order.refund!.refundId, order.id);
       return { rejected: pending.length };
     },
   };

@@ -6,7 +6,7 @@ import { CommandRefused } from './commands.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
-import type { TreasuryAddresses } from '../ports/payouts.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { Senders } from '../ports/senders.ts';
 import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { indexKey, type AddressIndex } from '../features/addresses/address-index.ts';

@@ -6,7 +6,7 @@ import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import { merchantStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { ApprovalSigner } from '../ports/approvals.ts';
-import type { PayoutSigner } from '../ports/payouts.ts';
+import type { OutgoingSigner } from '../ports/outgoing-signer.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
@@ -17,7 +17,6 @@ import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { agree } from './approvals.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
-import type { MoveSigner } from '../ports/moves.ts';
 
 /** Those that settle at once; nothing of them is kept afterwards. */
 const MERCHANTS_IN_TURN = 2;
@@ -25,7 +24,7 @@ const MERCHANTS_IN_TURN = 2;
 interface CommandParts {
   /** Throws `CommandRefused` where another process pays. */
   readonly treasury: () => Treasury;
-  readonly payouts: { readonly signer: PayoutSigner & MoveSigner & ApprovalSigner };
+  readonly payouts: { readonly signer: OutgoingSigner & ApprovalSigner };
   readonly core: { readonly merchantHandler: MerchantHandler };
   /** An operator's address in the form that chain and signer use; null when the network has no such address. */
   readonly givenAddress: (network: Network, text: string) => string | null;
@@ -170,10 +169,10 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const move = (await executor.context()).moves[id]!;
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
       if (move.kind === 'settlement') {
-        const verdict = await payouts.signer.checkMove(orderOf(move));
+        const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
       }
-      const agreed = await agree(payouts.signer, [{ kind: 'move', order: orderOf(move), proposedBy: move.terms.requestedBy }], args);
+      const agreed = await agree(payouts.signer, [{ kind: 'transaction', order: orderOf(move), proposedBy: move.terms.requestedBy }], args);
       if (!agreed.ok) return agreed.answer;
       for (const approver of agreed.approvers) {
         const fault = await executor.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
@@ -219,9 +218,7 @@ async function propose(
     ...{ derivationIndex: null, merchantId, forMoveId: null, requestedBy, reason: optionalText(args, 'reason') ?? null },
     requestedAtSec: toSec(clock.nowMs()),
   };
-  const { requestedBy: _by, reason: _reason, requestedAtSec: _at, ...terms } = data;
-  const order = { kind, ...terms };
-  const verdict = await payouts.signer.checkMove(order);
+  const verdict = await payouts.signer.check(orderOf({ kind, terms: data }));
   if (!verdict.ok && verdict.code !== 'approval') refused(verdict.message);
   const fault = await executor.tell({ type: 'RequestMove', kind, data }, requestedBy);
   if (fault !== null) refused(fault);

@@ -1,8 +1,8 @@
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
-import type { MoveOrder, SettlementDestination } from './moves.ts';
-import type { PayoutOrder, PayoutRefusal } from './payouts.ts';
+import type { OutgoingTransaction } from './outgoing.ts';
+import type { SettlementDestination, SignerRefusal } from './outgoing-signer.ts';
 
 /** How an approver is known to the signer. One person may have several; names tell people apart. */
 export type ApproverKey =
@@ -20,9 +20,8 @@ export type ApproverKey =
 
 /** What wants two approvers. Who proposed it is none of them. */
 export type ApprovalAct =
-  /** A refund, which a merchant asked for. */
-  | { readonly kind: 'refund'; readonly order: PayoutOrder }
-  | { readonly kind: 'move'; readonly order: MoveOrder; readonly proposedBy: string }
+  /** A refund is proposed by its merchant, whatever is said. */
+  | { readonly kind: 'transaction'; readonly order: OutgoingTransaction; readonly proposedBy: string }
   | { readonly kind: 'settlement_address'; readonly destination: SettlementDestination; readonly proposedBy: string }
   | { readonly kind: 'resume'; readonly mode: Mode; readonly proposedBy: string }
   | {
@@ -46,7 +45,7 @@ export interface ApprovalText {
 export type ApprovalTerms =
   | ({ readonly ok: true; readonly done: false } & ApprovalText)
   | { readonly ok: true; readonly done: true; readonly approvers: readonly string[] }
-  | PayoutRefusal;
+  | SignerRefusal;
 
 export type ApprovalProof =
   /** Base64url, over the text in UTF-8. */
@@ -75,12 +74,12 @@ export interface Approval {
 }
 
 /** `done`: two people agreed. */
-export type ApprovalVerdict = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean } | PayoutRefusal;
+export type ApprovalVerdict = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean } | SignerRefusal;
 
 /** The signer's side of what two people must want. */
 export interface ApprovalSigner {
   approvalTerms(act: ApprovalAct): Promise<ApprovalTerms>;
   approve(act: ApprovalAct, approval: Approval): Promise<ApprovalVerdict>;
   /** The treasury's network stands still until two people explained each. Known ones change nothing. */
-  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<PayoutRefusal | { readonly ok: true }>;
+  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<SignerRefusal | { readonly ok: true }>;
 }

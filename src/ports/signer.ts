@@ -1,8 +1,7 @@
 import type { Mode } from '../domain/ids.ts';
 import type { ApprovalSigner } from './approvals.ts';
 import type { CheckpointSigner } from './audit.ts';
-import type { MoveSigner } from './moves.ts';
-import type { PayoutSigner } from './payouts.ts';
+import type { OutgoingSigner } from './outgoing-signer.ts';
 
 /** What the watch-only side needs to derive addresses. Never a private key. */
 export interface WatchOnlyExport {
@@ -16,7 +15,7 @@ export interface WatchOnlyExport {
 }
 
 /** The only holder of keys, in a process of its own. */
-export interface Signer extends PayoutSigner, MoveSigner, ApprovalSigner, CheckpointSigner {
+export interface Signer extends OutgoingSigner, ApprovalSigner, CheckpointSigner {
   exportWatchOnly(mode: Mode, solanaPoolSize: number): Promise<WatchOnlyExport>;
   /** Public keys (base58) of `m/44'/501'/i'/0'` for `count` indexes from `fromIndex` on. */
   exportSolanaKeys(mode: Mode, fromIndex: number, count: number): Promise<readonly string[]>;

@@ -1,4 +1,4 @@
-import type { JournalEntry } from './payout-journal.ts';
+import type { JournalEntry } from './journal.ts';
 
 export const APPROVALS_NEEDED = 2;
 

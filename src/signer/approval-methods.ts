@@ -4,10 +4,10 @@ import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { Approval, ApprovalAct } from '../ports/approvals.ts';
-import type { SettlementDestination } from '../ports/moves.ts';
+import type { SettlementDestination } from '../ports/outgoing-signer.ts';
 import { method, type Method } from './method.ts';
 import { amount, id, onNetwork } from './network-fields.ts';
-import { payoutsOf, mode, moveOrder, order } from './payout-methods.ts';
+import { mode, order, outgoingOf } from './outgoing-methods.ts';
 
 /** A name of a person as it stands in a text that is signed. */
 const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
@@ -24,8 +24,7 @@ const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }
   proposedBy: line,
 }));
 const act: z.ZodType<ApprovalAct> = z.union([
-  z.strictObject({ kind: z.literal('refund'), order }),
-  z.strictObject({ kind: z.literal('move'), order: moveOrder, proposedBy: line }),
+  z.strictObject({ kind: z.literal('transaction'), order, proposedBy: line }),
   z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: line }),
   z.strictObject({ kind: z.enum(['resume', 'limits']), mode, proposedBy: line }),
   z
@@ -70,19 +69,19 @@ const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[
 
 /** What wants two approvers. */
 export const APPROVAL_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
-  ['approvalTerms', method({ params: z.strictObject({ act }), run: (params, context) => payoutsOf(context).approvals.terms(params.act) })],
+  ['approvalTerms', method({ params: z.strictObject({ act }), run: (params, context) => outgoingOf(context).approvals.terms(params.act) })],
   [
     'approve',
     method({
       params: z.strictObject({ act, approval }),
-      run: (params, context) => payoutsOf(context).approvals.approve(params.act, params.approval),
+      run: (params, context) => outgoingOf(context).approvals.approve(params.act, params.approval),
     }),
   ],
   [
     'reportOutflows',
     method({
       params: report,
-      run: (params, context) => payoutsOf(context).approvals.reportOutflows(params.mode, params.network, params.outflows),
+      run: (params, context) => outgoingOf(context).approvals.reportOutflows(params.mode, params.network, params.outflows),
     }),
   ],
 ];

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { ApprovalAct } from '../ports/approvals.ts';
-import type { MoveOrder } from '../ports/moves.ts';
-import type { PayoutOrder } from '../ports/payouts.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
-import type { DestinationEntry, JournalEntry, OutflowEntry } from './payout-journal.ts';
+import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
 
 /** What the signer itself knows of an act. */
 export interface TermsContext {
@@ -13,7 +12,8 @@ export interface TermsContext {
 
 type Line = readonly [label: string, value: string];
 
-const MOVE_WORDS: Readonly<Record<MoveOrder['kind'], string>> = {
+const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
+  refund: 'pay a refund',
   sweep: 'sweep a collection address',
   gas_top_up: 'give gas to a collection address',
   withdrawal: 'withdraw to a cold address',
@@ -24,7 +24,7 @@ const MOVE_WORDS: Readonly<Record<MoveOrder['kind'], string>> = {
 /** Who proposes a refund: no approver may have the name. */
 export const MERCHANT = 'merchant';
 
-export const proposerOf = (act: ApprovalAct): string => (act.kind === 'refund' ? MERCHANT : act.proposedBy);
+export const proposerOf = (act: ApprovalAct): string => (act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy);
 
 export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
   'order' in act ? act.order.mode : 'destination' in act ? act.destination.mode : act.mode;
@@ -32,10 +32,8 @@ export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
 /** The exact terms, a line each; null when there is nothing of the kind to approve. */
 export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
   switch (act.kind) {
-    case 'refund':
-      return refundTerms(act.order);
-    case 'move':
-      return moveTerms(act.order);
+    case 'transaction':
+      return transactionTerms(act.order);
     case 'settlement_address': {
       const { mode, network, merchantId, address } = act.destination;
       const change = destinationsOf(context.entries, act.destination).length + 1;
@@ -81,27 +79,25 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
     ),
   ].join('\n');
 
-export const refundTerms = ({ mode, network, sessionId, refundId, legId, coin, amount, toAddress }: PayoutOrder): readonly Line[] => [
-  ['action', 'pay a refund'],
-  ['amount', `${amount} ${coin}`],
-  ['from', 'the treasury'],
-  ['to', toAddress],
-  ...placeOf(mode, network),
-  ['refund', refundId],
-  ['session', sessionId],
-  ['order', legId],
-];
-
-export const moveTerms = ({ kind, mode, network, moveId, coin, amount, fromAddress, toAddress, merchantId, deposit }: MoveOrder): readonly Line[] => [
-  ['action', MOVE_WORDS[kind]],
-  ['amount', `${amount} ${coin}`],
-  ['from', fromAddress],
-  ['to', toAddress],
-  ...placeOf(mode, network),
-  ...(merchantId === null ? [] : [['merchant', merchantId] as const]),
-  ...(deposit ? [['transfer', deposit.depositKey] as const] : []),
-  ['order', moveId],
-];
+export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
+  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits } = order;
+  return [
+    ['action', ACTIONS[kind]],
+    ['amount', `${amount} ${coin}`],
+    ['from', kind === 'refund' ? 'the treasury' : fromAddress],
+    ['to', toAddress],
+    ...placeOf(mode, network),
+    ...(merchantId === null ? [] : [['merchant', merchantId] as const]),
+    ...(refund === null
+      ? []
+      : ([
+          ['refund', refund.refundId],
+          ['session', refund.sessionId],
+        ] as const)),
+    ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
+    ['order', id],
+  ];
+}
 
 function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>, entries: readonly JournalEntry[]) {
   const meant = openOutflows(entries, network).filter(({ outflowKey }) => outflowKeys.includes(outflowKey));

@@ -3,12 +3,12 @@ import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../ports/approvals.ts';
-import type { PayoutRefusal } from '../ports/payouts.ts';
+import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { approversOf, APPROVALS_NEEDED } from './approval-count.ts';
 import { checkApprovers, personOf, prove } from './approval-proof.ts';
 import { destinationsOf, hashOf, MERCHANT, modeOf, openOutflows, proposerOf, termsOf, textOf } from './approval-text.ts';
-import type { JournalEntry } from './payout-journal.ts';
+import type { JournalEntry } from './journal.ts';
 import { refusal } from './exclusive.ts';
 import type { SignerAccount } from './signer-account.ts';
 
@@ -22,7 +22,7 @@ const MAX_OPEN_OUTFLOWS = 1_000;
 interface ApprovalsParts {
   readonly rules: PayoutRules;
   readonly nowMs: () => number;
-  readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | PayoutRefusal>;
+  readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | SignerRefusal>;
   /** Told of every approval that proves nothing. */
   readonly onWrong: (why: string) => void;
 }
@@ -89,7 +89,7 @@ export class Approvals {
     });
   }
 
-  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<{ readonly ok: true } | PayoutRefusal> {
+  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<{ readonly ok: true } | SignerRefusal> {
     return this.#parts.inTurn(mode, async ({ journal }) => {
       for (const { mode: _, ...facts } of outflows) {
         const isKnown = journal.entries.some(
@@ -123,8 +123,7 @@ export class Approvals {
   #carryOut(act: ApprovalAct, account: SignerAccount, approvers: readonly string[]): void {
     const nowMs = this.#parts.nowMs();
     switch (act.kind) {
-      case 'refund':
-      case 'move':
+      case 'transaction':
         return;
       case 'resume':
         account.journal.append({ kind: 'resumed', by: act.proposedBy, approvers }, nowMs);
@@ -169,7 +168,7 @@ export class Approvals {
     return this.#wrongAtMs.length >= MAX_WRONG_IN_WINDOW;
   }
 
-  #wrongly(code: string, why: string): PayoutRefusal {
+  #wrongly(code: string, why: string): SignerRefusal {
     this.#wrong += 1;
     this.#wrongAtMs.push(performance.now());
     this.#parts.onWrong(why);

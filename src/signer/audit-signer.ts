@@ -5,7 +5,7 @@ import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict }
 import { checkpointText, noteOf, verifierKeyText } from '../runtime/merkle/checkpoint-note.ts';
 import { verifyConsistency } from '../runtime/merkle/tree.ts';
 import type { AuditKey } from './audit-key.ts';
-import { JournalBroken } from './payout-journal.ts';
+import { JournalBroken } from './journal.ts';
 
 interface KeptAnchor extends AuditAnchor {
   /** Unix milliseconds. */

@@ -1,9 +1,7 @@
 import { Agent, request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
-import type { PayoutOrder } from '../ports/payouts.ts';
-import type { SigningWallet } from './signing-wallet.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { least, most, type Coin } from '../domain/money.ts';
 
 /** A deposit as the signer itself found it on chain. */
@@ -31,23 +29,21 @@ export interface SweepGas {
 
 /** A transaction that the journal holds. */
 export interface JournaledBytes {
-  readonly draft: MoveDraft;
+  readonly draft: TransactionDraft;
   readonly txHash: string;
   readonly signedBytes: string;
 }
 
-/** The signer's own eyes and hand on one network. Reads throw when no provider answers or two contradict each other. */
+/** The signer's own eyes on one network. Reads throw when no provider answers or two contradict each other. */
 export interface ChainView {
   /** The transfer to our collection address; null when it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
   /** Why the draft does not move exactly this amount of this coin on this chain; null when it does. */
-  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null;
-  /** Signs exactly the draft. The same draft gives the same bytes. */
-  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes>;
+  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null;
   /** Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null when it would. */
-  sequenceFault(draft: MoveDraft, treasury: string): Promise<string | null>;
+  sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
   /** Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land. */
-  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean>;
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean>;
   /** Whether the transaction is in the chain, with effect or without. */
   hasLanded(txHash: string): Promise<boolean>;
   /** What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for sweeps. */

@@ -3,8 +3,7 @@ import { gwei, type NativeLimits } from '../domain/native-limits.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
-import type { PayoutOrder } from '../ports/payouts.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { evmAddressOf } from './account-address.ts';
 import {
   agreed,
@@ -15,11 +14,9 @@ import {
   type ChainView,
   type FoundDeposit,
   type JournaledBytes,
-  type SignedBytes,
   type SweepGas,
 } from './chain-view.ts';
 import { excludeEachOther, isEvm } from './exclusive.ts';
-import type { SigningWallet } from './signing-wallet.ts';
 
 interface RawLog {
   readonly address: string;
@@ -34,7 +31,6 @@ interface RawReceipt {
   readonly blockHash: string;
   readonly logs: readonly RawLog[];
 }
-type EvmDraft = Extract<PayoutDraft, { kind: 'evm' | 'evm-cancel' }>;
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -82,7 +78,7 @@ export class EvmView implements ChainView {
     });
   }
 
-  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     if (!isEvm(draft) || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
     if (draft.kind === 'evm-native') {
       if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves another coin';
@@ -95,35 +91,13 @@ export class EvmView implements ChainView {
     return BigInt(draft.gasLimit) > (draft.kind === 'evm' ? MAX_GAS : NATIVE_GAS) ? 'the draft could burn too much gas' : null;
   }
 
-  async sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
-    const { getBytes, hexlify, Transaction } = await import('ethers');
-    const { chainId, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = draft as EvmDraft;
-    const { to, data } =
-      draft.kind === 'evm'
-        ? { to: draft.tokenAddress, data: transferCall(order.toAddress, BigInt(draft.tokenUnits)) }
-        : { to: wallet.treasury.evm, data: '0x' };
-    const transaction = Transaction.from({
-      type: 2,
-      chainId: BigInt(chainId),
-      nonce,
-      to,
-      value: 0n,
-      data,
-      gasLimit: BigInt(gasLimit),
-      maxFeePerGas: BigInt(maxFeePerGas),
-      maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
-    });
-    transaction.signature = hexlify(await wallet.signDigest('evm', 'treasury', getBytes(transaction.unsignedHash)));
-    return { txHash: transaction.hash!, signedBytes: transaction.serialized };
-  }
-
   /** The nonce is the account's own number. */
   sequenceFault(): Promise<null> {
     return Promise.resolve(null);
   }
 
   /** Whatever competes for the same nonce excludes the other. */
-  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 

@@ -6,8 +6,8 @@ import { amountOf, formatAmount } from '../domain/money.ts';
 import type { Mode } from '../domain/ids.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
-import type { LedgerEvent, LedgerTaken, MoveOrder } from '../ports/moves.ts';
-import type { PayoutRefusal } from '../ports/payouts.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { LedgerEvent, LedgerTaken, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { decodeData, hashRecorded } from '../runtime/commands/codec.ts';
 import { MerkleFrontier } from '../runtime/merkle/frontier.ts';
 import { leafHash } from '../runtime/merkle/tree.ts';
@@ -15,7 +15,7 @@ import { bookSessionEvent } from '../../projections/ledger/postings.ts';
 import type { SessionBooks } from '../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../projections/ledger/treasury-postings.ts';
 import { refusal, standing } from './exclusive.ts';
-import type { JournalEntry } from './payout-journal.ts';
+import type { JournalEntry } from './journal.ts';
 
 /** A settlement that the event log asks for and that has not ended. */
 interface OpenSettlement {
@@ -55,7 +55,7 @@ export class LedgerAccounts {
   }
 
   /** Why the settlement is more than the merchant's account holds; null when it is not. */
-  refusal(order: MoveOrder, entries: readonly JournalEntry[]): PayoutRefusal | null {
+  refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
     this.#prove();
     const fault = this.#fault ?? this.#unknownSettlement(order, entries);
@@ -65,7 +65,7 @@ export class LedgerAccounts {
       return refusal('later', 'ledger_behind', `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`);
     if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
     const account = accountKey(order.mode, order.merchantId, order);
-    const others = [...this.#settlements].filter(([moveId, open]) => moveId !== order.moveId && open.account === account);
+    const others = [...this.#settlements].filter(([moveId, open]) => moveId !== order.id && open.account === account);
     const left = others.reduce((units, [, open]) => units - open.units, this.#owed.get(account) ?? 0n);
     if (amountOf(order.amount) <= left) return null;
     const why = `the books owe the merchant ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
@@ -141,11 +141,11 @@ export class LedgerAccounts {
   }
 
   /** A settlement that was signed is in the event log for ever: a log without it is not the one that the signature was given for. */
-  #unknownSettlement({ network }: MoveOrder, entries: readonly JournalEntry[]): string | null {
+  #unknownSettlement({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
     const missing = standing(entries).find(
-      (entry) => entry.kind === 'moved' && entry.move === 'settlement' && entry.network === network && !this.#asked.has(entry.legId),
+      (entry) => entry.purpose === 'settlement' && entry.network === network && !this.#asked.has(entry.id),
     );
-    return missing ? `the ledger does not know the settlement ${missing.legId}, which was signed` : null;
+    return missing ? `the ledger does not know the settlement ${missing.id}, which was signed` : null;
   }
 }
 

@@ -8,9 +8,9 @@ import { ApproversRefused } from './approval-proof.ts';
 import { AuditSigner } from './audit-signer.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
 import { KeystoreRefused } from './keystore.ts';
-import { JournalBroken, lockJournals } from './payout-journal.ts';
-import { payoutRulesSchema } from './payout-rules.schema.ts';
-import { Payouts } from './payouts.ts';
+import { JournalBroken, lockJournals } from './journal.ts';
+import { payoutRulesSchema } from './rules.schema.ts';
+import { Outgoing } from './outgoing.ts';
 import { startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
@@ -71,7 +71,7 @@ async function start(value: unknown): Promise<void> {
   const accounts = new LedgerAccounts(() => auditSigner?.anchors ?? []);
   await startSignerServer(socketPath, openDoor(door, { modes: [...wallets.keys()], pays: payouts !== undefined }), {
     wallets,
-    payouts: payouts ? new Payouts(payouts, wallets, Date.now, tellWrong, accounts) : null,
+    outgoing: payouts ? new Outgoing(payouts, wallets, Date.now, tellWrong, accounts) : null,
     audit: auditSigner,
   });
 }

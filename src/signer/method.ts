@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import type { SignerErrorCode } from '../ports/signer-protocol.ts';
 import type { AuditSigner } from './audit-signer.ts';
-import type { Payouts } from './payouts.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { Wallet } from './wallet.ts';
 
 /** A request the signer will not serve: a value of the protocol, thrown only between here and `answerRequest`. */
@@ -19,7 +19,7 @@ export class MethodRefused extends Error {
 export interface SignerContext {
   readonly wallets: ReadonlyMap<Mode, Wallet>;
   /** Null when the signer was given nothing to pay with. */
-  readonly payouts: Payouts | null;
+  readonly outgoing: Outgoing | null;
   /** Null when the signer was told no place for its anchors, or holds no keys. */
   readonly audit: AuditSigner | null;
 }

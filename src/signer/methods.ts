@@ -4,7 +4,7 @@ import { MAX_SOLANA_KEYS_PER_REQUEST } from '../ports/signer-protocol.ts';
 import { APPROVAL_METHODS } from './approval-methods.ts';
 import { AUDIT_METHODS } from './audit-methods.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
-import { MOVE_METHODS, PAYOUT_METHODS } from './payout-methods.ts';
+import { OUTGOING_METHODS } from './outgoing-methods.ts';
 
 const mode = z.enum(['live', 'test']);
 const index = z.int().min(0).max(0x7fff_ffff);
@@ -22,9 +22,8 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
       },
     }),
   ],
-  ...PAYOUT_METHODS,
+  ...OUTGOING_METHODS,
   ...AUDIT_METHODS,
-  ...MOVE_METHODS,
   ...APPROVAL_METHODS,
   [
     'exportSolanaKeys',

@@ -1,12 +1,12 @@
-import type { MoveDraft } from '../domain/events/payout-draft.ts';
-import type { MoveKind } from '../domain/events/treasury-move-events.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { PayoutRefusal } from '../ports/payouts.ts';
-import type { JournalEntry, MovedEntry, SignedEntry } from './payout-journal.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { JournalEntry, SignedEntry } from './journal.ts';
 import { bytesOf, isEvm, refusal } from './exclusive.ts';
-import { DAY_MS, HOUR_MS } from './payout-rules.ts';
+import { DAY_MS, HOUR_MS } from './limits.ts';
 
 /* What transactions may take of the native coin, judged by their own bytes. */
 
@@ -23,7 +23,7 @@ const SOLANA_COMPUTE_UNITS = 80_000n;
 const MICRO = 1_000_000n;
 
 /** The most that a transaction can take of its network's native coin, in 10^-18 units. */
-function mostNative(draft: MoveDraft): bigint {
+function mostNative(draft: TransactionDraft): bigint {
   switch (draft.kind) {
     case 'evm':
     case 'evm-cancel':
@@ -42,7 +42,7 @@ function mostNative(draft: MoveDraft): bigint {
 }
 
 /** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
-export function feeRefusal(draft: MoveDraft, network: Network, change: NativeLimitsChange | undefined): PayoutRefusal | null {
+export function feeRefusal(draft: TransactionDraft, network: Network, change: NativeLimitsChange | undefined): SignerRefusal | null {
   const limits = nativeLimitsOf(network, change);
   if (isEvm(draft)) {
     const [price, tip] = [BigInt(draft.maxFeePerGas), BigInt(draft.maxPriorityFeePerGas)];
@@ -54,7 +54,7 @@ export function feeRefusal(draft: MoveDraft, network: Network, change: NativeLim
   return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports for a compute unit`);
 }
 
-const tooDear = (limit: string): PayoutRefusal => refusal('later', 'network_fee_too_high', `the draft pays more than ${limit}`);
+const tooDear = (limit: string): SignerRefusal => refusal('later', 'network_fee_too_high', `the draft pays more than ${limit}`);
 
 export interface NativeParts {
   readonly network: Network;
@@ -65,7 +65,7 @@ export interface NativeParts {
 }
 
 /** Caps on the native coin, over everything that the treasury pays for; null when the draft stays within all of them. */
-export function nativeRefusal(draft: MoveDraft, parts: NativeParts): PayoutRefusal | null {
+export function nativeRefusal(draft: TransactionDraft, parts: NativeParts): SignerRefusal | null {
   const limits = nativeLimitsOf(parts.network, parts.limits);
   const most = mostNative(draft);
   if (most > amountOf(limits.perTransaction)) {
@@ -76,12 +76,12 @@ export function nativeRefusal(draft: MoveDraft, parts: NativeParts): PayoutRefus
 }
 
 /** Whether there is room for one more of the size of the last one: asked before anything is drawn up. */
-export function nativeRoomRefusal(parts: NativeParts): PayoutRefusal | null {
+export function nativeRoomRefusal(parts: NativeParts): SignerRefusal | null {
   const last = paidByTreasury(parts).at(-1);
   return windowsRefusal(last ? mostNative(last.draft) : 0n, null, nativeLimitsOf(parts.network, parts.limits), parts);
 }
 
-function windowsRefusal(most: bigint, own: string | null, limits: NativeLimits, parts: NativeParts): PayoutRefusal | null {
+function windowsRefusal(most: bigint, own: string | null, limits: NativeLimits, parts: NativeParts): SignerRefusal | null {
   const windows = [
     [HOUR_MS, limits.perHour, 'native_hourly_cap'],
     [DAY_MS, limits.perDay, 'native_daily_cap'],
@@ -109,13 +109,14 @@ function usedNative(most: bigint, own: string | null, parts: NativeParts, window
 }
 
 /** On Solana the treasury pays for sweeps, too; elsewhere their fees come out of what top-ups gave. */
-export const isPaidByTreasury = (kind: MoveKind, network: Network): boolean => kind !== 'sweep' || network === 'solana';
+export const isPaidByTreasury = ({ kind, network }: Pick<OutgoingTransaction, 'kind' | 'network'>): boolean =>
+  kind !== 'sweep' || network === 'solana';
 
-const paidByTreasury = ({ network, entries }: NativeParts): (SignedEntry | MovedEntry)[] =>
-  bytesOf(entries).filter((entry) => entry.network === network && (entry.kind === 'signed' || isPaidByTreasury(entry.move, network)));
+const paidByTreasury = ({ network, entries }: NativeParts): SignedEntry[] =>
+  bytesOf(entries).filter((entry) => entry.network === network && isPaidByTreasury({ kind: entry.purpose, network }));
 
 /** Of all transactions of the treasury with one nonce at most one lands. */
-const exclusiveKey = (draft: MoveDraft): string | null => {
+const exclusiveKey = (draft: TransactionDraft): string | null => {
   if (draft.kind === 'solana') return `${draft.nonceIndex} ${draft.nonce}`;
   return 'nonce' in draft ? String(draft.nonce) : null;
 };

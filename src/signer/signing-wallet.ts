@@ -1,5 +1,5 @@
 import type { AddressFamily } from '../domain/networks.ts';
-import type { TreasuryAddresses } from '../ports/payouts.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 
 /** Whose key signs: the treasury's, or that of the collection address at this place of the wallet. */
 export type KeyPlace = 'treasury' | number;

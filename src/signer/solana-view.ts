@@ -1,14 +1,11 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
-import type { PayoutOrder } from '../ports/payouts.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
-import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes, type SignedBytes } from './chain-view.ts';
+import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes } from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
-import { solanaPayoutBytes, type SolanaDraft } from './solana-payout-bytes.ts';
-import type { SigningWallet } from './signing-wallet.ts';
 
 interface TokenBalance {
   readonly accountIndex: number;
@@ -61,7 +58,7 @@ export class SolanaView implements ChainView {
     });
   }
 
-  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
     if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
     if (draft.kind === 'solana-nonce-account') {
@@ -71,10 +68,6 @@ export class SolanaView implements ChainView {
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
     return BigInt(draft.tokenUnits) === toTokenUnits(amountOf(order.amount), token.decimals) ? null : 'the draft moves another amount';
-  }
-
-  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
-    return solanaPayoutBytes(draft as SolanaDraft, order, wallet);
   }
 
   hasLanded(txHash: string): Promise<boolean> {
@@ -90,7 +83,7 @@ export class SolanaView implements ChainView {
    * The value must be the one stored in the treasury's account, as the signer sees it: a recent blockhash in its place would land, too, whatever
    * the account holds, and so would the next one.
    */
-  async sequenceFault(draft: MoveDraft, treasury: string): Promise<string | null> {
+  async sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null> {
     if (draft.kind !== 'solana') return null;
     const stored = await agreed(this.#network, async (url) => {
       const options = { encoding: 'base64', commitment: 'finalized' };
@@ -102,7 +95,7 @@ export class SolanaView implements ChainView {
   }
 
   /** The same nonce excludes, and nothing else is believed to: not time, not height, not silence. */
-  mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 

@@ -1,9 +1,8 @@
 import { amountOf, fromTokenUnits, least, most, toTokenUnits } from '../domain/money.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof } from '../domain/deposit-proof.ts';
-import type { PayoutOrder } from '../ports/payouts.ts';
 import { tronAddressOf } from './account-address.ts';
 import {
   agreed,
@@ -14,11 +13,9 @@ import {
   type ChainView,
   type FoundDeposit,
   type JournaledBytes,
-  type SignedBytes,
   type SweepGas,
 } from './chain-view.ts';
-import { accountOf, signedExpirationMs, signedTron, tronPayoutBytes, type TronDraft } from './tron-payout-bytes.ts';
-import type { SigningWallet } from './signing-wallet.ts';
+import { accountOf, signedExpirationMs } from './tron-bytes.ts';
 
 interface Info {
   readonly id?: string;
@@ -76,7 +73,7 @@ export class TronView implements ChainView {
     });
   }
 
-  faultOf(draft: MoveDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
     if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
     if (draft.kind === 'tron-native') {
       if (order.coin !== NATIVE_COIN.tron) return 'the draft moves another coin';
@@ -88,10 +85,6 @@ export class TronView implements ChainView {
       if (draft.feeLimit > MAX_FEE_LIMIT) return 'the draft could burn too much TRX';
     }
     return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
-  }
-
-  sign(draft: PayoutDraft, order: PayoutOrder, wallet: SigningWallet): Promise<SignedBytes> {
-    return signedTron(tronPayoutBytes(draft as TronDraft, wallet.treasury.tron, order.toAddress), 'treasury', wallet);
   }
 
   hasLanded(txHash: string): Promise<boolean> {
@@ -136,7 +129,7 @@ export class TronView implements ChainView {
   }
 
   /** Each must have expired, as every provider sees it. */
-  async mayFollow(earlier: readonly JournaledBytes[], next: MoveDraft): Promise<boolean> {
+  async mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return 'expirationMs' in next && this.#areDead(earlier, false);
   }
 

@@ -3,7 +3,7 @@ import { HDKey } from '@scure/bip32';
 import { generateMnemonic, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import type { AddressFamily } from '../domain/networks.ts';
-import type { TreasuryAddresses } from '../ports/payouts.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { base58 } from '../runtime/util/base58.ts';
 import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts';
 import { AuditKey } from './audit-key.ts';

@@ -1,6 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
-import { isCancelling } from '../../src/domain/events/payout-draft.ts';
+import { isCancelling } from '../../src/domain/events/transaction-draft.ts';
 import type { RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import {

@@ -1,4 +1,4 @@
-import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type {
   MoveFailureReason,
   MoveKind,
@@ -11,7 +11,7 @@ import type {
 export type MoveReservation = MoveSequenceReserved['data'];
 
 /** A transaction of a move, with what a replacement must repeat. */
-export type SignedMove = MoveSigned & { readonly draft: MoveDraft };
+export type SignedMove = MoveSigned & { readonly draft: TransactionDraft };
 
 export interface Move {
   readonly kind: MoveKind;

@@ -1,5 +1,5 @@
 import type { TreasuryEvent, UsedNonces } from '../../src/domain/events/treasury-events.ts';
-import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type {
   MoveCompleted,
   MoveFailed,
@@ -23,17 +23,17 @@ const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
 
-export const foldUsedNonce = (used: UsedNonces, draft: MoveDraft): UsedNonces =>
+export const foldUsedNonce = (used: UsedNonces, draft: TransactionDraft): UsedNonces =>
   draft.kind === 'solana' ? { ...used, [draft.nonceIndex]: draft.nonce } : used;
 
 /** Whether the chain lets at most one of the two land. */
-const excludeEachOther = (one: MoveDraft, other: MoveDraft): boolean => {
+const excludeEachOther = (one: TransactionDraft, other: TransactionDraft): boolean => {
   if (one.kind === 'solana') return other.kind === 'solana' && one.nonceIndex === other.nonceIndex && one.nonce === other.nonce;
   return nonceOfDraft(one) === nonceOfDraft(other);
 };
 
 /** A new transaction takes what nothing was signed with yet; a replacement what the one before took. */
-export function isRightSequence(context: TreasuryContext, draft: MoveDraft, last: MoveDraft | undefined, isOwn: boolean): boolean {
+export function isRightSequence(context: TreasuryContext, draft: TransactionDraft, last: TransactionDraft | undefined, isOwn: boolean): boolean {
   if (last !== undefined) return excludeEachOther(last, draft);
   if (draft.kind === 'solana') return context.usedNonces[draft.nonceIndex] !== draft.nonce;
   return !isOwn || context.nextNonce === null || nonceOfDraft(draft) === context.nextNonce;
@@ -46,7 +46,7 @@ const APPROVALS_NEEDED = 2;
 
 export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length >= APPROVALS_NEEDED;
 
-export const nonceOfDraft = (draft: MoveDraft): number | null => (draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null);
+export const nonceOfDraft = (draft: TransactionDraft): number | null => (draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null);
 
 /** A collection address has one sweep at a time, because its transactions are numbered. */
 export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {

@@ -1,7 +1,7 @@
 import { initialMovesContext } from './moves.state.ts';
 import type { MovesContext, MoveReservation } from './moves.state.ts';
 import type { PayoutSequenceReserved, UsedNonces } from '../../src/domain/events/treasury-events.ts';
-import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 
 export type Reservation = PayoutSequenceReserved['data'];
 
@@ -15,7 +15,7 @@ export interface SequenceTaken {
   readonly nonce: number | null;
   readonly txHash: string;
   /** What a replacement must repeat. */
-  readonly draft: PayoutDraft;
+  readonly draft: TransactionDraft;
 }
 
 export interface TreasuryContext extends MovesContext {

@@ -13,7 +13,7 @@ import type { SandboxClusterFile } from '../../src/composition/sandbox-node.ts';
 import { sandboxNamespace } from '../../src/composition/secrets-files.ts';
 import { addressFamilyOf, isNetwork, type Network } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { TreasuryAddresses } from '../../src/ports/payouts.ts';
+import type { TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';
 import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
 import { STARTERS } from '../../src/sandbox/starters.ts';
 import type { RestartRequest } from '../support/esdb-double/main.ts';

@@ -10,11 +10,11 @@ const IN_SIGNER = {
 };
 const NO_JOURNAL = [
   {
-    file: 'src/signer/payout-journal.ts',
+    file: 'src/signer/journal.ts',
     from: 'for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);',
     to: '',
   },
-  { file: 'src/signer/payout-journal.ts', from: 'this.#bytes += line.length;', to: '' },
+  { file: 'src/signer/journal.ts', from: 'this.#bytes += line.length;', to: '' },
 ];
 
 export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
@@ -49,8 +49,8 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   ],
   'no-journal': NO_JOURNAL,
   'cap-by-wall-clock': [
-    { file: 'src/signer/payouts.ts', from: 'journal.timeMs(this.#nowMs())', to: 'this.#nowMs()' },
-    { file: 'src/signer/payout-journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
-    { file: 'src/signer/payout-rules.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
+    { file: 'src/signer/outgoing.ts', from: 'journal.timeMs(this.#nowMs())', to: 'this.#nowMs()' },
+    { file: 'src/signer/journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
+    { file: 'src/signer/limits.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
   ],
 };

@@ -5,14 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
-import type { JournalPlace, MoveDraft } from '../../src/domain/events/payout-draft.ts';
-import type { MoveOrder } from '../../src/ports/moves.ts';
-import type { PayoutOrder, PayoutRequest } from '../../src/ports/payouts.ts';
+import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
+import type { SigningRequest } from '../../src/ports/outgoing-signer.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import type { ModelChain } from '../support/model-chains/model-chain.ts';
 import { modelSolana } from '../support/model-chains/solana-model.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { evmNodeWithDeposit, type StubNode } from '../crash/stub-evm-node.ts';
 
 /* Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more than deposits, caps and approvals allow. */
@@ -49,15 +50,15 @@ async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): P
 }
 
 /** Gives 100 back of a deposit of 100. */
-function request(change: Partial<PayoutOrder> = {}, more: Partial<PayoutRequest> = {}, nonce = 0): PayoutRequest {
+function request(change: Partial<OutgoingTransaction> = {}, more: Partial<SigningRequest> = {}, nonce = 0): SigningRequest {
   const proof = { depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0) };
-  const order: PayoutOrder = {
-    ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_x', refundId: 're_1', legId: 're_1-1', coin: 'USDT', amount: '100' },
-    ...{ toAddress: node.payer, deposits: [{ ...proof, derivationIndex: 0, amount: change.amount ?? '100' }], ...change },
-  };
+  const order = outgoing({
+    ...{ kind: 'refund', id: 're_1-1', network: 'ethereum', coin: 'USDT', amount: '100', fromAddress: wallet.treasury.evm, toAddress: node.payer },
+    ...{ deposits: [{ ...proof, derivationIndex: 0, amount: change.amount ?? '100' }], ...change },
+  });
   const tokenUnits = String(Number(order.amount) * 1e6);
   const draft = { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...FEES } as const;
-  return { order, attempt: 1, fromAddress: wallet.treasury.evm, draft, ledger: null, ...more };
+  return { order, attempt: 1, draft, ledger: null, ...more };
 }
 
 /** The hash in other writings that a lenient node understands. */
@@ -78,19 +79,19 @@ async function refused(task: Promise<unknown>): Promise<unknown> {
 describe('a hostile worker at the socket of the signer', () => {
   it('gets one refund of a deposit, however it writes the name of its transaction', async () => {
     const signer = await signerOn();
-    const first = await signer.signPayout(request());
+    const first = await signer.sign(request());
     if (!first.ok) throw new Error(first.message);
     for (const [index, txHash] of OTHER_NAMES(node.txHash).entries())
       for (const depositKey of [`ethereum:${txHash}:0`, `ethereum:${node.txHash}:0`, `ethereum:${txHash}:00`]) {
         const deposits = [{ ...request().order.deposits[0]!, txHash, depositKey }];
-        await refused(signer.signPayout(request({ legId: `re_2-${index}`, deposits }, { ledger: first.journal }, 1)));
+        await refused(signer.sign(request({ id: `re_2-${index}`, deposits }, { ledger: first.journal }, 1)));
       }
-    expect((await signer.payoutStatus('test')).entries).toBe(1);
+    expect((await signer.status('test')).entries).toBe(1);
   });
 
   it.each([
-    ['a leg with a line break', { legId: 're_1\n-1' }],
-    ['a leg of many words', { legId: 'x'.repeat(65) }],
+    ['a leg with a line break', { id: 're_1\n-1' }],
+    ['a leg of many words', { id: 'x'.repeat(65) }],
     ['an index with a fraction', { deposits: [{ ...request0(), logIndex: 0.5 }] }],
     ['a payee with a wrong checksum', { toAddress: '0x70997970c51812dc3A010C7d01b50e0d17dc79C8' }],
     ['a payee of another network', { toAddress: wallet.treasury.tron }],
@@ -99,18 +100,18 @@ describe('a hostile worker at the socket of the signer', () => {
     ['a key that is not of the deposit', { deposits: [{ ...request0(), depositKey: 'ethereum:other:0' }] }],
   ] as const)('is refused %s at the door', async (_, change) => {
     const signer = await signerOn();
-    expect(await refused(signer.signPayout(request(change as Partial<PayoutOrder>)))).toMatchObject({ code: 'invalid_params' });
+    expect(await refused(signer.sign(request(change as Partial<OutgoingTransaction>)))).toMatchObject({ code: 'invalid_params' });
   });
 
   it('cannot free the money of a payout by a name that two networks, or a refund and a move, share', async () => {
     const signer = await signerOn();
-    const first = await signer.signPayout(request());
+    const first = await signer.sign(request());
     if (!first.ok) throw new Error(first.message);
     const deposits = [{ ...request().order.deposits[0]!, depositKey: `bsc:${node.txHash}:0` }];
-    const onBsc = await signer.signPayout(request({ network: 'bsc', deposits }));
+    const onBsc = await signer.sign(request({ network: 'bsc', deposits }));
     expect(onBsc).toMatchObject({ ok: false, code: 'id_taken' });
-    const sweep = sweepOf({ moveId: 're_1-1' });
-    expect(await signer.signMove({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject({
+    const sweep = sweepOf({ id: 're_1-1' });
+    expect(await signer.sign({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject({
       ok: false,
       code: 'id_taken',
     });
@@ -127,10 +128,10 @@ describe('a hostile worker at the socket of the signer', () => {
     const signer = await signerOn();
     const { evm } = wallet.treasury;
     const order = sweepOf({ kind: 'gas_top_up', coin: 'ETH', amount: '0.01', fromAddress: evm, toAddress: wallet.collectionAddress('evm', 3) });
-    expect(await signer.signMove({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    expect(await signer.sign({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
     const sweep = sweepOf();
-    const onMain = { ...draftOf(sweep), chainId: '1' } as MoveDraft;
-    expect(await signer.signMove({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    const onMain = { ...draftOf(sweep), chainId: '1' } as TransactionDraft;
+    expect(await signer.sign({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
   });
 
   it('cannot end the signer by a failpoint', async () => {
@@ -147,10 +148,10 @@ describe('a hostile worker on Solana', () => {
     try {
       const networks = [{ mode: 'test', network: 'solana', chainId: 'model', tokens: tokensOf(chain), urls: chain.urls }] as const;
       const [of] = chain.paid;
-      const order: PayoutOrder = {
-        ...{ mode: 'test', network: 'solana', sessionId: 'cs_x', refundId: 're_1', legId: 're_1-1', coin: 'USDT', amount: '60' },
+      const order = outgoing({
+        ...{ kind: 'refund', id: 're_1-1', network: 'solana', coin: 'USDT', amount: '60', fromAddress: wallet.treasury.solana },
         ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '60' }] },
-      };
+      });
       let ledger: JournalPlace | null = null;
       let attempt = 1;
       let signed = 0;
@@ -158,7 +159,7 @@ describe('a hostile worker on Solana', () => {
         const signer = await signerOn({ journalDirectory, networks });
         for (let pick = 0; pick < 24; pick += 1) {
           const draft = pick % 3 === 0 ? chain.draft(of!.units, pick, pick % 2) : chain.lie(of!.units, 100 * round + pick);
-          const answer = await signer.signPayout({ order, attempt, fromAddress: wallet.treasury.solana, draft, ledger });
+          const answer = await signer.sign({ order, attempt, draft, ledger });
           chain.advance(pick);
           if (!answer.ok) continue;
           [ledger, attempt, signed] = [answer.journal, attempt + 1, signed + 1];
@@ -203,7 +204,7 @@ describe('a provider that answers without end', () => {
     async (way) => {
       endless = way;
       const signer = await signerOn({}, [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
-      expect(await signer.checkPayout(request().order)).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+      expect(await signer.check(request().order)).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
     },
     20_000,
   );
@@ -216,17 +217,17 @@ function request0() {
   return { depositKey: `ethereum:${txHash}:0`, txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0), derivationIndex: 0 };
 }
 
-function sweepOf(change: Partial<MoveOrder> = {}): MoveOrder {
-  return {
-    ...{ kind: 'sweep', moveId: 'swp_1', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '0.01', merchantId: null, forMoveId: null },
+function sweepOf(change: Partial<OutgoingTransaction> = {}): OutgoingTransaction {
+  return outgoing({
+    ...{ kind: 'sweep', id: 'swp_1', network: 'ethereum', coin: 'USDT', amount: '0.01' },
     ...{ fromAddress: wallet.collectionAddress('evm', 3), toAddress: wallet.treasury.evm, derivationIndex: 3, ...change },
-  };
+  });
 }
 
-function draftOf({ amount }: MoveOrder): MoveDraft {
+function draftOf({ amount }: OutgoingTransaction): TransactionDraft {
   return { kind: 'evm', chainId: '31337', nonce: 0, tokenAddress: node.token, tokenUnits: String(Number(amount) * 1e6), ...FEES };
 }
 
-function tronNative(): MoveDraft {
+function tronNative(): TransactionDraft {
   return { kind: 'tron-native', sun: '10000', refBlockBytes: '0001', refBlockHash: '0011223344556677', expirationMs: 60_000, timestampMs: 1 };
 }

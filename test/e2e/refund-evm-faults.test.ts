@@ -1,15 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEvmContractCheck } from '../../src/adapters/evm/contract-check.ts';
-import { EvmPayouts } from '../../src/adapters/evm/payouts.ts';
+import { EvmOutgoing } from '../../src/adapters/evm/outgoing.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
-import { validityOf, type LandedPayout, type PayoutFate, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
+import { type Fate, type LandedTransaction, type OutgoingTransaction, type SentTransaction, validityOf } from '../../src/ports/outgoing.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
-import type { SignedEntry } from '../../src/signer/payout-journal.ts';
+import type { SignedEntry } from '../../src/signer/journal.ts';
+import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { FaultProxy, lying, refusing } from '../support/fault-proxy.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 
 /* Payouts on a real node whose blocks, reorganisations and lies are in the test's own hand. */
@@ -21,10 +23,10 @@ const DEPTH = 12;
 const NOTHING_PROMISED = { coins: {}, payouts: 0 };
 
 let chain: TokenChain;
-let payouts: EvmPayouts;
+let payouts: EvmOutgoing;
 let view: EvmView;
 const proxies: FaultProxy[] = [];
-const opened: EvmPayouts[] = [];
+const opened: EvmOutgoing[] = [];
 
 beforeEach(async () => {
   // Finality lags 64 blocks, so that a payout 12 deep can still be taken back.
@@ -42,9 +44,9 @@ afterEach(async () => {
   await chain.close();
 });
 
-function open(urls: readonly string[]): EvmPayouts {
+function open(urls: readonly string[]): EvmOutgoing {
   const pool = createRpcPool({ network: 'ethereum', urls });
-  const made = new EvmPayouts({
+  const made = new EvmOutgoing({
     settings: chain.settings,
     pool,
     depth: DEPTH,
@@ -63,33 +65,25 @@ async function proxy(): Promise<FaultProxy> {
   return made;
 }
 
-const order: PayoutOrder = {
-  mode: 'test',
-  network: 'ethereum',
-  sessionId: 'cs_a',
-  refundId: 're_a',
-  legId: 're_a-1',
-  coin: 'USDT',
-  amount: '5.00',
-  toAddress: PAYEE,
-  deposits: [],
-};
+const order = outgoing({
+  ...{ kind: 'refund', id: 're_a-1', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: treasury, toAddress: PAYEE },
+});
 
-async function signed(draft: PayoutDraft, of: PayoutOrder = order): Promise<SentPayout> {
-  return { ...(await view.sign(draft, of, wallet)), validity: validityOf(draft) };
+async function signed(draft: TransactionDraft, of: OutgoingTransaction = order): Promise<SentTransaction> {
+  return { ...(await signedBytesOf(draft, of, wallet)), validity: validityOf(draft) };
 }
 
-async function landedOf(payout: SentPayout): Promise<LandedPayout> {
-  const fate = await payouts.fate(order, treasury, [payout]);
+async function landedOf(payout: SentTransaction): Promise<LandedTransaction> {
+  const fate = await payouts.fate(order, [payout]);
   if (fate.kind !== 'landed') throw new Error(`${fate.kind} instead of landed`);
   return fate.landed;
 }
 
-const fateOf = async (...sent: SentPayout[]): Promise<PayoutFate['kind']> => (await payouts.fate(order, treasury, sent)).kind;
+const fateOf = async (...sent: SentTransaction[]): Promise<Fate['kind']> => (await payouts.fate(order, sent)).kind;
 
 describe('a payout on a misbehaving network', () => {
   it('that was dropped goes out again in the same bytes, and lands once', async () => {
-    const payout = await signed(await payouts.draft(order, treasury, 0));
+    const payout = await signed(await payouts.draft(order, 0));
     await payouts.broadcast(payout);
     expect(await fateOf(payout)).toBe('pending');
     await chain.rpc('anvil_dropTransaction', [payout.txHash]);
@@ -103,7 +97,7 @@ describe('a payout on a misbehaving network', () => {
   });
 
   it('survives a fee spike by a replacement on the same nonce, of which only one lands', async () => {
-    const draft = await payouts.draft(order, treasury, 0);
+    const draft = await payouts.draft(order, 0);
     const cheap = await signed(draft);
     await payouts.broadcast(cheap);
     await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
@@ -115,31 +109,31 @@ describe('a payout on a misbehaving network', () => {
     await chain.mine(DEPTH);
     await payouts.broadcast(cheap);
     await chain.mine();
-    const fate = await payouts.fate(order, treasury, [cheap, dear]);
+    const fate = await payouts.fate(order, [cheap, dear]);
     expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: dear.txHash } });
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
   it('that is cancelled takes no money: nothing lands at its nonce, once, and what comes after it can land', async () => {
-    const draft = await payouts.draft(order, treasury, 0);
+    const draft = await payouts.draft(order, 0);
     const payout = await signed(draft);
     await payouts.broadcast(payout);
     await chain.rpc('evm_setAutomine', [false]);
     const cancel = (await payouts.cancel(draft))!;
     expect(cancel).toMatchObject({ kind: 'evm-cancel', nonce: 0, gasLimit: '21000' });
     expect(view.faultOf(cancel, order)).toBeNull();
-    expect(view.faultOf({ ...cancel, gasLimit: '21001' } as PayoutDraft, order)).not.toBeNull();
+    expect(view.faultOf({ ...cancel, gasLimit: '21001' } as TransactionDraft, order)).not.toBeNull();
     const cancelled = await signed(cancel);
     await payouts.broadcast(cancelled);
     await chain.mine(DEPTH);
     const entries = [draft, cancel].map((each, index) => ({ ...[payout, cancelled][index]!, draft: each }) as unknown as SignedEntry);
     expect(await fateOf(payout, cancelled)).toBe('pending');
     expect(await view.hadNoEffect(entries)).toBe(false);
-    const next = { ...order, legId: 're_b-1', amount: '2.00' };
-    await payouts.broadcast(await signed(await payouts.draft(next, treasury, 1), next));
+    const next = { ...order, id: 're_b-1', amount: '2.00' };
+    await payouts.broadcast(await signed(await payouts.draft(next, 1), next));
     await payouts.broadcast(payout);
     await chain.mine(70);
-    expect(await payouts.fate(order, treasury, [payout, cancelled])).toMatchObject({ kind: 'ineffective', txHash: cancelled.txHash });
+    expect(await payouts.fate(order, [payout, cancelled])).toMatchObject({ kind: 'ineffective', txHash: cancelled.txHash });
     expect(await view.hadNoEffect(entries)).toBe(true);
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(2_000_000n);
   });
@@ -147,21 +141,21 @@ describe('a payout on a misbehaving network', () => {
   it('waits while the network costs more than the limit', async () => {
     await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1d1a94a2000']);
     await chain.mine();
-    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toMatchObject({ kind: 'wait', reason: 'network_fee_too_high' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toMatchObject({ kind: 'wait', reason: 'network_fee_too_high' });
   });
 
   it('whose nonce somebody else used raises an alarm, and is never signed anew', async () => {
-    const payout = await signed(await payouts.draft(order, treasury, 0));
+    const payout = await signed(await payouts.draft(order, 0));
     await chain.rpc('anvil_impersonateAccount', [treasury]);
     await chain.rpc('eth_sendTransaction', [{ from: treasury, to: treasury, value: '0x1', gas: '0x5208' }]);
     await chain.mine(70);
-    expect(await payouts.sequence(treasury)).toEqual({ next: 1, final: 1 });
+    expect(await payouts.nextNonce(treasury)).toBe(1);
     expect(await fateOf(payout)).toBe('alarm');
   });
 
   it('that was complete and is reorganised away is noticed; the same bytes land again', async () => {
     const before = await chain.rpc('evm_snapshot', []);
-    const payout = await signed(await payouts.draft(order, treasury, 0));
+    const payout = await signed(await payouts.draft(order, 0));
     await payouts.broadcast(payout);
     await chain.mine(DEPTH);
     expect(await fateOf(payout)).toBe('landed');
@@ -180,7 +174,7 @@ describe('a payout on a misbehaving network', () => {
   });
 
   it('that failed on chain is given back only when that is final', async () => {
-    const draft = await payouts.draft(order, treasury, 0);
+    const draft = await payouts.draft(order, 0);
     const payout = await signed(draft);
     await chain.send('USDT', 'addBlackList', [treasury]);
     await chain.mine();
@@ -190,7 +184,7 @@ describe('a payout on a misbehaving network', () => {
     expect(await fateOf(payout)).toBe('pending');
     expect(await view.hadNoEffect([entry])).toBe(false);
     await chain.mine(70);
-    const fate = await payouts.fate(order, treasury, [payout]);
+    const fate = await payouts.fate(order, [payout]);
     expect(fate).toMatchObject({ kind: 'ineffective', txHash: payout.txHash });
     expect(fate.kind === 'ineffective' && Number(fate.networkFee)).toBeGreaterThan(0);
     expect(await view.hadNoEffect([entry])).toBe(true);
@@ -200,25 +194,25 @@ describe('a payout on a misbehaving network', () => {
   it('is not signed for a frozen payee, a frozen treasury or a paused token', async () => {
     await chain.send('USDT', 'addBlackList', [PAYEE]);
     await chain.mine();
-    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'recipient_frozen' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'recipient_frozen' });
     await chain.send('USDT', 'removeBlackList', [PAYEE]);
     await chain.send('USDT', 'addBlackList', [treasury]);
     await chain.mine();
-    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'treasury_frozen' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'sender_frozen' });
     await chain.send('USDT', 'removeBlackList', [treasury]);
     await chain.send('USDT', 'pause', []);
     await chain.mine();
-    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
   });
 
   it('is known to be impossible when the token refuses it or cannot express it, and only then', async () => {
     const tooFine = { ...order, amount: '0.0000001' };
-    await expect(payouts.check(tooFine, treasury, NOTHING_PROMISED)).rejects.toMatchObject({ reason: 'amount_not_payable' });
+    await expect(payouts.check(tooFine, NOTHING_PROMISED)).rejects.toMatchObject({ reason: 'amount_not_payable' });
     const tooMuch = { ...order, amount: '1000.01' };
-    await expect(payouts.draft(tooMuch, treasury, 0)).rejects.toThrow(ChainUnavailable);
+    await expect(payouts.draft(tooMuch, 0)).rejects.toThrow(ChainUnavailable);
     await chain.send('USDT', 'addBlackList', [treasury]);
     await chain.mine();
-    await expect(payouts.draft(order, treasury, 0)).rejects.toMatchObject({ name: 'TransferImpossible', reason: 'transfer_rejected' });
+    await expect(payouts.draft(order, 0)).rejects.toMatchObject({ name: 'TransferImpossible', reason: 'transfer_rejected' });
   });
 
   it('knows a payer that is a contract from one whose key only lets code help', async () => {
@@ -233,8 +227,8 @@ describe('a payout on a misbehaving network', () => {
 
   it('counts what earlier payouts still owe when it looks at the balance', async () => {
     const reserved = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
-    expect(await payouts.check(order, treasury, reserved)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
-    expect(await payouts.check(order, treasury, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
+    expect(await payouts.check(order, reserved)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
   });
 });
 
@@ -242,7 +236,7 @@ describe('a payout behind lying nodes', () => {
   it('that was complete has not vanished because a provider shows no receipt: its block is in the chain', async () => {
     const [first, second] = [await proxy(), await proxy()];
     const [alone, both] = [open([first.url]), open([first.url, second.url])];
-    const payout = await signed(await alone.draft(order, treasury, 0));
+    const payout = await signed(await alone.draft(order, 0));
     await alone.broadcast(payout);
     await chain.mine(DEPTH);
     const landed = await landedOf(payout);
@@ -257,7 +251,7 @@ describe('a payout behind lying nodes', () => {
   it('that a node accepted and denied is found on chain', async () => {
     const node = await proxy();
     const through = open([node.url]);
-    const payout = await signed(await through.draft(order, treasury, 0));
+    const payout = await signed(await through.draft(order, 0));
     node.play(async (call, forward) => {
       if (call.method !== 'eth_sendRawTransaction') return undefined;
       await forward(call);
@@ -265,41 +259,41 @@ describe('a payout behind lying nodes', () => {
     });
     await through.broadcast(payout);
     await chain.mine(DEPTH);
-    expect((await through.fate(order, treasury, [payout])).kind).toBe('landed');
+    expect((await through.fate(order, [payout])).kind).toBe('landed');
   });
 
   it('that a node accepted and forgot goes out again', async () => {
     const node = await proxy();
     const through = open([node.url]);
-    const payout = await signed(await through.draft(order, treasury, 0));
+    const payout = await signed(await through.draft(order, 0));
     node.play(async (call) => (call.method === 'eth_sendRawTransaction' ? { result: payout.txHash } : undefined));
     await through.broadcast(payout);
-    expect((await through.fate(order, treasury, [payout])).kind).toBe('absent');
+    expect((await through.fate(order, [payout])).kind).toBe('absent');
     node.heal();
     await through.broadcast(payout);
-    expect((await through.fate(order, treasury, [payout])).kind).toBe('pending');
+    expect((await through.fate(order, [payout])).kind).toBe('pending');
   });
 
   it('is not complete because one of two providers says so', async () => {
     const liar = await proxy();
     const honest = await proxy();
     const both = open([liar.url, honest.url]);
-    const payout = await signed(await both.draft(order, treasury, 0));
+    const payout = await signed(await both.draft(order, 0));
     await both.broadcast(payout);
     await chain.mine(DEPTH);
     honest.play(lying('eth_getTransactionReceipt', () => null));
-    expect((await both.fate(order, treasury, [payout])).kind).toBe('pending');
+    expect((await both.fate(order, [payout])).kind).toBe('pending');
     honest.heal();
-    expect((await both.fate(order, treasury, [payout])).kind).toBe('landed');
+    expect((await both.fate(order, [payout])).kind).toBe('landed');
   });
 
   it('concludes nothing while one of two providers is silent', async () => {
     const silent = await proxy();
     const both = open([silent.url, chain.url]);
-    const payout = await signed(await both.draft(order, treasury, 0));
+    const payout = await signed(await both.draft(order, 0));
     await both.broadcast(payout);
     await chain.mine(DEPTH);
     silent.play(refusing('eth_getTransactionReceipt', { code: -32601, message: 'the method does not exist' }));
-    await expect(both.fate(order, treasury, [payout])).rejects.toThrow(/1 of 2 providers/);
+    await expect(both.fate(order, [payout])).rejects.toThrow(/1 of 2 providers/);
   });
 });

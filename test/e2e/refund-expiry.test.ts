@@ -3,28 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import { SolanaPayouts } from '../../src/adapters/solana/payouts.ts';
-import { TronPayouts } from '../../src/adapters/tron/payouts.ts';
-import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import { SolanaOutgoing } from '../../src/adapters/solana/outgoing.ts';
+import { TronOutgoing } from '../../src/adapters/tron/outgoing.ts';
+import type { TokenDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { validityOf, type PayoutOrder, type SentPayout } from '../../src/ports/payouts.ts';
+import { type OutgoingTransaction, type SentTransaction, validityOf } from '../../src/ports/outgoing.ts';
 import { startTronFacade, type TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
-import type { SignedEntry } from '../../src/signer/payout-journal.ts';
+import type { SignedEntry } from '../../src/signer/journal.ts';
 import { SolanaView } from '../../src/signer/solana-view.ts';
 import { TronView } from '../../src/signer/tron-view.ts';
+import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { base58 } from '../../src/runtime/util/base58.ts';
 import { nonceAccountOf } from '../../src/runtime/util/solana-nonce.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { MAINNET_GENESIS, mintAccount, nonceAccount, playSolanaNode, TOKEN_PROGRAM, type PlayedSolanaNode } from '../support/solana-node.ts';
 import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 
 /* The moment at which a payout can no longer land is the moment at which another may be signed: one block too early pays twice. */
 
 const wallet = new Wallet('test test test test test test test test test test test junk');
-const orderOn = (network: 'tron' | 'solana', toAddress: string): PayoutOrder => ({
-  ...{ mode: 'test', network, sessionId: 'cs_a', refundId: 're_a', legId: 're_a-1', coin: 'USDT', amount: '5.00', toAddress, deposits: [] },
-});
-const entryOf = (payout: SentPayout, draft: PayoutDraft): SignedEntry => ({ ...payout, draft }) as unknown as SignedEntry;
+const orderOn = (network: 'tron' | 'solana', toAddress: string): OutgoingTransaction =>
+  outgoing({ kind: 'refund', id: 're_a-1', network, coin: 'USDT', amount: '5.00', fromAddress: wallet.treasury[network], toAddress });
+const entryOf = (payout: SentTransaction, draft: TokenDraft): SignedEntry => ({ ...payout, draft }) as unknown as SignedEntry;
 
 describe('a payout on TRON whose expiration comes', () => {
   const BLOCK_MS = 3_000;
@@ -35,9 +36,9 @@ describe('a payout on TRON whose expiration comes', () => {
   let nowMs = 1_800_000_000_000;
   let directory: string;
   let sandbox: TronSandbox;
-  let payouts: TronPayouts;
+  let payouts: TronOutgoing;
   let view: TronView;
-  let order: PayoutOrder;
+  let order: OutgoingTransaction;
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'refund-expiry-'));
     const started = await startTronFacade({ directory, manual: true, nowMs: () => nowMs });
@@ -45,7 +46,7 @@ describe('a payout on TRON whose expiration comes', () => {
     sandbox = started;
     await sandbox.fundTreasury!(wallet.treasury.tron);
     const { settings, rpcUrl: url } = sandbox;
-    payouts = new TronPayouts({ settings, pool: createRpcPool({ network: 'tron', urls: [url] }), lifetimeMs: LIFETIME_MS });
+    payouts = new TronOutgoing({ settings, pool: createRpcPool({ network: 'tron', urls: [url] }), lifetimeMs: LIFETIME_MS });
     view = new TronView({ mode: 'test', network: 'tron', chainId: settings.chainId, tokens: settings.tokens, urls: [url] });
     order = orderOn('tron', sandbox.addressOf('second'));
     mine(SOLID);
@@ -62,11 +63,11 @@ describe('a payout on TRON whose expiration comes', () => {
       sandbox.mine(1);
     }
   }
-  async function signed(): Promise<{ payout: SentPayout; draft: Extract<PayoutDraft, { kind: 'tron' }> }> {
-    const draft = (await payouts.draft(order, wallet.treasury.tron)) as Extract<PayoutDraft, { kind: 'tron' }>;
-    return { draft, payout: { ...(await view.sign(draft, order, wallet)), validity: validityOf(draft) } };
+  async function signed(): Promise<{ payout: SentTransaction; draft: Extract<TokenDraft, { kind: 'tron' }> }> {
+    const draft = (await payouts.draft(order)) as Extract<TokenDraft, { kind: 'tron' }>;
+    return { draft, payout: { ...(await signedBytesOf(draft, order, wallet)), validity: validityOf(draft) } };
   }
-  const fateOf = async (payout: SentPayout) => (await payouts.fate(order, wallet.treasury.tron, [payout])).kind;
+  const fateOf = async (payout: SentTransaction) => (await payouts.fate(order, [payout])).kind;
 
   it('and that lands in the last block that may take it is never followed by another', async () => {
     const { payout, draft } = await signed();
@@ -93,15 +94,15 @@ describe('a payout on TRON whose expiration comes', () => {
     await payouts.broadcast(payout);
     const proxy = await tronProxyBefore(sandbox.rpcUrl);
     const { settings } = sandbox;
-    const through = new TronPayouts({ settings, pool: createRpcPool({ network: 'tron', urls: [proxy.url] }), lifetimeMs: LIFETIME_MS });
+    const through = new TronOutgoing({ settings, pool: createRpcPool({ network: 'tron', urls: [proxy.url] }), lifetimeMs: LIFETIME_MS });
     try {
       mine(1);
       while (nowMs < draft.expirationMs) mine(1);
       mine(SOLID + LAG_BLOCKS + 1);
       proxy.change = withoutInfos;
-      expect(await through.fate(order, wallet.treasury.tron, [payout])).toEqual({ kind: 'pending', inBlock: true });
+      expect(await through.fate(order, [payout])).toEqual({ kind: 'pending', inBlock: true });
       proxy.change = () => undefined;
-      expect((await through.fate(order, wallet.treasury.tron, [payout])).kind).toBe('landed');
+      expect((await through.fate(order, [payout])).kind).toBe('landed');
     } finally {
       await through.close();
       await proxy.close();
@@ -123,7 +124,7 @@ describe('a payout on TRON whose expiration comes', () => {
     const ofTwo = new TronView({ mode, network: 'tron', chainId, tokens, urls: [sandbox.rpcUrl, 'http://127.0.0.1:1'] });
     await expect(ofTwo.mayFollow([entryOf(payout, draft)], next)).rejects.toThrow(/not every provider/);
     const later = { ...draft, expirationMs: draft.expirationMs + 10 * LIFETIME_MS };
-    const long = { ...(await view.sign(later, order, wallet)), validity: validityOf(later) };
+    const long = { ...(await signedBytesOf(later, order, wallet)), validity: validityOf(later) };
     expect(await view.mayFollow([entryOf({ ...long, validity: payout.validity }, draft)], next)).toBe(false);
     // Whoever kept the bytes is too late.
     await payouts.broadcast(payout);
@@ -137,13 +138,13 @@ describe('a payout on Solana that names a nonce', () => {
   const [NONCE, NEXT_NONCE] = [1, 2].map((digit) => base58(Buffer.alloc(32, digit)));
   const draft = {
     ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000', nonceIndex: 3, nonce: NONCE! },
-  } as const satisfies PayoutDraft;
+  } as const satisfies TokenDraft;
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
   const treasury = wallet.treasury.solana;
   let node: PlayedSolanaNode;
-  let payouts: SolanaPayouts;
+  let payouts: SolanaOutgoing;
   let view: SolanaView;
-  let payout: SentPayout;
+  let payout: SentTransaction;
   let status: { err: unknown; confirmationStatus: string; slot: number } | null;
   let answeredSlot: number;
   beforeEach(async () => {
@@ -162,9 +163,9 @@ describe('a payout on Solana that names a nonce', () => {
       ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
       ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
     };
-    payouts = new SolanaPayouts({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }), maxPrice: 25_000_000 });
+    payouts = new SolanaOutgoing({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }), maxPrice: 25_000_000 });
     view = new SolanaView({ mode: 'test', network: 'solana', chainId: MAINNET_GENESIS, tokens: settings.tokens, urls: [node.url] });
-    payout = { ...(await view.sign(draft, order, wallet)), validity: validityOf(draft) };
+    payout = { ...(await signedBytesOf(draft, order, wallet)), validity: validityOf(draft) };
   });
   afterEach(async () => {
     await payouts.close();
@@ -173,8 +174,8 @@ describe('a payout on Solana that names a nonce', () => {
 
   const store = (index: number, nonce: string, change: Parameters<typeof nonceAccount>[2] = {}): unknown =>
     node.accounts.set(nonceAccountOf(treasury, index), nonceAccount(treasury, nonce, change));
-  const fateOf = async () => (await payouts.fate(order, treasury, [payout])).kind;
-  const may = (next: PayoutDraft = { ...draft, nonce: NEXT_NONCE! }) => view.mayFollow([entryOf(payout, draft)], next);
+  const fateOf = async () => (await payouts.fate(order, [payout])).kind;
+  const may = (next: TokenDraft = { ...draft, nonce: NEXT_NONCE! }) => view.mayFollow([entryOf(payout, draft)], next);
   const hadNone = () => view.hadNoEffect([entryOf(payout, draft)]);
 
   it('goes out again in the same bytes as long as the nonce is unused, and is followed by nothing but the same at another price', async () => {
@@ -211,10 +212,10 @@ describe('a payout on Solana that names a nonce', () => {
   });
 
   it('is drawn up with a nonce that nothing was signed with, or not at all', async () => {
-    expect(await payouts.draft(order, treasury, null, {})).toMatchObject({ nonceIndex: 3, nonce: NONCE });
-    expect(await payouts.draft(order, treasury, null, { 3: NONCE! })).toBeNull();
+    expect(await payouts.draft(order, null, {})).toMatchObject({ nonceIndex: 3, nonce: NONCE });
+    expect(await payouts.draft(order, null, { 3: NONCE! })).toBeNull();
     store(5, NEXT_NONCE!);
-    expect(await payouts.draft(order, treasury, null, { 3: NONCE! })).toMatchObject({ nonceIndex: 5, nonce: NEXT_NONCE });
+    expect(await payouts.draft(order, null, { 3: NONCE! })).toMatchObject({ nonceIndex: 5, nonce: NEXT_NONCE });
   });
 
   it('is signed only with the value that the signer finds in an account of the treasury', async () => {

@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
-import { SolanaMoves } from '../../src/adapters/solana/moves.ts';
-import { SolanaPayouts } from '../../src/adapters/solana/payouts.ts';
-import type { JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { formatAmount } from '../../src/domain/money.ts';
-import type { MoveOrder } from '../../src/ports/moves.ts';
+import { type OutgoingTransaction, validityOf } from '../../src/ports/outgoing.ts';
+import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
+import type { SigningRequest, TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { validityOf, type PayoutChain, type PayoutOrder, type PayoutRequest, type TreasuryAddresses } from '../../src/ports/payouts.ts';
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
 import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
@@ -23,6 +22,7 @@ import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
 
 /* A real signer process and real chains: what it signs reaches the payer, and whatever it is told, nobody else. */
@@ -47,7 +47,7 @@ const starters: Readonly<Record<Network, () => Promise<SandboxChain | { reason: 
 
 class Desk {
   readonly chain: SandboxChain;
-  readonly payouts: PayoutChain;
+  readonly payouts: OutgoingChain;
   readonly treasuries: TreasuryAddresses = wallet.treasury;
   #legs = 0;
 
@@ -65,49 +65,42 @@ class Desk {
   }
 
   /** Pays one of our addresses and waits until that is final; answers the order that gives `amount` of it back. */
-  async deposit(paid: string, amount: string): Promise<PayoutOrder> {
+  async deposit(paid: string, amount: string): Promise<OutgoingTransaction> {
     const index = this.#legs;
     this.#legs += 1;
     const toAddress = wallet.collectionAddress(addressFamilyOf(this.network), index);
     const { txHash, fromAddress } = await this.chain.pay({ coin: 'USDT', to: toAddress, amount: paid });
     const logIndex = this.network === 'solana' ? await this.#solanaPlace(txHash, toAddress) : 0;
     const proof = { depositKey: `${this.network}:${txHash}:${logIndex}`, txHash, logIndex, toAddress, derivationIndex: index };
-    return {
-      mode: 'test',
-      network: this.network,
-      sessionId: 'cs_x',
-      refundId: `re_${index}`,
-      legId: `re_${index}-1`,
-      coin: 'USDT',
-      amount,
-      toAddress: fromAddress,
-      deposits: [{ ...proof, amount }],
-    };
+    return outgoing({
+      ...{ kind: 'refund', id: `re_${index}-1`, network: this.network, coin: 'USDT', amount },
+      ...{ fromAddress: this.treasury, toAddress: fromAddress, deposits: [{ ...proof, amount }] },
+    });
   }
 
-  async request(order: PayoutOrder, ledger: PayoutRequest['ledger'] = null, nonce = 0): Promise<PayoutRequest> {
-    const draft = await this.payouts.draft(order, this.treasury, nonce, {});
-    return { order, attempt: 1, fromAddress: this.treasury, draft: draft!, ledger };
+  async request(order: OutgoingTransaction, ledger: SigningRequest['ledger'] = null, nonce = 0): Promise<SigningRequest> {
+    const draft = await this.payouts.draft(order, nonce, {});
+    return { order, attempt: 1, draft: draft!, ledger };
   }
 
   /** The place in the journal after everything that payouts of the network need is made; null where they need nothing. */
   async prepare(signer: SignerProcess): Promise<JournalPlace | null> {
-    if (!(this.payouts instanceof SolanaPayouts)) return null;
-    const moves = new SolanaMoves(this.payouts);
-    const { index, address, rent } = (await moves.missingAccount(this.treasury, {}))!;
-    const order: MoveOrder = {
-      ...{ kind: 'nonce_account', moveId: 'nac_1', mode: 'test', network: 'solana', coin: 'SOL', amount: formatAmount(rent) },
-      ...{ fromAddress: this.treasury, toAddress: address, derivationIndex: index, merchantId: null, forMoveId: null },
-    };
-    const draft = (await moves.draft(order, this.treasury, null, {}))!;
-    const signed = await signer.signMove({ order, attempt: 1, draft, ledger: null });
+    const { payouts } = this;
+    if (!payouts.missingAccount) return null;
+    const { index, address, rent } = (await payouts.missingAccount(this.treasury, {}))!;
+    const order = outgoing({
+      ...{ kind: 'nonce_account', id: 'nac_1', network: 'solana', coin: 'SOL', amount: formatAmount(rent) },
+      ...{ fromAddress: this.treasury, toAddress: address, derivationIndex: index },
+    });
+    const draft = (await payouts.draft(order, null, {}))!;
+    const signed = await signer.sign({ order, attempt: 1, draft, ledger: null });
     if (!signed.ok) throw new Error(signed.message);
     const sent = { ...signed, validity: validityOf(draft) };
-    expect((await moves.fate(order, [sent])).kind).toBe('absent');
-    await moves.broadcast(sent);
-    await expect.poll(async () => (await moves.fate(order, [sent])).kind, { timeout: 60_000 }).toBe('landed');
-    expect(await moves.fate(order, [sent])).toMatchObject({ landed: { networkFee: '0.000005' } });
-    await expect.poll(() => moves.missingAccount(this.treasury, {}), { timeout: 60_000 }).toBeNull();
+    expect((await payouts.fate(order, [sent])).kind).toBe('absent');
+    await payouts.broadcast(sent);
+    await expect.poll(async () => (await payouts.fate(order, [sent])).kind, { timeout: 60_000 }).toBe('landed');
+    expect(await payouts.fate(order, [sent])).toMatchObject({ landed: { networkFee: '0.000005' } });
+    await expect.poll(() => payouts.missingAccount!(this.treasury, {}), { timeout: 60_000 }).toBeNull();
     return signed.journal;
   }
 
@@ -143,9 +136,9 @@ async function startSigner(chains: readonly SandboxChain[], change: Partial<Payo
   return signer;
 }
 
-async function whenFinal(signer: SignerProcess, order: PayoutOrder) {
+async function whenFinal(signer: SignerProcess, order: OutgoingTransaction) {
   for (let tries = 0; tries < 300; tries += 1) {
-    const verdict = await signer.checkPayout(order);
+    const verdict = await signer.check(order);
     if (verdict.ok || (verdict.code !== 'deposit_not_final' && verdict.code !== 'deposit_not_found')) return verdict;
     await sleep(100);
   }
@@ -162,24 +155,22 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
       const signer = await startSigner([chain]);
       const order = await executor.deposit('10.00', '4.25');
       expect(await whenFinal(signer, order)).toEqual({ ok: true });
-      await expect
-        .poll(() => executor.payouts.check(order, executor.treasury, { coins: {}, payouts: 0 }), { timeout: 20_000 })
-        .toEqual({ kind: 'ready' });
+      await expect.poll(() => executor.payouts.check(order, { coins: {}, payouts: 0 }), { timeout: 20_000 }).toEqual({ kind: 'ready' });
       const request = await executor.request(order, await executor.prepare(signer));
-      const signed = await signer.signPayout(request);
+      const signed = await signer.sign(request);
       if (!signed.ok) throw new Error(signed.message);
-      expect(await signer.signPayout(request)).toEqual(signed);
+      expect(await signer.sign(request)).toEqual(signed);
       const payout = { txHash: signed.txHash, signedBytes: signed.signedBytes, validity: validityOf(request.draft) };
-      expect((await executor.payouts.fate(order, executor.treasury, [payout])).kind).toBe('absent');
+      expect((await executor.payouts.fate(order, [payout])).kind).toBe('absent');
       await executor.payouts.broadcast(payout);
       await executor.payouts.broadcast(payout);
-      await expect.poll(async () => (await executor.payouts.fate(order, executor.treasury, [payout])).kind, { timeout: 60_000 }).toBe('landed');
-      const fate = await executor.payouts.fate(order, executor.treasury, [payout]);
+      await expect.poll(async () => (await executor.payouts.fate(order, [payout])).kind, { timeout: 60_000 }).toBe('landed');
+      const fate = await executor.payouts.fate(order, [payout]);
       expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: signed.txHash } });
       expect(fate.kind === 'landed' && Number(fate.landed.networkFee)).toBeGreaterThan(0);
-      const stranger = await signer.checkPayout({
+      const stranger = await signer.check({
         ...order,
-        legId: 're_s-1',
+        id: 're_s-1',
         toAddress: executor.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
       });
       expect(stranger).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
@@ -208,7 +199,7 @@ describe('the signer, whatever it is told', () => {
     await executor.chain.close();
   });
 
-  async function paidOrder(signer: SignerProcess, paid = '10.00', amount = '10.00'): Promise<PayoutOrder> {
+  async function paidOrder(signer: SignerProcess, paid = '10.00', amount = '10.00'): Promise<OutgoingTransaction> {
     const order = await executor.deposit(paid, amount);
     const verdict = await whenFinal(signer, order);
     if (!verdict.ok && verdict.kind === 'denied') throw new Error(verdict.message);
@@ -219,7 +210,7 @@ describe('the signer, whatever it is told', () => {
     const signer = await startSigner([executor.chain]);
     const order = await paidOrder(signer);
     const [proof] = order.deposits;
-    const cases: [Partial<PayoutOrder>, string][] = [
+    const cases: [Partial<OutgoingTransaction>, string][] = [
       [{ toAddress: '0x000000000000000000000000000000000000dEaD' }, 'not_the_payer'],
       [{ toAddress: executor.treasury }, 'own_address'],
       [{ amount: '10.01', deposits: [{ ...proof!, amount: '10.01' }] }, 'exceeds_deposit'],
@@ -231,72 +222,74 @@ describe('the signer, whatever it is told', () => {
     for (const [change, code] of cases) {
       const request = { ...(await executor.request(order)), order: { ...order, ...change } };
       const matching =
-        change.amount === undefined ? request : { ...request, draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } };
-      expect(await signer.signPayout(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
+        change.amount === undefined
+          ? request
+          : { ...request, draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } as TransactionDraft };
+      expect(await signer.sign(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
     }
     const honest = await executor.request(order);
-    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } as PayoutDraft })).toMatchObject({
+    expect(await signer.sign({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } as TransactionDraft })).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
-    expect(await signer.signPayout({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } as PayoutDraft })).toMatchObject({
+    expect(await signer.sign({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } as TransactionDraft })).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
-    expect((await signer.payoutStatus('test')).entries).toBe(0);
+    expect((await signer.status('test')).entries).toBe(0);
   });
 
   it('gives a hundred identical requests one and the same payload', async () => {
     const signer = await startSigner([executor.chain]);
     const request = await executor.request(await paidOrder(signer));
-    const answers = await Promise.all(Array.from({ length: 100 }, () => signer.signPayout(request)));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => signer.sign(request)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]!.ok).toBe(true);
-    expect((await signer.payoutStatus('test')).entries).toBe(1);
+    expect((await signer.status('test')).entries).toBe(1);
   });
 
   it('signs no second payload for a leg, except at the same nonce for a higher fee', async () => {
     const signer = await startSigner([executor.chain]);
     const request = await executor.request(await paidOrder(signer), null, 5);
-    const first = await signer.signPayout(request);
+    const first = await signer.sign(request);
     if (!first.ok) throw new Error(first.message);
-    const draft = { ...request.draft, maxFeePerGas: '99000000000' } as PayoutRequest['draft'];
-    const other = { ...draft, nonce: 6 } as PayoutRequest['draft'];
-    expect(await signer.signPayout({ ...request, draft })).toMatchObject({ ok: false, kind: 'stopped', code: 'second_payload' });
-    expect(await signer.signPayout({ ...request, attempt: 2, draft: other, ledger: first.journal })).toMatchObject({
+    const draft = { ...request.draft, maxFeePerGas: '99000000000' } as SigningRequest['draft'];
+    const other = { ...draft, nonce: 6 } as SigningRequest['draft'];
+    expect(await signer.sign({ ...request, draft })).toMatchObject({ ok: false, kind: 'stopped', code: 'second_payload' });
+    expect(await signer.sign({ ...request, attempt: 2, draft: other, ledger: first.journal })).toMatchObject({
       ok: false,
       code: 'may_still_land',
     });
-    expect(await signer.signPayout({ ...request, attempt: 2, draft, ledger: first.journal })).toMatchObject({ ok: true });
+    expect(await signer.sign({ ...request, attempt: 2, draft, ledger: first.journal })).toMatchObject({ ok: true });
   });
 
   it('refuses everything when the ledger is not where the journal is', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner([executor.chain], { journalDirectory });
-    const first = await signer.signPayout(await executor.request(await paidOrder(signer)));
+    const first = await signer.sign(await executor.request(await paidOrder(signer)));
     if (!first.ok) throw new Error(first.message);
     const order = await paidOrder(signer);
     const behind = await executor.request(order, null, 1);
-    expect(await signer.signPayout(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
-    expect(await signer.signPayout({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({ ok: false, code: 'journal_disagrees' });
+    expect(await signer.sign(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
+    expect(await signer.sign({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({ ok: false, code: 'journal_disagrees' });
     const second = await startSigner([executor.chain]);
-    expect(await second.signPayout({ ...behind, ledger: first.journal }), 'a second signer with a journal of its own').toMatchObject({
+    expect(await second.sign({ ...behind, ledger: first.journal }), 'a second signer with a journal of its own').toMatchObject({
       ok: false,
       code: 'journal_disagrees',
     });
-    expect(await signer.signPayout({ ...behind, ledger: first.journal })).toMatchObject({ ok: true });
+    expect(await signer.sign({ ...behind, ledger: first.journal })).toMatchObject({ ok: true });
   });
 
   it('never pays one deposit twice, over legs and restarts', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner([executor.chain], { journalDirectory });
     const order = await paidOrder(signer, '10.00', '6.00');
-    const first = await signer.signPayout(await executor.request(order));
+    const first = await signer.sign(await executor.request(order));
     if (!first.ok) throw new Error(first.message);
     await signer.close();
     const again = await startSigner([executor.chain], { journalDirectory });
-    expect(await again.checkPayout({ ...order, legId: 're_other-1' })).toMatchObject({ ok: false, code: 'exceeds_deposit' });
-    expect(await again.checkPayout({ ...order, legId: 're_other-1', amount: '4.00' })).toEqual({ ok: true });
+    expect(await again.check({ ...order, id: 're_other-1' })).toMatchObject({ ok: false, code: 'exceeds_deposit' });
+    expect(await again.check({ ...order, id: 're_other-1', amount: '4.00' })).toEqual({ ok: true });
   });
 
   it('does not start on a journal that somebody changed', async () => {
@@ -314,11 +307,11 @@ describe('the signer, whatever it is told', () => {
       limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } },
     });
     const order = await paidOrder(signer, '50.00', '5.00');
-    expect(await signer.checkPayout({ ...order, amount: '5.01' })).toMatchObject({ ok: false, kind: 'later', code: 'per_transaction_cap' });
-    let ledger: PayoutRequest['ledger'] = null;
+    expect(await signer.check({ ...order, amount: '5.01' })).toMatchObject({ ok: false, kind: 'later', code: 'per_transaction_cap' });
+    let ledger: SigningRequest['ledger'] = null;
     const results: string[] = [];
     for (let piece = 0; piece < 4; piece += 1) {
-      const answer = await signer.signPayout(await executor.request({ ...order, legId: `piece-${piece}`, amount: '4.00' }, ledger, piece));
+      const answer = await signer.sign(await executor.request({ ...order, id: `piece-${piece}`, amount: '4.00' }, ledger, piece));
       results.push(answer.ok ? 'signed' : answer.code);
       if (answer.ok) ledger = answer.journal;
     }
@@ -330,14 +323,14 @@ describe('the signer, whatever it is told', () => {
     const signer = await startSigner([executor.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
     const paid = await paidOrder(signer, '20.00', '1.00');
     const order = { ...paid, amount: '9.00', deposits: paid.deposits.map((deposit) => ({ ...deposit, amount: '9.00' })) };
-    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
-    await approveAt(signer, { kind: 'refund', order }, 'ann');
-    await approveAt(signer, { kind: 'refund', order }, 'ann');
-    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
-    await approveAt(signer, { kind: 'refund', order: { ...order, amount: '8.50' } }, 'ben');
-    expect(await signer.checkPayout(order)).toMatchObject({ ok: false, code: 'approval' });
-    await approveAt(signer, { kind: 'refund', order }, 'ben');
-    expect(await signer.checkPayout(order)).toEqual({ ok: true });
+    expect(await signer.check(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
+    await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ann');
+    await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ann');
+    expect(await signer.check(order)).toMatchObject({ ok: false, code: 'approval' });
+    await approveAt(signer, { kind: 'transaction', order: { ...order, amount: '8.50' }, proposedBy: 'merchant' }, 'ben');
+    expect(await signer.check(order)).toMatchObject({ ok: false, code: 'approval' });
+    await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ben');
+    expect(await signer.check(order)).toEqual({ ok: true });
   });
 
   it('signs nothing while the kill switch is on, also after a restart', async () => {
@@ -347,13 +340,13 @@ describe('the signer, whatever it is told', () => {
     await signer.stop('test', 'operator');
     await signer.close();
     const again = await startSigner([executor.chain], { journalDirectory, approvers: ['ann', 'ben'].map(approverKey) });
-    expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
+    expect(await again.sign(await executor.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
     for (const name of ['ann', 'ben']) await approveAt(again, { kind: 'resume', mode: 'test', proposedBy: 'operator' }, name);
-    expect(await again.signPayout(await executor.request(order))).toMatchObject({ ok: true });
+    expect(await again.sign(await executor.request(order))).toMatchObject({ ok: true });
   });
 
   it('denies what no limit allows', async () => {
     const signer = await startSigner([executor.chain], { limits: {} });
-    expect(await signer.checkPayout(await executor.deposit('1.00', '1.00'))).toMatchObject({ ok: false, code: 'no_policy' });
+    expect(await signer.check(await executor.deposit('1.00', '1.00'))).toMatchObject({ ok: false, code: 'no_policy' });
   });
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runWalletTool } from '../../src/composition/wallet-tools.ts';
 import { addressFamilyOf, NETWORKS, type Network } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { TreasuryAddresses } from '../../src/ports/payouts.ts';
+import type { TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';
 import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
 import { STARTERS } from '../../src/sandbox/starters.ts';
 import { Wallet } from '../../src/signer/wallet.ts';

@@ -6,10 +6,11 @@ import { startSignerProcess, type SignerProcess } from '../../src/adapters/signe
 import type { OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import type { ApprovalAct } from '../../src/ports/approvals.ts';
-import type { MoveOrder } from '../../src/ports/moves.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey, passkey, signedBy, termsFor } from '../support/approvers.ts';
 
 /* Whoever took over the worker has the signer's socket and may say anything on it. The signer is the real program; no chain is needed. */
@@ -61,13 +62,18 @@ async function startSigner(change: Partial<PayoutRules> = {}, log = silentLog): 
   return signer;
 }
 
-const withdrawal = (change: Partial<MoveOrder> = {}): MoveOrder => ({
-  ...{ kind: 'withdrawal', moveId: 'wdr_1', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00' },
-  ...{ fromAddress: wallet.treasury.evm, toAddress: COLD, derivationIndex: null, merchantId: null, forMoveId: null },
-  ...change,
+const withdrawal = (change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
+  outgoing({
+    ...{ kind: 'withdrawal', id: 'wdr_1', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: wallet.treasury.evm, toAddress: COLD },
+    ...change,
+  });
+const moving = (change: Partial<OutgoingTransaction> = {}, proposedBy = 'olga'): ApprovalAct => ({
+  kind: 'transaction',
+  order: withdrawal(change),
+  proposedBy,
 });
-const moving = (change: Partial<MoveOrder> = {}, proposedBy = 'olga'): ApprovalAct => ({ kind: 'move', order: withdrawal(change), proposedBy });
-const isAgreed = async (signer: SignerProcess, change: Partial<MoveOrder> = {}): Promise<boolean> => (await signer.checkMove(withdrawal(change))).ok;
+const isAgreed = async (signer: SignerProcess, change: Partial<OutgoingTransaction> = {}): Promise<boolean> =>
+  (await signer.check(withdrawal(change))).ok;
 
 describe('an approval of a withdrawal', () => {
   it('counts for the exact terms, from two people, each once', async () => {
@@ -77,7 +83,7 @@ describe('an approval of a withdrawal', () => {
     expect(await isAgreed(signer)).toBe(false);
     expect(await approveAt(signer, moving(), 'ben')).toEqual({ ok: true, approvers: ['ada', 'ben'], done: true });
     expect(await isAgreed(signer)).toBe(true);
-    const others: Partial<MoveOrder>[] = [{ amount: '5.01' }, { toAddress: OTHER_COLD }, { network: 'bsc' }, { moveId: 'wdr_2' }];
+    const others: Partial<OutgoingTransaction>[] = [{ amount: '5.01' }, { toAddress: OTHER_COLD }, { network: 'bsc' }, { id: 'wdr_2' }];
     for (const change of others) expect(await isAgreed(signer, change)).toBe(false);
   });
 
@@ -104,11 +110,11 @@ describe('an approval of a withdrawal', () => {
     expect(minutes).toBeLessThanOrEqual(10);
   });
 
-  it.each<[string, Partial<MoveOrder>]>([
+  it.each<[string, Partial<OutgoingTransaction>]>([
     ['more money', { amount: '6.00' }],
     ['another address', { toAddress: OTHER_COLD }],
     ['another network', { network: 'bsc' }],
-    ['another order', { moveId: 'wdr_2' }],
+    ['another order', { id: 'wdr_2' }],
   ])('is good for no other terms: %s', async (_, change) => {
     const signer = await startSigner();
     const signed = signedBy('ada', await termsFor(signer, moving()));
@@ -148,7 +154,7 @@ describe('an approval of a withdrawal', () => {
     expect(await approveAt(signer, moving(), 'eve')).toMatchObject({ ok: false, code: 'unknown_approver' });
     const byEve = { ...signedBy('eve', await termsFor(signer, moving())), approver: 'ada' };
     expect(await signer.approve(moving(), byEve)).toMatchObject({ ok: false, code: 'wrong_signature' });
-    expect((await signer.payoutStatus('test')).wrongApprovals).toBe(2);
+    expect((await signer.status('test')).wrongApprovals).toBe(2);
   });
 
   it('is not to be guessed: the attempts are counted, logged, and few a minute', async () => {
@@ -163,7 +169,7 @@ describe('an approval of a withdrawal', () => {
     }
     expect(codes.filter((code) => code === 'wrong_signature')).toHaveLength(10);
     expect(codes.filter((code) => code === 'too_many_attempts')).toHaveLength(190);
-    expect((await signer.payoutStatus('test')).wrongApprovals).toBe(10);
+    expect((await signer.status('test')).wrongApprovals).toBe(10);
     expect(JSON.stringify(logged)).toContain('approvalRefused');
   });
 
@@ -232,12 +238,12 @@ describe('going on after a stop', () => {
     const signer = await startSigner();
     for (const name of ['ada', 'ben']) await approveAt(signer, moving(), name);
     await signer.stop('test', 'anyone');
-    expect(await signer.checkMove(withdrawal())).toMatchObject({ ok: false, code: 'kill_switch' });
+    expect(await signer.check(withdrawal())).toMatchObject({ ok: false, code: 'kill_switch' });
     await approveAt(signer, resume, 'ada');
     await approveAt(signer, resume, 'ada');
-    expect(await signer.payoutStatus('test')).toMatchObject({ stopped: true });
+    expect(await signer.status('test')).toMatchObject({ stopped: true });
     expect(await approveAt(signer, resume, 'ben')).toMatchObject({ done: true });
-    expect(await signer.payoutStatus('test')).toMatchObject({ stopped: false });
+    expect(await signer.status('test')).toMatchObject({ stopped: false });
     expect(await isAgreed(signer)).toBe(true);
   });
 
@@ -249,7 +255,7 @@ describe('going on after a stop', () => {
     await signer.stop('test', 'anyone');
     expect(await signer.approve(resume, kept)).toMatchObject({ ok: false, code: 'wrong_number' });
     expect(await approveAt(signer, resume, 'ada')).toMatchObject({ ok: true, done: false });
-    expect(await signer.payoutStatus('test')).toMatchObject({ stopped: true });
+    expect(await signer.status('test')).toMatchObject({ stopped: true });
   });
 });
 
@@ -268,11 +274,11 @@ describe('an outflow that nobody ordered', () => {
     for (const name of ['ada', 'ben']) await approveAt(signer, moving(), name);
     for (const name of ['ada', 'ben']) await approveAt(signer, moving({ network: 'bsc' }), name);
     await signer.reportOutflows('test', 'ethereum', [outflow, outflow]);
-    expect(await signer.checkMove(withdrawal())).toMatchObject({ ok: false, kind: 'later', code: 'unknown_outflow' });
+    expect(await signer.check(withdrawal())).toMatchObject({ ok: false, kind: 'later', code: 'unknown_outflow' });
     expect(await isAgreed(signer, { network: 'bsc' })).toBe(true);
     await signer.close();
     const again = await startSigner({ journalDirectory });
-    expect(await again.payoutStatus('test')).toMatchObject({ unknownOutflows: 1 });
+    expect(await again.status('test')).toMatchObject({ unknownOutflows: 1 });
     const { text } = await termsFor(again, explain());
     expect(text).toContain(`outflow: 7.00 USDT from ${wallet.treasury.evm} to ${OTHER_COLD}`);
     await approveAt(again, explain(), 'ada');
@@ -300,14 +306,14 @@ describe('a change of what may be paid', () => {
     const big = { amount: '2000.00' };
     for (const name of ['ada', 'ben']) await approveAt(await restarted({}), moving(big), name);
     const raised = await restarted({ treasuryLimits: wide });
-    expect(await raised.checkMove(withdrawal(big))).toMatchObject({ ok: false, code: 'per_transaction_cap' });
-    expect((await raised.payoutStatus('test')).limitsToApprove).toHaveLength(2);
+    expect(await raised.check(withdrawal(big))).toMatchObject({ ok: false, code: 'per_transaction_cap' });
+    expect((await raised.status('test')).limitsToApprove).toHaveLength(2);
     await approveAt(raised, act, 'ada');
     expect(await isAgreed(raised, big)).toBe(false);
     expect(await approveAt(raised, act, 'ben')).toMatchObject({ done: true });
     expect(await isAgreed(raised, big)).toBe(true);
     const lowered = await restarted({});
-    expect(await lowered.checkMove(withdrawal(big))).toMatchObject({ ok: false, code: 'per_transaction_cap' });
+    expect(await lowered.check(withdrawal(big))).toMatchObject({ ok: false, code: 'per_transaction_cap' });
     // What was agreed to before does not count again, whoever agrees now.
     const raisedAgain = await restarted({ treasuryLimits: wide });
     expect(await approveAt(raisedAgain, act, 'ada')).toMatchObject({ done: false });
@@ -319,7 +325,7 @@ describe('a change of what may be paid', () => {
     const [first] = [await startSigner({ journalDirectory, withdrawalAddresses: { test: { ethereum: [OTHER_COLD] } } })];
     await first.close();
     const signer = await startSigner({ journalDirectory });
-    expect(await signer.checkMove(withdrawal())).toMatchObject({ ok: false, code: 'not_on_allow_list' });
+    expect(await signer.check(withdrawal())).toMatchObject({ ok: false, code: 'not_on_allow_list' });
   });
 });
 
@@ -328,18 +334,18 @@ describe('the address that a merchant is settled with', () => {
   const to = (address: string): ApprovalAct => ({
     ...{ kind: 'settlement_address', destination: { mode: 'test', network: 'ethereum', merchantId, address }, proposedBy: 'olga' },
   });
-  const settle = (address: string) => withdrawal({ kind: 'settlement', moveId: `stl_${address.slice(2, 8)}`, merchantId, toAddress: address });
+  const settle = (address: string) => withdrawal({ kind: 'settlement', id: `stl_${address.slice(2, 8)}`, merchantId, toAddress: address });
 
   it('is the last one that two agreed to, and going back to an earlier one takes two again', async () => {
     const signer = await startSigner();
     await approveAt(signer, to(COLD), 'ada');
-    expect(await signer.checkMove(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
+    expect(await signer.check(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
     await approveAt(signer, to(COLD), 'ben');
-    expect(await signer.checkMove(settle(COLD))).toMatchObject({ ok: false, code: 'approval' });
+    expect(await signer.check(settle(COLD))).toMatchObject({ ok: false, code: 'approval' });
     for (const name of ['ben', 'cleo']) await approveAt(signer, to(OTHER_COLD), name);
-    expect(await signer.checkMove(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
+    expect(await signer.check(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
     expect(await approveAt(signer, to(COLD), 'ada')).toMatchObject({ done: false });
-    expect(await signer.checkMove(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
+    expect(await signer.check(settle(COLD))).toMatchObject({ ok: false, code: 'not_on_allow_list' });
     expect(await signer.approvalTerms(to(OTHER_COLD))).toEqual({ ok: true, done: true, approvers: ['ben', 'cleo'] });
   });
 });

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
-import type { JournalPlace, MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import type { NativeLimits } from '../../src/domain/native-limits.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { MoveOrder } from '../../src/ports/moves.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { startEvmBalancesNode, SWEEP_GAS, TIP_WEI, type EvmBalancesNode } from '../support/evm-balances-node.ts';
 
 /* The real signer over its socket, asked by a worker that somebody took over; the node is the signer's own. */
@@ -55,29 +56,29 @@ async function start(limits: Partial<NativeLimits> = {}): Promise<void> {
 }
 
 const addressAt = (index: number): string => wallet.collectionAddress('evm', index);
-const shared = { mode: 'test', network: 'ethereum', merchantId: null, forMoveId: null } as const;
+const shared = { network: 'ethereum' } as const;
 
-function topUp(index: number, amount: string): MoveOrder {
+function topUp(index: number, amount: string): OutgoingTransaction {
   const ends = { fromAddress: wallet.treasury.evm, toAddress: addressAt(index), derivationIndex: index };
-  return { ...shared, ...ends, kind: 'gas_top_up', moveId: `top_${nonce}`, coin: 'ETH', amount };
+  return outgoing({ ...shared, ...ends, kind: 'gas_top_up', id: `top_${nonce}`, coin: 'ETH', amount });
 }
 
 const fees = (gwei: bigint, tip = 1n) => ({ maxFeePerGas: (gwei * GWEI).toString(), maxPriorityFeePerGas: (tip * GWEI).toString() });
 
-async function sign(order: MoveOrder, change: Partial<Extract<MoveDraft, { kind: 'evm-native' }>> = {}) {
+async function sign(order: OutgoingTransaction, change: Partial<Extract<TransactionDraft, { kind: 'evm-native' }>> = {}) {
   const value = amountOf(order.amount).toString();
-  const draft: MoveDraft = { kind: 'evm-native', chainId: '31337', nonce, value, gasLimit: '21000', ...fees(20n), ...change };
-  return kept(await signer.signMove({ order, attempt: 1, draft, ledger }));
+  const draft: TransactionDraft = { kind: 'evm-native', chainId: '31337', nonce, value, gasLimit: '21000', ...fees(20n), ...change };
+  return kept(await signer.sign({ order, attempt: 1, draft, ledger }));
 }
 
 async function sweep(index: number) {
   const ends = { fromAddress: addressAt(index), toAddress: wallet.treasury.evm, derivationIndex: index };
-  const order: MoveOrder = { ...shared, ...ends, kind: 'sweep', moveId: `swp_${nonce}`, coin: 'USDT', amount: '1' };
+  const order = outgoing({ ...shared, ...ends, kind: 'sweep', id: `swp_${nonce}`, coin: 'USDT', amount: '1' });
   const token = { tokenAddress: TOKEN, tokenUnits: '1000000', gasLimit: '60000' };
-  return kept(await signer.signMove({ order, attempt: 1, draft: { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees(20n) }, ledger }));
+  return kept(await signer.sign({ order, attempt: 1, draft: { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees(20n) }, ledger }));
 }
 
-function kept<Answer extends Awaited<ReturnType<SignerProcess['signMove']>>>(answer: Answer): Answer {
+function kept<Answer extends Awaited<ReturnType<SignerProcess['sign']>>>(answer: Answer): Answer {
   if (answer.ok) {
     ledger = answer.journal;
     nonce += 1;
@@ -91,7 +92,7 @@ describe('gas for sweeps', () => {
   it('is not strewn over addresses that nobody paid to', async () => {
     await start();
     for (let index = 0; index < 60; index += 1) expect(await sign(topUp(index, '0.001'))).toMatchObject({ ok: false, code: 'nothing_to_sweep' });
-    expect((await signer.payoutStatus('test')).entries).toBe(0);
+    expect((await signer.status('test')).entries).toBe(0);
   });
 
   it('is given where the signer sees tokens, and no more than their sweep takes now', async () => {
@@ -146,7 +147,7 @@ describe('caps on the native coin', () => {
     expect(await sign(topUp(1, '0.001'))).toMatchObject({ ok: true });
     expect(await sign(topUp(2, '0.001'))).toMatchObject({ ok: true });
     expect(await sign(topUp(3, '0.0001'))).toMatchObject({ ok: false, kind: 'later', code: 'native_hourly_cap' });
-    expect(await signer.checkMove(topUp(3, '0.001'))).toMatchObject({ ok: false, code: 'native_hourly_cap' });
+    expect(await signer.check(topUp(3, '0.001'))).toMatchObject({ ok: false, code: 'native_hourly_cap' });
   });
 
   it('count replacements at one nonce once, at the dearest', async () => {
@@ -155,10 +156,10 @@ describe('caps on the native coin', () => {
     node.tokens.set(addressAt(1), 5_000_000n);
     const order = topUp(1, '0.001');
     const draft = { kind: 'evm-native', chainId: '31337', nonce: 0, value: amountOf('0.001').toString(), gasLimit: '21000' } as const;
-    const first = await signer.signMove({ order, attempt: 1, draft: { ...draft, ...fees(20n) }, ledger });
+    const first = await signer.sign({ order, attempt: 1, draft: { ...draft, ...fees(20n) }, ledger });
     if (!first.ok) throw new Error(first.message);
     const dearer = { order, attempt: 2, ledger: first.journal };
-    expect(await signer.signMove({ ...dearer, draft: { ...draft, ...fees(41n) } })).toMatchObject({ ok: false, code: 'native_hourly_cap' });
-    expect(await signer.signMove({ ...dearer, draft: { ...draft, ...fees(40n) } })).toMatchObject({ ok: true });
+    expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(41n) } })).toMatchObject({ ok: false, code: 'native_hourly_cap' });
+    expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(40n) } })).toMatchObject({ ok: true });
   });
 });

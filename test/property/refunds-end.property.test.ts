@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TokenDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { amountOf, fitsDecimals } from '../../src/domain/money.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
-import { TransferImpossible, type PayoutFate, type PayoutOrder, type PayoutRequest, type SentPayout } from '../../src/ports/payouts.ts';
+import { type Fate, type OutgoingTransaction, type SentTransaction, TransferImpossible } from '../../src/ports/outgoing.ts';
+import type { SigningRequest } from '../../src/ports/outgoing-signer.ts';
 import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session/session.state.ts';
 import { coverOf } from '../../state-machines/checkout-session/refund-cover.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs, TRON_DRAFT } from '../support/payout-stage.ts';
@@ -53,7 +54,7 @@ class World {
     stage.fateOf = (order, sent) => this.#fault(order) ?? this.#fate(sent);
     stage.vanished = (txHash) => !this.blocks.includes(txHash);
     stage.sign = (request) => {
-      const signature = signedAs(({ order: { legId }, attempt }) => `0x${legId}-${attempt}`)(request);
+      const signature = signedAs(({ order: { id }, attempt }) => `0x${id}-${attempt}`)(request);
       if (signature.ok) this.signed.set(signature.txHash, this.#signedBy(request));
       return signature;
     };
@@ -151,25 +152,25 @@ class World {
     await this.stage.deposit(sessionId, { network: this.network, txHash: key.split(':')[1]!, amount, fromAddress: payer });
   }
 
-  #fault({ amount, legId }: PayoutOrder): Error | null {
+  #fault({ amount, id }: OutgoingTransaction): Error | null {
     if (this.isAway) return new ChainUnavailable('nobody answers');
     if (!fitsDecimals(amountOf(amount), DECIMALS)) return new TransferImpossible('amount_not_payable', 'too fine');
-    return this.isPoisoned && /[02468]-\d$/.test(legId) ? new TypeError('nobody foresaw this') : null;
+    return this.isPoisoned && /[02468]-\d$/.test(id) ? new TypeError('nobody foresaw this') : null;
   }
 
-  #draft(nonce: number | null): PayoutDraft {
+  #draft(nonce: number | null): TokenDraft {
     return this.network === 'tron'
-      ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as PayoutDraft)
+      ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as TokenDraft)
       : ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
   }
 
-  #signedBy({ order, draft }: PayoutRequest): Signed {
+  #signedBy({ order, draft }: SigningRequest): Signed {
     const nonce = 'nonce' in draft && draft.kind !== 'solana' ? draft.nonce : null;
     const expiresAtMs = draft.kind === 'tron' ? draft.expirationMs : Infinity;
-    return { legId: order.legId, sessionId: order.sessionId as SessionId, nonce, cancels: draft.kind === 'evm-cancel', expiresAtMs };
+    return { legId: order.id, sessionId: order.refund!.sessionId as SessionId, nonce, cancels: draft.kind === 'evm-cancel', expiresAtMs };
   }
 
-  #fate(sent: readonly SentPayout[]): PayoutFate {
+  #fate(sent: readonly SentTransaction[]): Fate {
     const landed = sent.find(({ txHash }) => this.blocks.includes(txHash));
     if (landed && this.signed.get(landed.txHash)!.cancels) return { kind: 'ineffective', txHash: landed.txHash, networkFee: '0.001' };
     if (landed) return landedAs(landed.txHash);

@@ -3,17 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CancelDraft, JournalPlace, PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { CancelDraft, JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
-import type { PayoutOrder, PayoutSignature, PayoutVerdict } from '../../src/ports/payouts.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
+import type { Signature, SignerVerdict } from '../../src/ports/outgoing-signer.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { MethodRefused } from '../../src/signer/method.ts';
 import { callMethod } from '../../src/signer/methods.ts';
-import { Payouts } from '../../src/signer/payouts.ts';
+import { Outgoing } from '../../src/signer/outgoing.ts';
 import { modelEvm } from '../support/model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
 import { modelSolana } from '../support/model-chains/solana-model.ts';
 import { modelTron } from '../support/model-chains/tron-model.ts';
+import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
 
 /*
@@ -53,12 +55,12 @@ class Worker {
   cancelled = 0;
   readonly #chain: ModelChain;
   readonly #rules: PayoutRules;
-  #signer: Payouts;
+  #signer: Outgoing;
   #ledger: JournalPlace | null = null;
   #before: JournalPlace | null = null;
   readonly #attempts = new Map<number, number>();
-  readonly #orders = new Map<number, PayoutOrder>();
-  readonly #drafts = new Map<number, PayoutDraft>();
+  readonly #orders = new Map<number, OutgoingTransaction>();
+  readonly #drafts = new Map<number, TransactionDraft>();
 
   constructor(chain: ModelChain, journalDirectory: string) {
     const { network, chainId, token, urls } = chain;
@@ -87,7 +89,7 @@ class Worker {
         return;
       case 'release': {
         const order = this.#orders.get(step.pick % LEGS);
-        if (order) await this.#ask<PayoutVerdict>('releasePayout', { order });
+        if (order) await this.#ask<SignerVerdict>('release', { order });
         return;
       }
       case 'fail':
@@ -98,22 +100,21 @@ class Worker {
     }
   }
 
-  #open(): Payouts {
-    return new Payouts(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
+  #open(): Outgoing {
+    return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
   }
 
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
-    const { network } = this.#chain;
     const known = this.#orders.get(leg);
     const order = known && lie !== 'terms' ? known : this.#order(leg, what, lie);
     const [whole, fraction = ''] = order.amount.split('.');
     const units = BigInt(whole!) * COIN + BigInt(fraction.padEnd(6, '0'));
     const next = (this.#attempts.get(leg) ?? 0) + 1;
     const request = {
-      ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next, fromAddress: MODEL_WALLET.treasury[addressFamilyOf(network)] },
+      ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next },
       ...{ draft: this.#draft(leg, units, pick, lie === 'draft'), ledger: lie === 'ledger' ? this.#before : this.#ledger },
     };
-    const answer = await this.#ask<PayoutSignature>('signPayout', request);
+    const answer = await this.#ask<Signature>('sign', request);
     if (!answer?.ok) return;
     if (answer.journal.seq > (this.#ledger?.seq ?? 0)) {
       [this.#before, this.#ledger] = [this.#ledger, answer.journal];
@@ -127,20 +128,20 @@ class Worker {
     if (pick % 2 === 0) this.#chain.submit(answer.signedBytes);
   }
 
-  #order(leg: number, what: number, lie: Lie | null): PayoutOrder {
+  #order(leg: number, what: number, lie: Lie | null): OutgoingTransaction {
     const { network, paid } = this.#chain;
     const { payer } = paid[what % paid.length]!;
     const named = paid.filter((one) => lie === 'deposits' || one.payer === payer);
-    return {
-      ...{ mode: 'test', network, sessionId: 'cs_a', refundId: 're_a', legId: `re_a-${leg}`, coin: 'USDT' },
-      ...{ amount: AMOUNTS[what % AMOUNTS.length]!, toAddress: payer },
+    return outgoing({
+      ...{ kind: 'refund', id: `re_a-${leg}`, network, coin: 'USDT', amount: AMOUNTS[what % AMOUNTS.length]! },
+      ...{ fromAddress: MODEL_WALLET.treasury[addressFamilyOf(network)], toAddress: payer },
       // As much of each as could be asked for: what is left of a deposit is the signer's to know.
       deposits: (what % 2 === 0 ? named : named.toReversed()).map(({ proof }) => ({ ...proof, amount: '999999' })),
-    };
+    });
   }
 
   /** The same at another price, as an honest replacement is; the next one of its kind; or whatever comes to mind. */
-  #draft(leg: number, units: bigint, pick: number, isLie: boolean): PayoutDraft {
+  #draft(leg: number, units: bigint, pick: number, isLie: boolean): TransactionDraft {
     const last = this.#drafts.get(leg);
     if (isLie) return this.#chain.lie(units, pick);
     // Nothing at the same nonce, at times also for what was cancelled or was never signed.
@@ -152,7 +153,7 @@ class Worker {
   }
 
   async #ask<Answer>(name: string, params: object): Promise<Answer | null> {
-    const context = { wallets: new Map([['test' as const, MODEL_WALLET]]), payouts: this.#signer, audit: null };
+    const context = { wallets: new Map([['test' as const, MODEL_WALLET]]), outgoing: this.#signer, audit: null };
     try {
       return (await callMethod(name, JSON.parse(JSON.stringify(params)), context)) as Answer;
     } catch (error) {

@@ -1,21 +1,14 @@
 import { expect } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { PayoutDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type {
-  PayoutChain,
-  PayoutFate,
-  PayoutOrder,
-  PayoutRequest,
-  PayoutSignature,
-  PayoutVerdict,
-  PreCheck,
-  SentPayout,
-} from '../../src/ports/payouts.ts';
+import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
+import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
+import type { Signature, SignerVerdict, SigningRequest } from '../../src/ports/outgoing-signer.ts';
 import { RefundExecutor } from '../../src/features/payouts/refunds/executor.ts';
 import type { LegRef, PayoutWork } from '../../src/features/payouts/refunds/work.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
@@ -30,16 +23,16 @@ import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SES
 const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
 
-export const EVM_DRAFT: Extract<PayoutDraft, { kind: 'evm' }> = {
+export const EVM_DRAFT: Extract<TransactionDraft, { kind: 'evm' }> = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '10000000', gasLimit: '90000' },
   ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
 };
-export const TRON_DRAFT: PayoutDraft = {
+export const TRON_DRAFT: TransactionDraft = {
   ...{ kind: 'tron', tokenAddress: 'TToken', tokenUnits: '10000000', refBlockBytes: '00', refBlockHash: '00' },
   ...{ timestampMs: 0, expirationMs: 1, feeLimit: 1 },
 };
 
-export const landedAs = (txHash: string): PayoutFate => ({
+export const landedAs = (txHash: string): Fate => ({
   ...{ kind: 'landed', final: true },
   landed: { txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: CREATED_AT, networkFee: '0.001' },
 });
@@ -62,16 +55,16 @@ export class PayoutStage {
   readonly checks = new Map<string, number>();
   legs: LegRef[] = [];
   landed: LegRef[] = [];
-  check: (order: PayoutOrder) => PreCheck | Error = () => ({ kind: 'ready' });
-  checkBySigner: (order: PayoutOrder) => PayoutVerdict | Error = () => ({ ok: true });
-  drawUp: (order: PayoutOrder, nonce: number | null) => PayoutDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
-  fateOf: (order: PayoutOrder, sent: readonly SentPayout[]) => PayoutFate | Error = () => ({ kind: 'absent' });
-  bumped: (draft: PayoutDraft) => PayoutDraft | null = (draft) =>
+  check: (order: OutgoingTransaction) => PreCheck | Error = () => ({ kind: 'ready' });
+  checkBySigner: (order: OutgoingTransaction) => SignerVerdict | Error = () => ({ ok: true });
+  drawUp: (order: OutgoingTransaction, nonce: number | null) => TransactionDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
+  fateOf: (order: OutgoingTransaction, sent: readonly SentTransaction[]) => Fate | Error = () => ({ kind: 'absent' });
+  bumped: (draft: TransactionDraft) => TransactionDraft | null = (draft) =>
     'maxFeePerGas' in draft ? { ...draft, maxFeePerGas: `${BigInt(draft.maxFeePerGas) * 2n}` } : null;
-  cancelled: (draft: PayoutDraft) => PayoutDraft | null = (draft) => cancellationOf(draft);
+  cancelled: (draft: TransactionDraft) => TransactionDraft | null = (draft) => cancellationOf(draft);
   vanished: (txHash: string) => boolean = () => false;
-  sign: (request: PayoutRequest) => PayoutSignature | Error = signedAs((request) => `0x${request.order.legId}-${request.attempt}`);
-  onBroadcast: (sent: SentPayout) => void | Promise<void> = () => undefined;
+  sign: (request: SigningRequest) => Signature | Error = signedAs((request) => `0x${request.order.id}-${request.attempt}`);
+  onBroadcast: (sent: SentTransaction) => void | Promise<void> = () => undefined;
   /** What the account has sent. */
   nonce = 0;
   bumpAfterMs = 0;
@@ -88,9 +81,9 @@ export class PayoutStage {
       ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
       ...{ clock: { nowMs: () => Date.now() + this.clockOffMs }, random: nodeRandom, log: silent },
       signer: {
-        checkPayout: async (order) => orThrow(this.checkBySigner(order)),
-        signPayout: async (request) => orThrow(this.sign(request)),
-        releasePayout: () => Promise.resolve({ ok: true }),
+        check: async (order) => orThrow(this.checkBySigner(order)),
+        sign: async (request) => orThrow(this.sign(request)),
+        release: () => Promise.resolve({ ok: true }),
       },
       work: {
         open: () => this.legs,
@@ -152,31 +145,31 @@ export class PayoutStage {
     return (await this.treasuries.read(treasuryStream('test', this.network)))!.context;
   }
 
-  #chain(): PayoutChain {
+  #chain(): OutgoingChain {
     const chain = {
       ...{ network: this.network, mode: 'test' },
-      check: async (order: PayoutOrder) => {
-        this.checks.set(order.legId, (this.checks.get(order.legId) ?? 0) + 1);
+      check: async (order: OutgoingTransaction) => {
+        this.checks.set(order.id, (this.checks.get(order.id) ?? 0) + 1);
         return orThrow(this.check(order));
       },
-      sequence: async () => (this.network === 'ethereum' ? { next: this.nonce, final: this.nonce } : { next: null, final: null }),
-      draft: async (order: PayoutOrder, _treasury: string, nonce: number | null) => orThrow(this.drawUp(order, nonce)),
-      bump: async (draft: PayoutDraft) => this.bumped(draft),
-      ...(this.network === 'ethereum' && { cancel: async (draft: PayoutDraft) => this.cancelled(draft) }),
-      broadcast: async (sent: SentPayout) => {
+      nextNonce: async () => (this.network === 'ethereum' ? this.nonce : null),
+      draft: async (order: OutgoingTransaction, nonce: number | null) => orThrow(this.drawUp(order, nonce)),
+      bump: async (draft: TransactionDraft) => this.bumped(draft),
+      ...(this.network === 'ethereum' && { cancel: async (draft: TransactionDraft) => this.cancelled(draft) }),
+      broadcast: async (sent: SentTransaction) => {
         this.broadcast.push(sent.txHash);
         await this.onBroadcast(sent);
       },
-      fate: async (order: PayoutOrder, _treasury: string, sent: readonly SentPayout[]) => orThrow(this.fateOf(order, sent)),
+      fate: async (order: OutgoingTransaction, sent: readonly SentTransaction[]) => orThrow(this.fateOf(order, sent)),
       hasVanished: async ({ txHash }: { txHash: string }) => ({ vanished: this.vanished(txHash), withheld: false, final: false, headNumber: 400 }),
-    } as unknown as PayoutChain;
+    } as unknown as OutgoingChain;
     Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
     return chain;
   }
 }
 
 /** The same nonce at a higher fee, and nothing moved. */
-export function cancellationOf(draft: PayoutDraft): PayoutDraft {
+export function cancellationOf(draft: TransactionDraft): TransactionDraft {
   if (draft.kind !== 'evm' && draft.kind !== 'evm-cancel') throw new Error('not a draft with a nonce');
   const { chainId, nonce, maxFeePerGas } = draft;
   return { kind: 'evm-cancel', chainId, nonce, gasLimit: '21000', maxFeePerGas: `${BigInt(maxFeePerGas) * 2n}`, maxPriorityFeePerGas: '2' };
@@ -184,8 +177,8 @@ export function cancellationOf(draft: PayoutDraft): PayoutDraft {
 
 /** A signer that signs everything, under the names given. */
 export const signedAs =
-  (nameOf: (request: PayoutRequest) => string) =>
-  (request: PayoutRequest): PayoutSignature => {
+  (nameOf: (request: SigningRequest) => string) =>
+  (request: SigningRequest): Signature => {
     const seq = (request.ledger?.seq ?? 0) + 1;
     const txHash = nameOf(request);
     return { ok: true, txHash, signedBytes: `bytes ${txHash}`, journal: { seq, hash: `h${seq}` } };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { MoveDraft } from '../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { UnmatchedTransfer } from '../../src/domain/events/transfer-events.ts';
 import type { Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
@@ -118,7 +118,7 @@ class TreasuryReturns implements Returns {
   /** Signs what waits; refused when it is signed. */
   async sign(moveId: string): Promise<void> {
     const nonce = (await this.context())?.nextNonce ?? 0;
-    const draft: MoveDraft = {
+    const draft: TransactionDraft = {
       ...{ kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '5', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
     };
     await this.tell({ type: 'ReserveMove', data: { moveId, attempt: 1, fromAddress: TREASURY, draft, replaces: null, reservedAtSec: EXPIRES_AT } });

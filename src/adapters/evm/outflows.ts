@@ -1,7 +1,7 @@
 import { getAddress } from 'ethers';
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 

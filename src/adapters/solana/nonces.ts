@@ -1,6 +1,6 @@
-import type { PayoutValidity } from '../../domain/events/payout-draft.ts';
+import type { TransactionValidity } from '../../domain/events/transaction-draft.ts';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
-import type { MissingAccount } from '../../ports/moves.ts';
+import type { MissingAccount } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';
 import { ask } from './rpc.ts';
@@ -44,7 +44,7 @@ export async function missingNonceAccount(provider: RpcProvider, treasury: strin
 }
 
 /** Whether the nonce that a payout names was not used yet, as of a slot or later. */
-export async function nonceAt(provider: RpcProvider, treasury: string, validity: PayoutValidity, slot: number): Promise<boolean> {
+export async function nonceAt(provider: RpcProvider, treasury: string, validity: TransactionValidity, slot: number): Promise<boolean> {
   if (validity.kind !== 'solana-nonce') throw new Error('not a payout of this chain');
   const read = await readNonces(provider, treasury, [validity.nonceIndex]);
   if (read.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');

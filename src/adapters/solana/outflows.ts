@@ -1,9 +1,9 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
-import { LAMPORT } from './payouts.ts';
+import { LAMPORT } from './outgoing-fate.ts';
 import { ask, readTransaction } from './rpc.ts';
 import { accountKeysOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 

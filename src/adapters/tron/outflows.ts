@@ -1,9 +1,9 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/moves.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
-import { SUN } from './payouts.ts';
+import { SUN } from './outgoing-fate.ts';
 import { readTransfers, succeeded, tokenAccounts } from './receipt.ts';
 import { ask, newestBlock, transactionInfo } from './rpc.ts';
 

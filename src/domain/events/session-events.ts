@@ -3,7 +3,7 @@ import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
-import type { PayoutValidity, ReplacementReason } from './payout-draft.ts';
+import type { TransactionValidity, ReplacementReason } from './transaction-draft.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -304,7 +304,7 @@ export interface RefundPayoutSigned {
     readonly signedBytes: string;
     readonly fromAddress: string;
     /** EVM: the nonce. TRON: expiration in ms. Solana: last valid block height. */
-    readonly validity: PayoutValidity;
+    readonly validity: TransactionValidity;
     readonly signedAtSec: number;
   };
 }

@@ -1,8 +1,7 @@
 import type { Mode } from '../ids.ts';
-import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { TreasuryMoveEvent } from './treasury-move-events.ts';
-import type { PayoutDraft, JournalPlace, ReplacementReason } from './payout-draft.ts';
+import type { JournalPlace, TransactionDraft, ReplacementReason } from './transaction-draft.ts';
 
 /*
  * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout, and
@@ -23,11 +22,8 @@ export interface PayoutSequenceReserved {
     readonly legId: string;
     /** 1 for the first transaction of the leg; more for replacements. */
     readonly attempt: number;
-    readonly coin: Coin;
-    readonly amount: string;
     readonly fromAddress: string;
-    readonly toAddress: string;
-    readonly draft: PayoutDraft;
+    readonly draft: TransactionDraft;
     /** Why an earlier transaction of the leg is replaced; null for the first. */
     readonly replaces: { readonly txHash: string; readonly why: ReplacementReason } | null;
     readonly reservedAtSec: number;

@@ -2,7 +2,7 @@ import type { DepositProof } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
-import type { JournalPlace, MoveDraft, PayoutValidity } from './payout-draft.ts';
+import type { JournalPlace, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
 
 /*
@@ -61,7 +61,7 @@ export interface MoveSigned {
   readonly attempt: number;
   readonly txHash: string;
   readonly signedBytes: string;
-  readonly validity: PayoutValidity;
+  readonly validity: TransactionValidity;
   readonly journal: JournalPlace;
   readonly signedAtSec: number;
 }
@@ -111,7 +111,7 @@ export interface MoveSequenceReserved {
     readonly moveId: string;
     readonly attempt: number;
     readonly fromAddress: string;
-    readonly draft: MoveDraft;
+    readonly draft: TransactionDraft;
     readonly replaces: { readonly txHash: string; readonly why: 'fee_bump' | 'can_never_land' } | null;
     readonly reservedAtSec: number;
   };

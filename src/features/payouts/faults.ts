@@ -1,6 +1,6 @@
 import { ChainUnavailable } from '../../ports/chain.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { WaitReason } from '../../ports/payouts.ts';
+import type { WaitReason } from '../../ports/outgoing.ts';
 
 /** What a payout or a move cannot be made without. */
 type Helper = 'chain' | 'signer';

@@ -1,12 +1,12 @@
 import { amountOf, isCoin, type Coin } from '../../domain/money.ts';
-import type { PayoutOrder, Reserved } from '../../ports/payouts.ts';
+import type { OutgoingTransaction, Reserved } from '../../ports/outgoing.ts';
 import type { Move } from '../../../state-machines/treasury/moves.state.ts';
 
 /** What refunds and other moves may still take from one treasury. */
-export function reservedOf(refunds: readonly { readonly order: PayoutOrder }[], moves: readonly Move[] = []): Reserved {
+export function reservedOf(refunds: readonly { readonly order: OutgoingTransaction }[], moves: readonly Move[] = []): Reserved {
   const coins: Partial<Record<Coin, bigint>> = {};
-  for (const { order } of refunds) coins[order.coin] = (coins[order.coin] ?? 0n) + amountOf(order.amount);
-  for (const { terms } of moves) if (isCoin(terms.coin)) coins[terms.coin] = (coins[terms.coin] ?? 0n) + amountOf(terms.amount);
+  for (const { coin, amount } of [...refunds.map(({ order }) => order), ...moves.map(({ terms }) => terms)])
+    if (isCoin(coin)) coins[coin] = (coins[coin] ?? 0n) + amountOf(amount);
   return { coins, payouts: refunds.length + moves.length };
 }
 

@@ -1,4 +1,4 @@
-import { isCancelling } from '../../domain/events/payout-draft.ts';
+import { isCancelling } from '../../domain/events/transaction-draft.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { DepositKind, DepositReverted } from '../../domain/events/session-events.ts';
 import { needsAcknowledgement, type Sender } from '../../domain/senders.ts';

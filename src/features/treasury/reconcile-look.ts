@@ -2,8 +2,8 @@ import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treas
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
 import { amountOf, formatAmount, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
-import type { MoveChain } from '../../ports/moves.ts';
-import type { Reserved } from '../../ports/payouts.ts';
+import type { Reserved } from '../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { movesInFlight } from '../../../state-machines/treasury/moves.ts';
@@ -83,7 +83,7 @@ async function lookAtCollection(executor: MoveExecutor, deps: LookDeps, throughB
 
 /** The collection addresses that the books say hold a coin. */
 export async function* bookedAddresses(
-  { chain }: { readonly chain: Pick<MoveChain, 'mode' | 'network'> },
+  { chain }: { readonly chain: Pick<OutgoingChain, 'mode' | 'network'> },
   { readModel }: { readonly readModel: Pick<ReadModel, 'scan'> },
   coin: Coin,
 ): AsyncGenerator<{ address: string; booked: bigint }> {

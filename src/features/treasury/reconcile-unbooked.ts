@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAmount, amountOf, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks.ts';
-import type { MoveChain } from '../../ports/moves.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { ADDRESSES_TABLE, addressKey, type AddressRow } from '../../../projections/addresses/address-index.projection.ts';
@@ -9,7 +9,7 @@ import { OPEN_DEPOSITS_TABLE, openKey, type DepositRow } from '../../../projecti
 import { bookedAddresses } from './reconcile-look.ts';
 
 export interface UnbookedDeps {
-  readonly chain: Pick<MoveChain, 'network' | 'mode' | 'settings' | 'tokenBalances'>;
+  readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'tokenBalances'>;
   readonly readModel: Pick<ReadModel, 'scan'>;
   readonly wholeBooks: WholeRows;
   /** What arrived just now is in the books after this pause. */

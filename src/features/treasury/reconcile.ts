@@ -2,7 +2,8 @@ import type { OutflowFacts, TreasuryFunded, TreasuryReconciled } from '../../dom
 import { formatAmount, MAX_WHOLE_UNITS, SCALE, signedAmountOf } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
-import type { MoveSigner, SeenOutflow } from '../../ports/moves.ts';
+import type { SeenOutflow } from '../../ports/outgoing-chain.ts';
+import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import type { MoveExecutor } from '../payouts/moves/executor.ts';
 import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
@@ -10,7 +11,7 @@ import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, t
 export interface ReconcileDeps extends LookDeps {
   /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
   readonly wholeBooks: WholeRows;
-  readonly signer: Pick<MoveSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
+  readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   /** A difference counts once it is the same after this pause: what lands meanwhile is written down by then. */
   readonly pause: () => Promise<void>;

@@ -7,7 +7,7 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { sweepCandidates, type SweepCandidate, type SweepFilter } from './sweep-plan.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { orderOf, type MoveExecutor } from '../payouts/moves/executor.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import { isTransient } from '../payouts/faults.ts';
 
@@ -117,7 +117,7 @@ export class SweepCollected {
 
   async #forecast(candidate: SweepCandidate, executor: MoveExecutor): Promise<PlannedSweep> {
     const data = requestOf(candidate, executor.treasury, 'dry-run', 'dry-run', 0);
-    const check = await executor.chain.check({ kind: 'sweep', ...data }, executor.treasury, { coins: {}, payouts: 0 });
+    const check = await executor.chain.check(orderOf({ kind: 'sweep', terms: data }), { coins: {}, payouts: 0 });
     const note =
       check.kind === 'needs_gas'
         ? `needs ${formatAmount(check.amount)} of the native coin from the treasury first`

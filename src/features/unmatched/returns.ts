@@ -2,13 +2,13 @@ import type { MoveRequested } from '../../domain/events/treasury-move-events.ts'
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { MoveSigner } from '../../ports/moves.ts';
+import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/returns.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { orderOf, type MoveExecutor } from '../payouts/moves/executor.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 
 /** Returns go the way of every other move of the treasury. */
-export function returnsOf(moves: MoveMoney, signer: Pick<MoveSigner, 'checkMove'>, clock: Clock): Returns {
+export function returnsOf(moves: MoveMoney, signer: Pick<OutgoingSigner, 'check'>, clock: Clock): Returns {
   const executorOf = (mode: Mode, network: Network): MoveExecutor | null => moves.executor(mode, network);
   const needed = (mode: Mode, network: Network): MoveExecutor => {
     const executor = executorOf(mode, network);
@@ -40,12 +40,11 @@ function statusOf({ returns }: Awaited<ReturnType<MoveExecutor['context']>>, mov
   return outcome.paid ? { kind: 'paid', txHash: outcome.txHash } : { kind: 'failed', reason: outcome.reason };
 }
 
-async function forecast({ chain, treasury }: MoveExecutor, signer: Pick<MoveSigner, 'checkMove'>, request: ReturnRequest): Promise<string> {
-  const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...terms } = request;
-  const order = { kind: 'return', ...terms } as const;
-  const check = await chain.check(order, treasury, { coins: {}, payouts: 0 });
+async function forecast({ chain }: MoveExecutor, signer: Pick<OutgoingSigner, 'check'>, request: ReturnRequest): Promise<string> {
+  const order = orderOf({ kind: 'return', terms: request });
+  const check = await chain.check(order, { coins: {}, payouts: 0 });
   if (check.kind === 'fail') return `would fail: ${check.reason}`;
   if (check.kind === 'wait') return `would wait: ${check.detail}`;
-  const verdict = await signer.checkMove(order);
+  const verdict = await signer.check(order);
   return verdict.ok ? 'ready to be paid' : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
 }

@@ -1,5 +1,5 @@
 import { id, Transaction } from 'ethers';
-import type { PayoutDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
@@ -44,7 +44,7 @@ export async function modelEvm(): Promise<ModelChain> {
       ...{ kind: 'evm', chainId: '31337', nonce: sequence, tokenAddress: TOKEN, tokenUnits: String(tokenUnits) },
       ...{ gasLimit: '90000', maxFeePerGas: String(1_000 + pick), maxPriorityFeePerGas: '1000' },
     }),
-    lie: (tokenUnits, pick) => ({ ...chain.draft(tokenUnits, pick, pick % 5), chainId: pick % 3 === 0 ? '1' : '31337' }) as PayoutDraft,
+    lie: (tokenUnits, pick) => ({ ...chain.draft(tokenUnits, pick, pick % 5), chainId: pick % 3 === 0 ? '1' : '31337' }) as TokenDraft,
     submit: (signedBytes) => {
       const transaction = Transaction.from(signedBytes);
       if (transaction.chainId !== 31337n || transaction.from !== MODEL_WALLET.treasury.evm) return;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DepositProof } from '../../../src/domain/deposit-proof.ts';
-import type { PayoutDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { AddressFamily, Network } from '../../../src/domain/networks.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 
@@ -36,9 +36,9 @@ export interface ModelChain {
   failsNext: boolean;
   second: SecondProvider;
   /** A transfer as an honest worker draws up its payout of this number, at another price for each `pick`. */
-  draft(tokenUnits: bigint, pick: number, sequence: number): PayoutDraft;
+  draft(tokenUnits: bigint, pick: number, sequence: number): TokenDraft;
   /** One that names, out of everything that a liar could name, what `pick` says. */
-  lie(tokenUnits: bigint, pick: number): PayoutDraft;
+  lie(tokenUnits: bigint, pick: number): TokenDraft;
   /** Whoever holds the bytes hands them in: the chain takes them or not. */
   submit(signedBytes: string): void;
   /** Blocks come; `pick` says how many. */

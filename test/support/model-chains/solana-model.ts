@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { SystemInstruction, SystemProgram, Transaction } from '@solana/web3.js';
-import type { PayoutDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { base58 } from '../../../src/runtime/util/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
 import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/runtime/util/spl-token.ts';
@@ -89,7 +89,7 @@ export async function modelSolana(): Promise<ModelChain> {
     },
     lie: (tokenUnits, pick) => {
       const nonce = [blockhashes.at(-1)!, blockhashes[0]!, everStored[pick % everStored.length]!, fresh()][pick % 4]!;
-      return { ...chain.draft(tokenUnits, pick, 0), nonceIndex: pick % NONCE_ACCOUNTS, nonce } as PayoutDraft;
+      return { ...chain.draft(tokenUnits, pick, 0), nonceIndex: pick % NONCE_ACCOUNTS, nonce } as TokenDraft;
     },
     submit: (signedBytes) => {
       const transaction = Transaction.from(Buffer.from(signedBytes, 'base64'));

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { id } from 'ethers';
-import type { PayoutDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { fromBase58 } from '../../../src/runtime/util/base58.ts';
 import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
@@ -39,7 +39,7 @@ export async function modelTron(): Promise<ModelChain> {
     // Long ago, over before it begins, or late.
     lie: (tokenUnits, pick) => {
       const expirationMs = [1, headMs + 30_000, headMs + DAY_MS][pick % 3]!;
-      return { ...chain.draft(tokenUnits, pick, 0), timestampMs: expirationMs === 1 ? 1 : headMs, expirationMs } as PayoutDraft;
+      return { ...chain.draft(tokenUnits, pick, 0), timestampMs: expirationMs === 1 ? 1 : headMs, expirationMs } as TokenDraft;
     },
     submit: (signedBytes) => {
       const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');

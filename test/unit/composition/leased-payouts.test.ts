@@ -6,18 +6,18 @@ import type { PayoutDeps, PayoutParts } from '../../../src/composition/payouts.t
 import { createLogger } from '../../../src/observability/logger.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
-import type { PayoutChain } from '../../../src/ports/payouts.ts';
+import type { OutgoingChain } from '../../../src/ports/outgoing-chain.ts';
 import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 
 test('payouts that could not start let their connections go before others are tried', async () => {
   const done: string[] = [];
   let terms = 0;
-  const chains = (): PayoutChain[] => {
+  const chains = (): OutgoingChain[] => {
     terms += 1;
     const name = `term ${terms}`;
     done.push(`${name} opens`);
-    return [{ network: 'ethereum', mode: 'test', close: async () => void done.push(`${name} closes`) } as Partial<PayoutChain> as PayoutChain];
+    return [{ network: 'ethereum', mode: 'test', close: async () => void done.push(`${name} closes`) } as Partial<OutgoingChain> as OutgoingChain];
   };
   const store = new MemoryEventStore();
   const readModel = { generation: () => Promise.reject(new StoreUnavailable('the test took it away')) };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { withLedger } from '../../../src/composition/ledger-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
-import type { LedgerEvent, MoveOrder, MoveSigner } from '../../../src/ports/moves.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
+import type { LedgerEvent, OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';
 import { treasuryCommands } from '../../../src/operator/treasury.ts';
 import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
@@ -33,10 +34,10 @@ function commandsOf(log: StreamEvent[]) {
   const accounts = new LedgerAccounts();
   const signer = {
     takeLedger: async (from: number, events: readonly LedgerEvent[]) => later(accounts.take(from, events)),
-    checkMove: async (order: MoveOrder) => accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
+    check: async (order: OutgoingTransaction) => accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
     approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
     approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
-  } as unknown as MoveSigner;
+  } as unknown as OutgoingSigner;
   const store = { readAll: async ({ after }: { after: string | null }) => recorded(log).slice(Number(after ?? 0)) };
   const parts = {
     treasury: () => ({ moves: { executors: [executor], wake: () => undefined } }),

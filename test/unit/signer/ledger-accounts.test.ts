@@ -4,13 +4,14 @@ import { LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { payableTo } from '../../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../../src/domain/money.ts';
 import { sessionStream } from '../../../src/domain/streams.ts';
+import { orderOf } from '../../../src/features/payouts/moves/executor.ts';
 import type { AuditAnchor } from '../../../src/ports/audit.ts';
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
-import type { MoveOrder } from '../../../src/ports/moves.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
 import { MerkleFrontier } from '../../../src/runtime/merkle/frontier.ts';
 import { leafHash } from '../../../src/runtime/merkle/tree.ts';
 import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
-import type { JournalEntry } from '../../../src/signer/payout-journal.ts';
+import type { JournalEntry } from '../../../src/signer/journal.ts';
 import { MemoryBooks } from '../../support/books.ts';
 import { ledgerOf, ownerOf, sessionIdOf, steps } from '../../support/random-ledger.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
@@ -30,12 +31,11 @@ function accountsOf(events: readonly StreamEvent[], anchors: readonly AuditAncho
   return accounts;
 }
 
-const order = (amount: string, change: Partial<MoveOrder> = {}): MoveOrder => {
-  const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...terms } = settlementTerms('stl_1', amount);
-  return { kind: 'settlement', ...terms, ...change };
+const order = (amount: string, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction => {
+  return { ...orderOf({ kind: 'settlement', terms: settlementTerms('stl_1', amount) }), ...change };
 };
 const signed = (moveId: string): JournalEntry =>
-  ({ kind: 'moved', move: 'settlement', network: 'ethereum', legId: moveId, coin: 'USDT', units: '1' }) as unknown as JournalEntry;
+  ({ kind: 'signed', purpose: 'settlement', network: 'ethereum', id: moveId, coin: 'USDT', units: '1' }) as unknown as JournalEntry;
 
 describe("a merchant's account", () => {
   it('holds what the events say, and not a unit more', () => {
@@ -59,7 +59,7 @@ describe("a merchant's account", () => {
     const accounts = accountsOf([...paidOrder(0), asked('stl_1', '6'), asked('stl_2', '4')]);
     expect(accounts.refusal(order('6'), [])).toBeNull();
     expect(accounts.refusal(order('6.01'), [])).toMatchObject({ code: 'exceeds_account' });
-    expect(accounts.refusal(order('0.01', { moveId: 'stl_3' }), [])).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('0.01', { id: 'stl_3' }), [])).toMatchObject({ code: 'exceeds_account' });
   });
 
   it('is less by what was settled, and whole again after what failed', () => {

@@ -2,19 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JournalPlace, MoveDraft } from '../../../src/domain/events/payout-draft.ts';
+import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
-import type { MoveOrder } from '../../../src/ports/moves.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
+import type { Signature } from '../../../src/ports/outgoing-signer.ts';
 import type { ApprovalAct, ApprovalVerdict } from '../../../src/ports/approvals.ts';
-import type { PayoutSignature } from '../../../src/ports/payouts.ts';
 import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
 import { base58 } from '../../../src/runtime/util/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
-import { Payouts } from '../../../src/signer/payouts.ts';
+import { Outgoing } from '../../../src/signer/outgoing.ts';
 import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 import { nonceAccount, playSolanaNode, type PlayedSolanaNode } from '../../support/solana-node.ts';
+import { outgoing } from '../../support/outgoing.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { paidOrder, recorded } from '../../support/settlement-log.ts';
 
@@ -49,7 +50,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): Payouts {
+function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): Outgoing {
   const rules: PayoutRules = {
     journalDirectory: mkdtempSync(join(directory, 'journal-')),
     networks: NETWORKS.map((network) => ({
@@ -62,23 +63,23 @@ function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): 
     withdrawalAddresses: { test: Object.fromEntries(NETWORKS.map((network) => [network, [coldOf(network)]])) },
     approvers: ['ada', 'ben'].map(approverKey),
   };
-  return new Payouts(rules, new Map([['test', keys]]), nowMs);
+  return new Outgoing(rules, new Map([['test', keys]]), nowMs);
 }
 
-function orderOf(kind: MoveOrder['kind'], network: Network, change: Partial<MoveOrder> = {}): MoveOrder {
+function orderOf(kind: OutgoingTransaction['kind'], network: Network, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction {
   const family = addressFamilyOf(network);
   const ofSweep = kind === 'sweep' || kind === 'gas_top_up';
   const [treasury, collected] = [wallet.treasury[family], wallet.collectionAddress(family, INDEX)];
-  return {
-    ...{ kind, moveId: `${kind}-1`, mode: 'test', network, coin: kind === 'gas_top_up' ? NATIVE_COIN[network] : 'USDT', amount: '0.01' },
+  return outgoing({
+    ...{ kind, id: `${kind}-1`, network, coin: kind === 'gas_top_up' ? NATIVE_COIN[network] : 'USDT', amount: '0.01' },
     fromAddress: kind === 'sweep' ? collected : treasury,
     toAddress: kind === 'sweep' ? treasury : kind === 'gas_top_up' ? collected : coldOf(network),
-    ...{ derivationIndex: ofSweep ? INDEX : null, merchantId: kind === 'settlement' ? MERCHANT : null, forMoveId: null },
+    ...{ derivationIndex: ofSweep ? INDEX : null, merchantId: kind === 'settlement' ? MERCHANT : null },
     ...change,
-  };
+  });
 }
 
-function draftOf({ network, kind }: MoveOrder): MoveDraft {
+function draftOf({ network, kind }: OutgoingTransaction): TransactionDraft {
   const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
   const token = { tokenAddress: tokenOf(network), tokenUnits: '10000' };
   const tron = { refBlockBytes: '0001', refBlockHash: '0011223344556677', expirationMs: 60_000, timestampMs: 1 };
@@ -91,17 +92,17 @@ function draftOf({ network, kind }: MoveOrder): MoveDraft {
   return { kind: 'solana', ...token, decimals: 6, nonceIndex: 0, nonce: NONCE, computeUnitPrice: '1000' };
 }
 
-const sign = ({ moves }: Payouts, order: MoveOrder) => moves.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
-async function approve({ approvals }: Payouts, act: ApprovalAct, name: string, holder = name): Promise<ApprovalVerdict> {
+const sign = (payouts: Outgoing, order: OutgoingTransaction) => payouts.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
+async function approve({ approvals }: Outgoing, act: ApprovalAct, name: string, holder = name): Promise<ApprovalVerdict> {
   const terms = await approvals.terms(act);
   if (!terms.ok || terms.done) throw new Error('nothing is left to approve');
   return approvals.approve(act, { ...signedBy(holder, terms), approver: name });
 }
-const move = (order: MoveOrder): ApprovalAct => ({ kind: 'move', order, proposedBy: 'operator' });
-const agree = async (payouts: Payouts, order: MoveOrder): Promise<void> => {
+const move = (order: OutgoingTransaction): ApprovalAct => ({ kind: 'transaction', order, proposedBy: 'operator' });
+const agree = async (payouts: Outgoing, order: OutgoingTransaction): Promise<void> => {
   for (const name of ['ada', 'ben']) expect(await approve(payouts, move(order), name)).toMatchObject({ ok: true, done: name === 'ben' });
 };
-const register = async (payouts: Payouts, network: Network, address: string): Promise<void> => {
+const register = async (payouts: Outgoing, network: Network, address: string): Promise<void> => {
   const destination = { mode: 'test', network, merchantId: MERCHANT, address } as const;
   for (const name of ['ada', 'ben']) await approve(payouts, { kind: 'settlement_address', destination, proposedBy: 'operator' }, name);
 };
@@ -123,7 +124,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
   ] as const)('refuses a sweep %s', async (_, change, code) => {
     const payouts = signer();
     const order = orderOf('sweep', network, change);
-    expect(await payouts.moves.check(order)).toMatchObject({ ok: false, kind: 'denied', code });
+    expect(await payouts.check(order)).toMatchObject({ ok: false, kind: 'denied', code });
     expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied' });
   });
 
@@ -135,7 +136,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
     expect(await approve(payouts, move(order), 'ben')).toEqual({ ok: true, done: true, approvers: ['ada', 'ben'] });
     expect(await sign(payouts, { ...order, amount: '0.02' })).toMatchObject({ ok: false });
-    expect(await payouts.moves.check({ ...order, amount: '0.02' })).toMatchObject({ ok: false, code: 'approval' });
+    expect(await payouts.check({ ...order, amount: '0.02' })).toMatchObject({ ok: false, code: 'approval' });
     expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 
@@ -153,13 +154,13 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
     await register(payouts, network, coldOf(network));
     for (const change of [{ toAddress: stranger }, { merchantId: OTHER_MERCHANT }, { merchantId: null }]) {
-      const other = orderOf('settlement', network, { moveId: 'other', ...change });
+      const other = orderOf('settlement', network, { id: 'other', ...change });
       await agree(payouts, other);
       expect(await sign(payouts, other)).toMatchObject({ ok: false, kind: 'denied' });
     }
-    expect(await payouts.moves.check(orderOf('settlement', network, { moveId: 'unapproved' }))).toMatchObject({ code: 'exceeds_account' });
+    expect(await payouts.check(orderOf('settlement', network, { id: 'unapproved' }))).toMatchObject({ code: 'exceeds_account' });
     expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'exceeds_account' });
-    payouts.accounts.take(0, recorded(paidOrder(0, MERCHANT, network)));
+    payouts.ledger.take(0, recorded(paidOrder(0, MERCHANT, network)));
     expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 
@@ -191,7 +192,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
       signSolanaMessage: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signSolanaMessage(...asked)))),
     };
     const order = orderOf('sweep', network);
-    const { txHash, signedBytes } = (await sign(signer(), order)) as Extract<PayoutSignature, { ok: true }>;
+    const { txHash, signedBytes } = (await sign(signer(), order)) as Extract<Signature, { ok: true }>;
     expect(await sign(signer(service), order)).toMatchObject({ ok: true, txHash, signedBytes });
   });
 });
@@ -207,17 +208,18 @@ describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
 
 describe('a nonce account of the treasury on Solana', () => {
   const treasury = wallet.treasury.solana;
-  const order = (index: number, change: Partial<MoveOrder> = {}): MoveOrder => ({
-    ...{ kind: 'nonce_account', moveId: `nac_${index}`, mode: 'test', network: 'solana', coin: 'SOL', amount: '0.00144768' },
-    ...{ fromAddress: treasury, toAddress: nonceAccountOf(treasury, index), derivationIndex: index, merchantId: null, forMoveId: null, ...change },
-  });
-  const draft = (index: number, blockhash = 1, lamports = '1447680'): MoveDraft => {
+  const order = (index: number, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
+    outgoing({
+      ...{ kind: 'nonce_account', id: `nac_${index}`, network: 'solana', coin: 'SOL', amount: '0.00144768' },
+      ...{ fromAddress: treasury, toAddress: nonceAccountOf(treasury, index), derivationIndex: index, ...change },
+    });
+  const draft = (index: number, blockhash = 1, lamports = '1447680'): TransactionDraft => {
     return { kind: 'solana-nonce-account', nonceIndex: index, lamports, blockhash: base58(Buffer.alloc(32, blockhash)) };
   };
 
   it('is paid its rent at an address that the signer derives, and nothing else is', async () => {
-    const { moves } = signer();
-    const cases: [Partial<MoveOrder>, MoveDraft][] = [
+    const payouts = signer();
+    const cases: [Partial<OutgoingTransaction>, TransactionDraft][] = [
       [{ toAddress: strangers.solana }, draft(0)],
       [{ toAddress: nonceAccountOf(strangers.solana, 0) }, draft(0)],
       [{ toAddress: nonceAccountOf(treasury, 1) }, draft(0)],
@@ -228,20 +230,22 @@ describe('a nonce account of the treasury on Solana', () => {
       [{}, draft(0, 1, '1447681')],
     ];
     for (const [change, of] of cases)
-      expect(await moves.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }), JSON.stringify(change)).toMatchObject({ ok: false });
-    expect(await moves.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({ ok: true });
+      expect(await payouts.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }), JSON.stringify(change)).toMatchObject({
+        ok: false,
+      });
+    expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({ ok: true });
   });
 
   it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {
-    const { moves } = signer();
+    const payouts = signer();
     let ledger: JournalPlace | null = null;
     let signed = 0;
     for (let attempt = 1; attempt <= 100; attempt += 1) {
-      const answer = await moves.sign({ order: order(0), attempt, draft: draft(0, attempt), ledger });
+      const answer = await payouts.sign({ order: order(0), attempt, draft: draft(0, attempt), ledger });
       if (!answer.ok) break;
       [ledger, signed] = [answer.journal, signed + 1];
     }
     expect(signed).toBe(32);
-    expect(await moves.check(order(1))).toMatchObject({ ok: false, code: 'velocity' });
+    expect(await payouts.check(order(1))).toMatchObject({ ok: false, code: 'velocity' });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { JournalPlace } from '../../../src/domain/events/payout-draft.ts';
+import type { JournalPlace } from '../../../src/domain/events/transaction-draft.ts';
 import { withSigner } from '../../crash/signer-scenarios.ts';
 
 const MINUTE_MS = 60_000;
@@ -54,7 +54,7 @@ describe('the caps of the signer', () => {
           trueMs += 5 * MINUTE_MS;
           // Each tenth time the clock is wrong by some hours, into the past.
           nowMs = piece % 10 === 9 ? trueMs - (piece % 7) * HOUR_MS : trueMs;
-          const answer = await signer.sign(request({ legId: `re_${piece}-1`, amount: '0.10' }, { ledger }, signedAtMs.length));
+          const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.10' }, { ledger }, signedAtMs.length));
           if (answer.ok) {
             ledger = answer.journal;
             signedAtMs.push(trueMs);
@@ -79,7 +79,7 @@ describe('the caps of the signer', () => {
       const first = await signer.sign(request({ amount: '20.00' }));
       if (!first.ok) throw new Error(first.message);
       nowMs = START_MS;
-      const next = () => signer.sign(request({ legId: 're_2-1' }, { ledger: first.journal }, 1));
+      const next = () => signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1));
       expect(await next()).toMatchObject({ ok: false, code: 'hourly_cap' });
       const passed = performance.now() + HOUR_MS;
       const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => passed);
@@ -99,7 +99,7 @@ describe('the caps of the signer', () => {
         let ledger: JournalPlace | null = null;
         const answers: string[] = [];
         for (let piece = 0; piece < 5; piece += 1) {
-          const answer = await signer.sign(request({ legId: `re_${piece}-1`, amount: '0.01' }, { ledger }, piece));
+          const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.01' }, { ledger }, piece));
           answers.push(answer.ok ? 'signed' : answer.code);
           if (answer.ok) ledger = answer.journal;
         }

@@ -1,22 +1,23 @@
-import type { MoveDraft } from '../../../domain/events/payout-draft.ts';
-import type { MoveFailureReason, MoveRequested } from '../../../domain/events/treasury-move-events.ts';
+import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
+import type { MoveFailureReason, MoveKind, MoveRequested, MoveTerms } from '../../../domain/events/treasury-move-events.ts';
 import { formatAmount } from '../../../domain/money.ts';
 import { NATIVE_COIN } from '../../../domain/networks.ts';
 import { treasuryStream } from '../../../domain/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { MoveChain, MoveOrder, MoveSigner } from '../../../ports/moves.ts';
 import {
+  type Fate,
   mayStillLand,
+  type OutgoingTransaction,
+  type Reserved,
   TransferImpossible,
   validityOf,
-  waitsUnseen,
-  type PayoutFate,
-  type PayoutRefusal,
-  type Reserved,
   type WaitReason,
-} from '../../../ports/payouts.ts';
+  waitsUnseen,
+} from '../../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
+import type { OutgoingSigner, SignerRefusal } from '../../../ports/outgoing-signer.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import { newMoveId } from './ids.ts';
@@ -33,9 +34,9 @@ import { addedTo, reservedOf } from '../reserved.ts';
 import { WAIT_LOOKS } from '../turns.ts';
 
 export interface MoveExecutorDeps {
-  readonly chain: MoveChain;
+  readonly chain: OutgoingChain;
   readonly treasury: string;
-  readonly signer: MoveSigner;
+  readonly signer: OutgoingSigner;
   readonly treasuries: TreasuryHandler;
   /** What refunds of this treasury still take, signed or not: they come first. */
   readonly owed: () => Promise<Reserved>;
@@ -62,7 +63,7 @@ export class MoveExecutor {
     this.#retries = new MoveRetryState({ log: deps.log, treasury: this.#stream, pollMs: deps.pollMs });
   }
 
-  get chain(): MoveChain {
+  get chain(): OutgoingChain {
     return this.#deps.chain;
   }
 
@@ -150,18 +151,18 @@ export class MoveExecutor {
     const order = orderOf(move);
     const own = isFromTreasury(move.kind);
     if (own && movesInFlight(context).length >= MAX_IN_FLIGHT) return;
-    const check = await this.chain.check(order, this.treasury, own ? await this.#reserved(context) : NOTHING);
+    const check = await this.chain.check(order, own ? await this.#reserved(context) : NOTHING);
     faults.answered('chain');
     if (check.kind === 'fail') return this.#fail(move, check.reason);
     if (check.kind === 'wait') return this.#holdUp(moveId, check.reason, check.detail);
     if (check.kind === 'needs_gas') return this.#topUp(move, check.amount, context);
-    const verdict = await this.#deps.signer.checkMove(order);
+    const verdict = await this.#deps.signer.check(order);
     faults.answered('signer');
     if (!verdict.ok) return this.#refused(move, verdict);
     const onChain = await this.chain.nextNonce(order.fromAddress);
     if (own && onChain !== null && onChain > (context.nextNonce ?? 0))
       return this.#holdUp(moveId, 'payouts_stopped', `${this.treasury} has sent ${onChain} transactions, the ledger knows ${context.nextNonce ?? 0}`);
-    const draft = await this.chain.draft(order, this.treasury, own ? (context.nextNonce ?? onChain) : onChain, context.usedNonces);
+    const draft = await this.chain.draft(order, own ? (context.nextNonce ?? onChain) : onChain, context.usedNonces);
     return draft === null ? this.#wait(moveId, 'sequence_busy', SEQUENCE_BUSY) : this.#reserve(move, draft, 1, null);
   }
 
@@ -179,7 +180,7 @@ export class MoveExecutor {
     crashPoint('after-top-up-requested');
   }
 
-  async #reserve(move: Move, draft: MoveDraft, attempt: number, replaces: MoveReservation['replaces']): Promise<void> {
+  async #reserve(move: Move, draft: TransactionDraft, attempt: number, replaces: MoveReservation['replaces']): Promise<void> {
     const { moveId, fromAddress } = move.terms;
     crashPoint('before-move-reserve');
     const data: MoveReservation = { moveId, attempt, fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
@@ -195,7 +196,7 @@ export class MoveExecutor {
     const { moves, journal } = await this.context();
     const move = moves[moveId];
     if (!move) throw new Error(`${moveId} is reserved but unknown`);
-    const signature = await this.#deps.signer.signMove({ order: orderOf(move), attempt, draft, ledger: journal });
+    const signature = await this.#deps.signer.sign({ order: orderOf(move), attempt, draft, ledger: journal });
     if (!signature.ok) {
       if (signature.kind !== 'stopped')
         await this.tell({ type: 'ReleaseMove', data: { moveId, attempt, reason: signature.code, releasedAtSec: this.#nowSec() } });
@@ -216,7 +217,7 @@ export class MoveExecutor {
     await this.chain.broadcast({ txHash, signedBytes, validity });
   }
 
-  async #refused(move: Move, refusal: PayoutRefusal): Promise<void> {
+  async #refused(move: Move, refusal: SignerRefusal): Promise<void> {
     const { moveId } = move.terms;
     if (refusal.kind === 'stopped') {
       this.#retries.turns.postpone(moveId, WAIT_LOOKS);
@@ -246,7 +247,7 @@ export class MoveExecutor {
       case 'ineffective':
         return this.#ineffective(move, fate);
       case 'never':
-        return this.#replace(move, await this.chain.draft(orderOf(move), this.treasury, null, {}), 'can_never_land');
+        return this.#replace(move, await this.chain.draft(orderOf(move), null, {}), 'can_never_land');
       case 'absent':
         // The newest alone may cost more than the address holds.
         for (const sent of mayStillLand(move.signed)) await this.chain.broadcast(sent);
@@ -266,19 +267,19 @@ export class MoveExecutor {
     this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
   }
 
-  async #replace(move: Move, draft: MoveDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+  async #replace(move: Move, draft: TransactionDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
     const last = move.signed.at(-1)!;
     if (draft !== null) await this.#reserve(move, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
   /** What a return took of its deposit is there again, once the signer saw so itself. */
-  async #ineffective(move: Move, fate: Extract<PayoutFate, { kind: 'ineffective' }>): Promise<void> {
-    const released = move.kind === 'return' ? await this.#deps.signer.releaseMove(orderOf(move)) : ({ ok: true } as const);
+  async #ineffective(move: Move, fate: Extract<Fate, { kind: 'ineffective' }>): Promise<void> {
+    const released = move.kind === 'return' ? await this.#deps.signer.release(orderOf(move)) : ({ ok: true } as const);
     if (!released.ok) return this.#wait(move.terms.moveId, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     return this.#fail(move, 'execution_reverted', fate);
   }
 
-  async #complete(move: Move, { landed }: Extract<PayoutFate, { kind: 'landed' }>): Promise<void> {
+  async #complete(move: Move, { landed }: Extract<Fate, { kind: 'landed' }>): Promise<void> {
     const { moveId, network } = move.terms;
     crashPoint('before-move-completed');
     const facts = { ...landed, feeAddress: this.#feeAddress(move), completedAtSec: this.#nowSec() };
@@ -327,8 +328,8 @@ const idOf = ({ terms }: Move): string => terms.moveId;
 
 const NOTHING: Reserved = { coins: {}, payouts: 0 };
 
-export const orderOf = ({ kind, terms }: Move): MoveOrder => {
-  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit } = terms;
-  const shared = { kind, moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
-  return deposit === undefined ? shared : { ...shared, deposit };
+export const orderOf = ({ kind, terms }: { readonly kind: MoveKind; readonly terms: MoveTerms }): OutgoingTransaction => {
+  const { moveId: id, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, deposit } = terms;
+  const money = { mode, network, coin, amount, fromAddress, toAddress };
+  return { kind, id, ...money, derivationIndex, merchantId, refund: null, deposits: deposit ? [{ ...deposit, amount }] : [] };
 };

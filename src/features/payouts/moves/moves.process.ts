@@ -1,14 +1,15 @@
 import type { Mode } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
-import type { MoveChain } from '../../../ports/moves.ts';
-import type { Reserved, TreasuryAddresses } from '../../../ports/payouts.ts';
+import type { Reserved } from '../../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
+import type { TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
 import { keepNonceAccounts } from './keep-nonce-accounts.ts';
 import { MoveExecutor, type MoveExecutorDeps } from './executor.ts';
 import type { WaitingMove } from './retry-state.ts';
 import { isTransient } from '../faults.ts';
 
 export interface MoveMoneyDeps extends Omit<MoveExecutorDeps, 'chain' | 'treasury' | 'owed' | 'pollMs'> {
-  readonly chains: readonly MoveChain[];
+  readonly chains: readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly owed: (mode: Mode, network: Network) => Promise<Reserved>;
   readonly pollMs: (network: Network) => number;

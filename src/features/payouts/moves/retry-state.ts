@@ -1,5 +1,5 @@
 import type { Log } from '../../../ports/log.ts';
-import { needsLook, type WaitReason } from '../../../ports/payouts.ts';
+import { needsLook, type WaitReason } from '../../../ports/outgoing.ts';
 import { SentSince } from '../sent-since.ts';
 import { Turns } from '../turns.ts';
 

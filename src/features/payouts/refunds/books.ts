@@ -18,6 +18,7 @@ import type { LegRef } from './work.ts';
 export type Found = OrderedLeg & { readonly ref: LegRef; readonly context: Parameters<typeof orderedLeg>[0] };
 
 interface BooksDeps {
+  readonly treasury: string;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
   readonly clock: Clock;
@@ -46,7 +47,7 @@ export class PayoutBooks {
 
   async find(ref: LegRef): Promise<Found | null> {
     const state = await this.#deps.sessions.read(sessionStream(ref.sessionId));
-    const ordered = state && orderedLeg(state.context, ref.refundId, ref.legId);
+    const ordered = state && orderedLeg(state.context, ref.refundId, ref.legId, this.#deps.treasury);
     return ordered && { ...ordered, ref, context: state.context };
   }
 

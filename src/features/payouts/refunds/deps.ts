@@ -2,7 +2,8 @@ import type { Valuation } from '../../../domain/events/session-events.ts';
 import type { Coin } from '../../../domain/money.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { PayoutChain, PayoutSigner } from '../../../ports/payouts.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
+import type { OutgoingSigner } from '../../../ports/outgoing-signer.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { TreasuryHandler } from '../../shared/handlers/treasury-handler.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
@@ -10,10 +11,10 @@ import type { PayoutWork } from './work.ts';
 
 /** What one treasury's executor pays with. */
 export interface RefundExecutorDeps {
-  readonly chain: PayoutChain;
+  readonly chain: OutgoingChain;
   /** The signer's account on this network. */
   readonly treasury: string;
-  readonly signer: Pick<PayoutSigner, 'checkPayout' | 'signPayout' | 'releasePayout'>;
+  readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release'>;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
   readonly work: PayoutWork;

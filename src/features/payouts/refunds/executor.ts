@@ -1,9 +1,11 @@
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
-import type { PayoutDraft } from '../../../domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { RefundId } from '../../../domain/ids.ts';
 import { treasuryStream } from '../../../domain/streams.ts';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
-import { TransferImpossible, validityOf, type PayoutChain, type PayoutRefusal, type Reserved, type WaitReason } from '../../../ports/payouts.ts';
+import { type Reserved, TransferImpossible, validityOf, type WaitReason } from '../../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
+import type { SignerRefusal } from '../../../ports/outgoing-signer.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { OrderedLeg } from './orders.ts';
 import { coverOf, type Cover } from '../../../../state-machines/checkout-session/refund-cover.ts';
@@ -45,7 +47,7 @@ export class RefundExecutor {
     });
   }
 
-  get chain(): PayoutChain {
+  get chain(): OutgoingChain {
     return this.#deps.chain;
   }
 
@@ -174,19 +176,19 @@ export class RefundExecutor {
       return false;
     }
     this.#retries.found(ref);
-    const check = await this.chain.check(order, this.treasury, reserved);
+    const check = await this.chain.check(order, reserved);
     faults.answered('chain');
-    if (check.kind === 'fail') await this.#fail(ref, check.reason, null);
+    if (check.kind === 'fail') await this.#fail(ref, check.reason === 'sender_frozen' ? 'treasury_frozen' : check.reason, null);
     if (check.kind === 'wait') this.#holdUp(ref, check.reason, check.detail);
     if (check.kind !== 'ready') return false;
-    const verdict = await this.#deps.signer.checkPayout(order);
+    const verdict = await this.#deps.signer.check(order);
     faults.answered('signer');
     if (!verdict.ok) {
       await this.#refused(ref, verdict, true);
       return false;
     }
     const { nextNonce, usedNonces } = await this.#books.treasury();
-    const draft = await this.chain.draft(order, this.treasury, nextNonce ?? (await this.chain.sequence(this.treasury)).next, usedNonces);
+    const draft = await this.chain.draft(order, nextNonce ?? (await this.chain.nextNonce(this.treasury)), usedNonces);
     if (draft !== null) return this.#reserve(ref, order, draft, 1, null);
     this.#retries.wait(ref, 'sequence_busy', SEQUENCE_BUSY);
     return false;
@@ -210,19 +212,19 @@ export class RefundExecutor {
     this.#retries.wait(ref, reason, detail);
   }
 
-  async #replace({ ref, order, leg }: Found, draft: PayoutDraft | null, why: NonNullable<Reservation['replaces']>['why']): Promise<void> {
+  async #replace({ ref, order, leg }: Found, draft: TransactionDraft | null, why: NonNullable<Reservation['replaces']>['why']): Promise<void> {
     if (draft === null) return this.#retries.wait(ref, 'sequence_busy', SEQUENCE_BUSY);
     const last = leg.payouts.at(-1)!;
     await this.#reserve(ref, order, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
-  async #reserve(ref: LegRef, order: OrderedLeg['order'], draft: PayoutDraft, attempt: number, replaces: Reservation['replaces']): Promise<boolean> {
-    const { mode, network, sessionId, refundId, legId, coin, amount, toAddress } = order;
+  async #reserve(ref: LegRef, order: OrderedLeg['order'], draft: TransactionDraft, attempt: number, replaces: Reservation['replaces']): Promise<boolean> {
+    const { mode, network, id: legId } = order;
+    const { sessionId, refundId } = ref;
     const reservedAtSec = this.#books.nowSec();
     crashPoint('before-reserve');
     const data: Reservation = {
-      ...{ mode, network, sessionId, refundId, legId, attempt, coin, amount },
-      ...{ fromAddress: this.treasury, toAddress, draft, replaces, reservedAtSec },
+      ...{ mode, network, sessionId, refundId, legId, attempt, fromAddress: this.treasury, draft, replaces, reservedAtSec },
     };
     const reserved = await this.#books.tellTreasury({ type: 'ReservePayoutSequence', data });
     if (!reserved) return false;
@@ -237,7 +239,7 @@ export class RefundExecutor {
     const found = await this.#books.find(ref);
     if (!found) throw new Error(`${legId} is reserved but unknown to its session`);
     const { journal } = await this.#books.treasury();
-    const signature = await this.#deps.signer.signPayout({ order: found.order, attempt, fromAddress, draft, ledger: journal });
+    const signature = await this.#deps.signer.sign({ order: found.order, attempt, draft, ledger: journal });
     if (!signature.ok) {
       if (signature.kind !== 'stopped')
         await this.#books.tellTreasury({
@@ -269,7 +271,7 @@ export class RefundExecutor {
     return true;
   }
 
-  async #refused(ref: LegRef, refusal: PayoutRefusal, first: boolean): Promise<void> {
+  async #refused(ref: LegRef, refusal: SignerRefusal, first: boolean): Promise<void> {
     if (refusal.kind === 'stopped') {
       this.#retries.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
       this.#retries.turns.postpone(ref.legId, WAIT_LOOKS);
@@ -288,7 +290,7 @@ export class RefundExecutor {
    */
   async #sequenceAgrees(faults: RoundFaults): Promise<boolean> {
     const { nextNonce, recent } = await this.#books.treasury();
-    const { next } = await this.chain.sequence(this.treasury);
+    const next = await this.chain.nextNonce(this.treasury);
     if (next === null) return true;
     faults.answered('chain');
     if (next > (nextNonce ?? 0)) {

@@ -1,16 +1,16 @@
 import type { DepositProof } from '../../../domain/deposit-proof.ts';
-import type { PayoutOrder } from '../../../ports/payouts.ts';
+import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
 import type { LegState, RefundState, SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
 
 /** A leg as the session's own stream has it, with the order that chain and signer understand. */
 export interface OrderedLeg {
   readonly refund: RefundState;
   readonly leg: LegState;
-  readonly order: PayoutOrder;
+  readonly order: OutgoingTransaction;
 }
 
 /** Null when the session knows no such leg. */
-export function orderedLeg(context: SessionContext, refundId: string, legId: string): OrderedLeg | null {
+export function orderedLeg(context: SessionContext, refundId: string, legId: string, treasury: string): OrderedLeg | null {
   const refund = context.refunds[refundId];
   const leg = refund?.legs[legId];
   const created = context.created;
@@ -20,7 +20,10 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
     const proof = proofOf(context, part.depositKey);
     return proof ? [{ ...proof, amount: part.amount }] : [];
   });
-  return { refund, leg, order: { mode: created.mode, network, sessionId: created.sessionId, refundId, legId, coin, amount, toAddress, deposits } };
+  const { mode, sessionId } = created;
+  const money = { mode, network, coin, amount, fromAddress: treasury, toAddress };
+  const order = { kind: 'refund', id: legId, ...money, derivationIndex: null, merchantId: null, refund: { sessionId, refundId }, deposits } as const;
+  return { refund, leg, order };
 }
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {

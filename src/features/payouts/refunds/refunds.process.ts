@@ -2,7 +2,9 @@ import type { Mode, SessionId } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
-import type { PayoutChain, PayoutSigner, Reserved, TreasuryAddresses } from '../../../ports/payouts.ts';
+import type { Reserved } from '../../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
+import type { OutgoingSigner, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import type { RefundExecutorDeps } from './deps.ts';
 import { isTransient } from '../faults.ts';
@@ -11,10 +13,10 @@ import type { Waiting } from './retry-state.ts';
 import { PayoutWork } from './work.ts';
 
 export interface PayRefundsDeps extends Omit<RefundExecutorDeps, 'signer' | 'chain' | 'treasury' | 'work' | 'isOurs' | 'pollMs'> {
-  readonly signer: PayoutSigner;
+  readonly signer: OutgoingSigner;
   readonly store: EventStore;
   readonly readModel: ReadModel;
-  readonly chains: readonly PayoutChain[];
+  readonly chains: readonly OutgoingChain[];
   readonly treasuries: RefundExecutorDeps['treasuries'];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
@@ -118,7 +120,7 @@ export class PayRefunds {
   }
 
   /** The same signer; whether it answers is remembered, since a treasury stands still without it. */
-  #heard(signer: PayoutSigner): RefundExecutorDeps['signer'] {
+  #heard(signer: OutgoingSigner): RefundExecutorDeps['signer'] {
     const heard = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
       try {
         const answer = await asked;
@@ -130,9 +132,9 @@ export class PayRefunds {
       }
     };
     return {
-      checkPayout: (order) => heard(signer.checkPayout(order)),
-      signPayout: (request) => heard(signer.signPayout(request)),
-      releasePayout: (order) => heard(signer.releasePayout(order)),
+      check: (order) => heard(signer.check(order)),
+      sign: (request) => heard(signer.sign(request)),
+      release: (order) => heard(signer.release(order)),
     };
   }
 

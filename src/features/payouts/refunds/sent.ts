@@ -1,7 +1,8 @@
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
-import { isCancelling, type PayoutDraft } from '../../../domain/events/payout-draft.ts';
+import { isCancelling, type TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { RefundId } from '../../../domain/ids.ts';
-import { mayStillLand, waitsUnseen, type PayoutChain, type PayoutFate } from '../../../ports/payouts.ts';
+import { type Fate, mayStillLand, waitsUnseen } from '../../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import { coverOf } from '../../../../state-machines/checkout-session/refund-cover.ts';
 import { lastOfLeg } from '../../../../state-machines/treasury/treasury.machine.ts';
@@ -19,7 +20,7 @@ interface Parts {
   readonly deps: RefundExecutorDeps;
   readonly books: PayoutBooks;
   readonly notes: RefundRetryState;
-  readonly replace: (found: Found, draft: PayoutDraft | null, why: NonNullable<Reservation['replaces']>['why']) => Promise<void>;
+  readonly replace: (found: Found, draft: TransactionDraft | null, why: NonNullable<Reservation['replaces']>['why']) => Promise<void>;
   readonly fail: (ref: LegRef, reason: RefundFailureReason, networkFee: string | null, excludedTxHash?: string) => Promise<void>;
   readonly finished: (ref: LegRef) => void;
 }
@@ -32,18 +33,18 @@ export class SentPayouts {
     this.#parts = parts;
   }
 
-  get #chain(): PayoutChain {
+  get #chain(): OutgoingChain {
     return this.#parts.deps.chain;
   }
 
   async follow(legs: readonly Found[], faults: RoundFaults): Promise<void> {
-    const { notes, deps } = this.#parts;
+    const { notes } = this.#parts;
     const sent = legs.filter(({ leg }) => leg.status === 'PROCESSING');
     for (const found of notes.turns.due(sent, ({ ref }) => ref.legId).slice(0, ROUND)) {
       const { ref, order, leg } = found;
       notes.turns.postpone(ref.legId, 1);
       try {
-        const fate = await this.#chain.fate(order, deps.treasury, leg.payouts);
+        const fate = await this.#chain.fate(order, leg.payouts);
         faults.answered('chain');
         if (fate.kind === 'alarm') notes.setAlarm(ref.legId, fate.detail);
         else await this.#act(found, fate);
@@ -82,7 +83,7 @@ export class SentPayouts {
     return true;
   }
 
-  async #act(found: Found, fate: Exclude<PayoutFate, { kind: 'alarm' }>): Promise<void> {
+  async #act(found: Found, fate: Exclude<Fate, { kind: 'alarm' }>): Promise<void> {
     const { ref, leg, order, context } = found;
     const { notes, deps } = this.#parts;
     if (!notes.isWithheld(ref)) notes.setAlarm(ref.legId, null);
@@ -90,7 +91,7 @@ export class SentPayouts {
       case 'landed':
         return this.#land(found, fate.landed);
       case 'ineffective': {
-        const released = await deps.signer.releasePayout(order);
+        const released = await deps.signer.release(order);
         if (!released.ok) return notes.wait(ref, 'signer_unavailable', released.message);
         crashPoint('after-release');
         return leg.payouts.some((payout) => payout.txHash === fate.txHash && isCancelling(payout))
@@ -99,7 +100,7 @@ export class SentPayouts {
       }
       case 'never':
         if (coverOf(context, ref.legId) !== 'final') return this.#giveUp(found);
-        return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null, {}), 'can_never_land');
+        return this.#parts.replace(found, await this.#chain.draft(order, null, {}), 'can_never_land');
       case 'absent': {
         const sent = await this.send(
           ref,
@@ -160,19 +161,19 @@ export class SentPayouts {
     this.#withhold(found);
     if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);
     if (notes.missedForMs(ref) < deps.depositGraceMs) return;
-    const released = await deps.signer.releasePayout(order);
+    const released = await deps.signer.release(order);
     if (!released.ok) return notes.wait(ref, 'signer_unavailable', released.message);
     crashPoint('after-release');
     return this.#parts.fail(ref, 'deposit_reverted', null, leg.txHashes.at(-1));
   }
 
-  async #land({ ref, order, context }: Found, landed: Extract<PayoutFate, { kind: 'landed' }>['landed']): Promise<void> {
+  async #land({ ref, leg, context }: Found, landed: Extract<Fate, { kind: 'landed' }>['landed']): Promise<void> {
     const { books, deps, finished } = this.#parts;
     crashPoint('before-landed-event');
     await books.tellSession(ref, {
       type: 'RecordPayoutLanded',
       data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: books.nowSec() },
-      valuation: books.valuationOf(context, order.coin),
+      valuation: books.valuationOf(context, leg.leg.coin),
     });
     crashPoint('after-landed-event');
     finished(ref);

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import type { MoveDraft } from '../../../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
-import type { MoveChain, MoveCheck, MoveOrder, MoveRequestToSign, MoveSigner } from '../../../../src/ports/moves.ts';
-import { TransferImpossible, type PayoutFate, type PayoutSignature, type SentPayout } from '../../../../src/ports/payouts.ts';
+import { type Fate, type OutgoingTransaction, type PreCheck, type SentTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
+import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
+import type { OutgoingSigner, Signature, SigningRequest } from '../../../../src/ports/outgoing-signer.ts';
 import { MoveExecutor } from '../../../../src/features/payouts/moves/executor.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
@@ -12,42 +13,42 @@ import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 /* One executor over a chain and a signer that do as they are told; what it writes down is real. */
 
 const TREASURY = '0xTreasury';
-const draft: MoveDraft = {
+const draft: TransactionDraft = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '5000000', gasLimit: '90000' },
   ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
 };
-const landed: PayoutFate = {
+const landed: Fate = {
   ...{ kind: 'landed', final: true },
   landed: { txHash: '0xs1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001' },
 };
-const signed = ({ attempt }: MoveRequestToSign): PayoutSignature => ({
+const signed = ({ attempt }: SigningRequest): Signature => ({
   ...{ ok: true, txHash: `0xs${attempt}`, signedBytes: `bytes ${attempt}`, journal: { seq: attempt, hash: `h${attempt}` } },
 });
-const stopped: PayoutSignature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+const stopped: Signature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
 
 class Stage {
   readonly executor: MoveExecutor;
   readonly broadcast: string[] = [];
-  fate: PayoutFate = { kind: 'pending', inBlock: false };
-  check: (order: MoveOrder) => MoveCheck = () => ({ kind: 'ready' });
-  sign: (request: MoveRequestToSign) => PayoutSignature = signed;
+  fate: Fate = { kind: 'pending', inBlock: false };
+  check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
+  sign: (request: SigningRequest) => Signature = signed;
 
   constructor() {
     const store = new MemoryEventStore();
     const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
     const chain = {
       ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
-      check: async (order: MoveOrder) => this.check(order),
+      check: async (order: OutgoingTransaction) => this.check(order),
       nextNonce: () => Promise.resolve(0),
       draft: () => Promise.resolve(draft),
       bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
-      broadcast: ({ txHash }: SentPayout) => Promise.resolve(void this.broadcast.push(txHash)),
+      broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: () => Promise.resolve(this.fate),
-    } as unknown as MoveChain;
+    } as unknown as OutgoingChain;
     const signer = {
-      checkMove: () => Promise.resolve({ ok: true }),
-      signMove: (request: MoveRequestToSign) => Promise.resolve(this.sign(request)),
-    } as unknown as MoveSigner;
+      check: () => Promise.resolve({ ok: true }),
+      sign: (request: SigningRequest) => Promise.resolve(this.sign(request)),
+    } as unknown as OutgoingSigner;
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
     this.executor = new MoveExecutor({
@@ -97,7 +98,7 @@ describe('a move that nobody shows any more', () => {
 });
 
 describe('moves that cannot go on', () => {
-  const isStuck = ({ moveId }: MoveOrder): boolean => moveId.startsWith('stuck');
+  const isStuck = ({ id }: OutgoingTransaction): boolean => id.startsWith('stuck');
   const signedOf = async (moveId: string): Promise<number> => (await stage.executor.context()).moves[moveId]!.signed.length;
 
   it('do not keep a healthy one from being signed, however many they are', async () => {
@@ -106,9 +107,9 @@ describe('moves that cannot go on', () => {
       if (isStuck(order)) throw new TypeError('nobody foresaw this');
       return { kind: 'ready' };
     };
-    stage.sign = ({ order: { moveId }, ledger }) => {
+    stage.sign = ({ order: { id }, ledger }) => {
       const seq = (ledger?.seq ?? 0) + 1;
-      return { ok: true, txHash: `0x${moveId}`, signedBytes: moveId, journal: { seq, hash: `h${seq}` } };
+      return { ok: true, txHash: `0x${id}`, signedBytes: id, journal: { seq, hash: `h${seq}` } };
     };
     for (let index = 0; index < 100; index += 1) await stage.executor.tell(requested(`stuck${index}`));
     for (let round = 0; round < 10; round += 1) await stage.executor.round();

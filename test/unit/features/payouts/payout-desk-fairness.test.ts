@@ -2,14 +2,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MerchantId, SessionId } from '../../../../src/domain/ids.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { TransferImpossible, type PayoutOrder, type PayoutRefusal } from '../../../../src/ports/payouts.ts';
+import { type OutgoingTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
+import type { SignerRefusal } from '../../../../src/ports/outgoing-signer.ts';
 import { PayoutStage } from '../../../support/payout-stage.ts';
 
 const POLL_MS = 1_000;
 const BAD = 'mer_bad' as MerchantId;
 const GOOD = 'mer_good' as MerchantId;
 const idOf = (name: string): SessionId => `cs_${name}` as SessionId;
-const isPoisoned = ({ legId }: { readonly legId: string }): boolean => legId.startsWith('re_bad');
+const isPoisoned = ({ id }: { readonly id: string }): boolean => id.startsWith('re_bad');
 
 let stage: PayoutStage;
 let nowMs = 0;
@@ -37,7 +38,7 @@ async function refunds(merchantId: MerchantId, name: string, count: number): Pro
 
 const statusOf = async (name: string): Promise<string> => (await stage.leg(`re_${name}-1`, idOf(name))).status;
 
-const later: PayoutRefusal = { ok: false, kind: 'later', code: 'approval', message: '0 of 2 approvals' };
+const later: SignerRefusal = { ok: false, kind: 'later', code: 'approval', message: '0 of 2 approvals' };
 /** What can keep a leg alone from being paid. */
 const POISONS: Readonly<Record<string, (stage: PayoutStage) => void>> = {
   'insufficient funds': (on) =>
@@ -96,7 +97,7 @@ describe('what is said of a refund that cannot go on', () => {
     stage.check = () => new ChainUnavailable('nobody answers');
     await refunds(BAD, 'bad', 2);
     // On this chain the account's own sequence is asked for first, and is away, too.
-    vi.spyOn(stage.executor.chain, 'sequence').mockRejectedValueOnce(new ChainUnavailable('nobody answers'));
+    vi.spyOn(stage.executor.chain, 'nextNonce').mockRejectedValueOnce(new ChainUnavailable('nobody answers'));
     await expect(stage.executor.round()).rejects.toThrow(ChainUnavailable);
     expect(stage.executor.waiting.map(({ reason }) => reason)).toEqual(Array(3).fill('chain_unavailable'));
     stage.check = () => ({ kind: 'ready' });
@@ -119,7 +120,7 @@ describe('what is said of a refund that cannot go on', () => {
 });
 
 describe('a refund that can never be drawn up', () => {
-  const impossible = (order: PayoutOrder) => new TransferImpossible('amount_not_payable', `${order.amount} is too fine`);
+  const impossible = (order: OutgoingTransaction) => new TransferImpossible('amount_not_payable', `${order.amount} is too fine`);
 
   it.each(['check', 'drawUp'] as const)('ends with its reason and gives back what it reserved (%s)', async (at) => {
     stage[at] = impossible;

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RefundId } from '../../../../src/domain/ids.ts';
-import type { PayoutSignature } from '../../../../src/ports/payouts.ts';
+import type { Signature } from '../../../../src/ports/outgoing-signer.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';
 import { SESSION_ID } from '../../../support/session-facts.ts';
 
 const refundId = 're_a' as RefundId;
-const signed = signedAs(({ attempt, order: { legId } }) => (legId === 're_a-1' ? `0xt${attempt}` : `0x${legId}`));
-const stopped: PayoutSignature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+const signed = signedAs(({ attempt, order: { id } }) => (id === 're_a-1' ? `0xt${attempt}` : `0x${id}`));
+const stopped: Signature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
 
 let stage: PayoutStage;
 beforeEach(async () => {

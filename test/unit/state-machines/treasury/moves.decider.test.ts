@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
-import type { MoveDraft } from '../../../../src/domain/events/payout-draft.ts';
+import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
 import type { MoveKind, MoveRequested } from '../../../../src/domain/events/treasury-move-events.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
@@ -15,7 +15,7 @@ const terms = (moveId: string, change: Partial<MoveRequested> = {}): MoveRequest
 const sweep = (moveId: string, from = '0xCollection'): TreasuryCommand =>
   request('sweep', terms(moveId, { fromAddress: from, toAddress: TREASURY, derivationIndex: 4 }));
 const request = (kind: MoveKind, data: MoveRequested): TreasuryCommand => ({ type: 'RequestMove', kind, data });
-const draft = (nonce: number): MoveDraft => ({
+const draft = (nonce: number): TransactionDraft => ({
   ...{ kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '5', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
 });
 const reserve = (moveId: string, nonce: number, from = TREASURY, change: { attempt?: number; replaces?: string } = {}): TreasuryCommand => ({
@@ -131,7 +131,7 @@ describe('a withdrawal', () => {
       type: 'PayoutSequenceReserved',
       data: {
         ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_a', refundId: 're_a', legId: 'leg', attempt: 1, coin: 'USDT', amount: '1.00' },
-        ...{ fromAddress: TREASURY, toAddress: '0xPayer', draft: draft(0) as never, replaces: null, reservedAtSec: 1 },
+        ...{ fromAddress: TREASURY, toAddress: '0xPayer', draft: draft(0), replaces: null, reservedAtSec: 1 },
       },
     };
     const history = [...after(propose, approve('ben')).history, refund];

@@ -2,47 +2,33 @@ import { hash } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { JournalPlace, MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
-import type { MoveKind, OutflowFacts } from '../domain/events/treasury-move-events.ts';
+import type { JournalPlace, TransactionDraft } from '../domain/events/transaction-draft.ts';
+import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
-import type { Network } from '../domain/networks.ts';
+import type { NativeCoin, Network } from '../domain/networks.ts';
+import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
 
 /** What the signer did, in the order it did it. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =
   | {
       readonly kind: 'signed';
+      /** What the transaction is for. */
+      readonly purpose: OutgoingKind;
       readonly network: Network;
-      readonly legId: string;
+      readonly id: string;
       readonly attempt: number;
-      readonly coin: Coin;
+      readonly coin: Coin | NativeCoin;
       readonly units: string;
+      readonly fromAddress: string;
       readonly toAddress: string;
-      readonly draft: PayoutDraft;
-      /** Which deposits' money it is. */
+      readonly draft: TransactionDraft;
+      /** Which deposits' money it is; empty where it is nobody's. */
       readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
     }
-  | {
-      /** Between our own accounts, or to somebody other than a payer. */
-      readonly kind: 'moved';
-      readonly move: MoveKind;
-      readonly network: Network;
-      /** The move's id. */
-      readonly legId: string;
-      readonly attempt: number;
-      readonly coin: string;
-      readonly units: string;
-      readonly fromAddress: string;
-      readonly toAddress: string;
-      readonly draft: MoveDraft;
-      /** Which deposit's money a return is; absent for every other kind. */
-      readonly takenFrom?: readonly { readonly depositKey: string; readonly units: string }[];
-      readonly txHash: string;
-      readonly signedBytes: string;
-    }
-  | { readonly kind: 'released'; readonly legId: string; readonly reason: string }
+  | { readonly kind: 'released'; readonly id: string; readonly reason: string }
   | {
       readonly kind: 'approved';
       /** Hash of the exact terms, without who proposed them. */
@@ -91,7 +77,6 @@ export type JournalEntry = JournalFact & {
 export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
 export type OutflowEntry = Extract<JournalEntry, { kind: 'outflow' }>;
 export type DestinationEntry = Extract<JournalEntry, { kind: 'destination' }>;
-export type MovedEntry = Extract<JournalEntry, { kind: 'moved' }>;
 
 /** The journal is not what this signer wrote: nothing may be signed on it. */
 export class JournalBroken extends Error {
@@ -122,7 +107,7 @@ export function lockJournals(directory: string): { release(): void } {
 }
 
 /** Append-only, chained by hash, synced before anything it records leaves the signer. */
-export class PayoutJournal {
+export class Journal {
   readonly #file: number;
   readonly #entries: JournalEntry[];
   #bytes: number;
@@ -136,7 +121,7 @@ export class PayoutJournal {
   }
 
   /** Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws `JournalBroken`. */
-  static open(path: string): PayoutJournal {
+  static open(path: string): Journal {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
@@ -146,7 +131,7 @@ export class PayoutJournal {
     const bytes = Buffer.byteLength(whole);
     if (fstatSync(file).size !== bytes) ftruncateSync(file, bytes);
     syncDirectory(dirname(path));
-    return new PayoutJournal(file, entries, bytes);
+    return new Journal(file, entries, bytes);
   }
 
   get entries(): readonly JournalEntry[] {

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { lockJournals, PayoutJournal } from '../../../src/signer/payout-journal.ts';
+import { lockJournals, Journal } from '../../../src/signer/journal.ts';
 
 /** Bytes that the disk still takes, at most so many in one write, and syncs that it still does. */
 const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesAtOnce: Infinity, syncsLeft: Infinity }));
@@ -40,37 +40,37 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const stopped = (by: string) => ({ kind: 'stopped', by }) as const;
-const writersIn = (journal: PayoutJournal): string[] => journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
+const writersIn = (journal: Journal): string[] => journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
 
 describe('the journal of the signer', () => {
   it('never answers for an entry of which the disk took a part only', () => {
-    const journal = PayoutJournal.open(path);
+    const journal = Journal.open(path);
     journal.append(stopped('ada'), 1);
     disk.bytesLeft = 20;
     expect(() => journal.append(stopped('ben'), 2)).toThrow(/ENOSPC/);
     expect(writersIn(journal)).toEqual(['ada']);
-    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada']);
+    expect(writersIn(Journal.open(path))).toEqual(['ada']);
   });
 
   it('writes on behind an entry that came through in two parts', () => {
-    const journal = PayoutJournal.open(path);
+    const journal = Journal.open(path);
     disk.bytesAtOnce = 20;
     journal.append(stopped('ada'), 1);
     journal.append(stopped('ben'), 2);
-    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada', 'ben']);
+    expect(writersIn(Journal.open(path))).toEqual(['ada', 'ben']);
   });
 
   it.each([
     ['a write that failed', () => (disk.bytesLeft = 20)],
     ['a sync that failed', () => (disk.syncsLeft = 0)],
   ])('goes on after %s, as though the entry had never been tried', (_, fail) => {
-    const journal = PayoutJournal.open(path);
+    const journal = Journal.open(path);
     journal.append(stopped('ada'), 1);
     fail();
     expect(() => journal.append(stopped('ben'), 2)).toThrow(/ENOSPC/);
     [disk.bytesLeft, disk.syncsLeft] = [Infinity, Infinity];
     expect(journal.append(stopped('cyd'), 3)).toMatchObject({ seq: 2 });
-    expect(writersIn(PayoutJournal.open(path))).toEqual(['ada', 'cyd']);
+    expect(writersIn(Journal.open(path))).toEqual(['ada', 'cyd']);
     expect(readFileSync(path, 'utf8')).not.toContain('ben');
   });
 });

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { fromBase58 } from '../runtime/util/base58.ts';
-import type { MoveDraft, PayoutDraft } from '../domain/events/payout-draft.ts';
+import type { TransactionDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 
-export type TronDraft = Extract<PayoutDraft, { kind: 'tron' }>;
-type TronNativeDraft = Extract<MoveDraft, { kind: 'tron-native' }>;
+type TronDraft = Extract<TokenDraft, { kind: 'tron' }>;
+type TronNativeDraft = Extract<TransactionDraft, { kind: 'tron-native' }>;
 
 /* Field numbers: protocol/core/Tron.proto and core/contract/smart_contract.proto of java-tron. */
 
@@ -26,7 +26,7 @@ export interface TronRaw {
 }
 
 /** Builds the `raw_data` of a token transfer offline; nothing a node says goes into it beyond the draft. */
-export function tronPayoutBytes(draft: TronDraft, from: string, to: string): TronRaw {
+export function tronTokenBytes(draft: TronDraft, from: string, to: string): TronRaw {
   const owner = accountOf(from);
   const contract = accountOf(draft.tokenAddress);
   const data = `a9059cbb${accountOf(to).subarray(1).toString('hex').padStart(64, '0')}${BigInt(draft.tokenUnits).toString(16).padStart(64, '0')}`;

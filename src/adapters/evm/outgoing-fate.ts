@@ -1,19 +1,16 @@
+import { isCancelling } from '../../domain/events/transaction-draft.ts';
 import { formatAmount } from '../../domain/money.ts';
-import { isCancelling } from '../../domain/events/payout-draft.ts';
-import type { LandedCheck, LandedPayout, PayoutFate, SentPayout } from '../../ports/payouts.ts';
+import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
-
-/** One provider's word on a payout. */
-export type FateOpinion = PayoutFate;
 
 interface PricedReceipt extends RawReceipt {
   readonly gasUsed: string;
   readonly effectiveGasPrice?: string;
 }
 
-export interface Expected {
+interface Expected {
   readonly tokenAddress: string;
   readonly from: string;
   readonly to: string;
@@ -21,21 +18,22 @@ export interface Expected {
 }
 
 interface Asked {
-  readonly payouts: readonly SentPayout[];
-  readonly treasury: string;
-  readonly expected: Expected;
+  readonly sent: readonly SentTransaction[];
+  readonly from: string;
+  /** The token transfer that must be in the receipt; null for the native coin, where a receipt of success is the transfer. */
+  readonly expected: Expected | null;
   /** Null: the chain's own finality. */
   readonly depth: number | null;
 }
 
-export async function receiptsOf(provider: RpcProvider, payouts: readonly SentPayout[]): Promise<PricedReceipt[]> {
-  const receipts = await Promise.all(payouts.map(({ txHash }) => readReceipt(provider, txHash)));
+async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[]): Promise<PricedReceipt[]> {
+  const receipts = await Promise.all(sent.map(({ txHash }) => readReceipt(provider, txHash)));
   return receipts.filter((receipt): receipt is PricedReceipt => receipt !== null);
 }
 
 /** What one provider shows about everything signed at one nonce. */
-export async function fateAt(provider: RpcProvider, receipts: readonly PricedReceipt[], asked: Asked): Promise<FateOpinion> {
-  const receipt = receipts[0];
+export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
+  const receipt = (await receiptsOf(provider, asked.sent))[0];
   if (!receipt) return outsideBlocks(provider, asked);
   const number = fromQuantity(receipt.blockNumber, 'block number');
   const { block } = await mustReadHeader(provider, number);
@@ -44,10 +42,10 @@ export async function fateAt(provider: RpcProvider, receipts: readonly PricedRec
   const final = number <= finalized.block.number;
   const txHash = receipt.transactionHash.toLowerCase();
   const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
-  const isWithoutEffect = receipt.status !== '0x1' || asked.payouts.some((payout) => payout.txHash === txHash && isCancelling(payout));
+  const isWithoutEffect = receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
   // What frees the money again must be as final as the chain can be.
   if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
-  if (!receipt.logs.some((log) => isExpected(log, asked.expected)))
+  if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, asked.expected!)))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
   if (!deep) return { kind: 'pending', inBlock: true };
@@ -55,23 +53,23 @@ export async function fateAt(provider: RpcProvider, receipts: readonly PricedRec
 }
 
 /** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
-export async function outsideBlocks(provider: RpcProvider, { payouts, treasury }: Pick<Asked, 'payouts' | 'treasury'>): Promise<FateOpinion> {
-  const last = payouts.at(-1)!;
-  if (last.validity.kind !== 'evm-nonce') throw new Error('not a payout of this chain');
+async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Promise<Fate> {
+  const last = sent.at(-1)!;
+  if (last.validity.kind !== 'evm-nonce') throw new Error('not a transaction of this chain');
   const { nonce } = last.validity;
-  const final = fromQuantity(await provider.call('eth_getTransactionCount', [treasury, 'finalized']), 'transaction count');
+  const final = fromQuantity(await provider.call('eth_getTransactionCount', [from, 'finalized']), 'transaction count');
   if (final > nonce) {
     // Asked again after the count: the receipt may have come between the two answers.
-    if ((await receiptsOf(provider, payouts)).length > 0) return { kind: 'pending', inBlock: true };
-    return { kind: 'alarm', detail: `nonce ${nonce} of ${treasury} was used by a transaction that is not ours, or a provider lost ${last.txHash}` };
+    if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
+    return { kind: 'alarm', detail: `nonce ${nonce} of ${from} was used by a transaction that is not ours, or a provider lost ${last.txHash}` };
   }
-  const known = await Promise.all(payouts.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
+  const known = await Promise.all(sent.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
   return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }
 
 export async function vanishedAt(
   provider: RpcProvider,
-  { txHash, blockNumber, blockHash }: Pick<LandedPayout, 'txHash' | 'blockNumber' | 'blockHash'>,
+  { txHash, blockNumber, blockHash }: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>,
 ): Promise<LandedCheck> {
   const head = await mustReadHeader(provider, 'latest');
   const seen = { vanished: false, withheld: false, final: false, headNumber: head.block.number };

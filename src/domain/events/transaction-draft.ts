@@ -9,9 +9,8 @@ export interface CancelDraft {
   readonly maxPriorityFeePerGas: string;
 }
 
-/** A payout before it is signed, complete: the signer builds exactly this transaction and no other. */
-export type PayoutDraft =
-  | CancelDraft
+/** A token transfer before it is signed, complete: the signer builds exactly this transaction and no other. */
+export type TokenDraft =
   | {
       readonly kind: 'evm';
       readonly chainId: string;
@@ -79,7 +78,7 @@ export interface NonceAccountDraft {
 }
 
 /** What bounds the life of a transaction. */
-export type PayoutValidity =
+export type TransactionValidity =
   | {
       readonly kind: 'evm-nonce';
       readonly nonce: number;
@@ -93,7 +92,7 @@ export type PayoutValidity =
   | { readonly kind: 'solana-blockhash'; readonly blockhash: string };
 
 /** Whatever the treasury or a collection address sends. */
-export type MoveDraft = PayoutDraft | NativeDraft | NonceAccountDraft;
+export type TransactionDraft = TokenDraft | CancelDraft | NativeDraft | NonceAccountDraft;
 
 /** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
 export interface JournalPlace {
@@ -102,7 +101,7 @@ export interface JournalPlace {
 }
 
 /** Whether it moves nothing and only takes the nonce of the payout before it. */
-export const isCancelling = ({ validity }: { readonly validity: PayoutValidity }): boolean =>
+export const isCancelling = ({ validity }: { readonly validity: TransactionValidity }): boolean =>
   validity.kind === 'evm-nonce' && validity.cancels === true;
 
 /** Why another transaction is signed in the place of one. `cancel`: the deposit is gone, and nothing is moved in the place of the payout. */

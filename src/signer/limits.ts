@@ -1,20 +1,19 @@
 import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
-import type { PayoutRefusal, PayoutSignature } from '../ports/payouts.ts';
+import type { Signature, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
 import { openOutflows } from './approval-text.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
-import type { JournalEntry, MovedEntry, PayoutJournal, SignedEntry } from './payout-journal.ts';
+import type { Journal, JournalEntry, SignedEntry } from './journal.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-export const signedOf = (entries: readonly JournalEntry[]): SignedEntry[] => entries.filter((entry): entry is SignedEntry => entry.kind === 'signed');
-
 /** Whether an id names something of another kind or network: what is released or approved by its id must be one thing. */
-export const isIdTaken = (entries: readonly JournalEntry[], legId: string, kind: 'signed' | 'moved', network: Network): boolean =>
-  bytesOf(entries).some((entry) => entry.legId === legId && (entry.kind !== kind || entry.network !== network));
+export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network }: OutgoingTransaction): boolean =>
+  bytesOf(entries).some((entry) => entry.id === id && (entry.purpose !== kind || entry.network !== network));
 
 /**
  * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place of. `nowMs` must be the journal's own time, which never falls, so
@@ -27,14 +26,14 @@ export function limitsRefusal(
   entries: readonly JournalEntry[],
   rules: PayoutRules,
   nowMs: number,
-): PayoutRefusal | null {
+): SignerRefusal | null {
   const limits = rules.limits[order.coin];
   if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it is paid out`);
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
-  const paid = standing(entries).filter((entry) => (entry.takenFrom?.length ?? 0) > 0);
-  const since = (ms: number): (SignedEntry | MovedEntry)[] => paid.filter((entry) => entry.atMs > nowMs - ms);
+  const paid = standing(entries).filter((entry) => entry.takenFrom.length > 0);
+  const since = (ms: number): SignedEntry[] => paid.filter((entry) => entry.atMs > nowMs - ms);
   if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
   return (
     windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
@@ -43,7 +42,7 @@ export function limitsRefusal(
   );
 }
 
-function windowRefusal(coin: Coin, units: bigint, signed: readonly (SignedEntry | MovedEntry)[], cap: string, code: string): PayoutRefusal | null {
+function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): SignerRefusal | null {
   const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
   return used + units <= amountOf(cap) ? null : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
 }
@@ -54,7 +53,7 @@ function approvalRefusal(
   limits: PayoutLimits,
   terms: string,
   entries: readonly JournalEntry[],
-): PayoutRefusal | null {
+): SignerRefusal | null {
   if (units < amountOf(limits.approvalFrom)) return null;
   const agreed = agreedTo(entries, terms);
   if (agreed >= APPROVALS_NEEDED) return null;
@@ -63,16 +62,16 @@ function approvalRefusal(
 
 /** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */
 export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bigint> {
-  const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.legId] : [])));
+  const released = new Set(entries.flatMap((entry) => (entry.kind === 'released' ? [entry.id] : [])));
   const taken = new Map<string, bigint>();
   for (const entry of standing(entries)) {
-    if (released.has(entry.legId)) continue;
-    for (const { depositKey, units } of entry.takenFrom ?? []) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
+    if (released.has(entry.id)) continue;
+    for (const { depositKey, units } of entry.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
   }
   return taken;
 }
 
-export const signatureOf = (entry: SignedEntry | MovedEntry): PayoutSignature => ({
+export const signatureOf = (entry: SignedEntry): Signature => ({
   ok: true,
   txHash: entry.txHash,
   signedBytes: entry.signedBytes,
@@ -80,7 +79,7 @@ export const signatureOf = (entry: SignedEntry | MovedEntry): PayoutSignature =>
 });
 
 /** Why nothing is signed on the network, whatever it is; null when nothing stands still. */
-export function stopRefusal(journal: PayoutJournal, network: Network): PayoutRefusal | null {
+export function stopRefusal(journal: Journal, network: Network): SignerRefusal | null {
   if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
   const open = openOutflows(journal.entries, network).length;
   return open === 0
@@ -89,6 +88,6 @@ export function stopRefusal(journal: PayoutJournal, network: Network): PayoutRef
 }
 
 /** The kill switch as the journal has it. */
-export function isStopped(journal: PayoutJournal): boolean {
+export function isStopped(journal: Journal): boolean {
   return journal.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed')?.kind === 'stopped';
 }

@@ -1,0 +1,264 @@
+import { getAddress } from 'ethers';
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import { amountOf, formatAmount, fromTokenUnits, least, most, toTokenUnits, type Coin } from '../../domain/money.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import {
+  isNative,
+  tokenToMove,
+  type Fate,
+  type LandedCheck,
+  type LandedTransaction,
+  type OutgoingTransaction,
+  type PreCheck,
+  type Reserved,
+  type SentTransaction,
+} from '../../ports/outgoing.ts';
+import type { AccountBalances, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { crashPoint } from '../../runtime/util/crash-point.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { agreedFate } from '../rpc/agreed-fate.ts';
+import { evmTokenUnits } from './balances.ts';
+import { fateAt, vanishedAt } from './outgoing-fate.ts';
+import { evmOutflows } from './outflows.ts';
+import { verifyProvider } from './provider-check.ts';
+import { fromQuantity, mustReadHeader } from './rpc.ts';
+import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
+
+export interface EvmOutgoingOptions {
+  readonly settings: NetworkSettings;
+  readonly pool: RpcPool;
+  /** Blocks that make a transaction complete, the block itself included; null: the chain's own finality. */
+  readonly depth: number | null;
+  /** Wei for a unit of gas that is never exceeded; transactions wait instead. */
+  readonly maxFeePerGas: bigint;
+  /** The most of it that goes to the block's producer. */
+  readonly maxPriorityFeePerGas: bigint;
+  /** Tip in wei where the network does not suggest one. */
+  readonly fallbackTip: bigint;
+  readonly bumpAfterMs: number;
+}
+
+/** Above what transfers of the tokens take, first-time receivers and fee-on-transfer code included. */
+const GAS_FLOOR = 90_000n;
+/** A plain transfer to an account without code. */
+const NATIVE_GAS = 21_000n;
+const HUNDRED = 100n;
+/** Room for what the token's code may do differently in another block. */
+const GAS_MARGIN = 150n;
+/** A sweep pays with what it was given, so it is given less room. */
+const SWEEP_GAS_MARGIN = 125n;
+/** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
+const TOP_UP_MARGIN = 150n;
+/** Nodes replace a pending transaction only for at least 10 % more on both fees (geth, PriceBump). */
+const BUMP_PERCENT = 125n;
+
+/** Wei for a unit of gas, as the network has it now; `least` gets into one of the next blocks. */
+interface Fees {
+  readonly maxFeePerGas: bigint;
+  readonly least: bigint;
+  readonly tip: bigint;
+}
+
+/** Money out on Ethereum, BSC and their like over JSON-RPC. */
+export class EvmOutgoing implements OutgoingChain {
+  readonly settings: NetworkSettings;
+  readonly bumpAfterMs: number;
+  readonly #options: EvmOutgoingOptions;
+  readonly #providers: AdmittedProviders;
+
+  constructor(options: EvmOutgoingOptions) {
+    const { settings, pool, bumpAfterMs } = options;
+    this.#options = options;
+    this.settings = settings;
+    this.bumpAfterMs = bumpAfterMs;
+    this.#providers = new AdmittedProviders(settings.network, pool, async (provider) => {
+      await verifyProvider(provider, settings);
+      await mustReadHeader(provider, 'finalized');
+    });
+  }
+
+  get network(): OutgoingChain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): OutgoingChain['mode'] {
+    return this.settings.mode;
+  }
+
+  balances(address: string): Promise<AccountBalances> {
+    return this.#providers.on(async (provider) => {
+      const coins: Partial<Record<Coin, bigint>> = {};
+      for (const token of this.settings.tokens) {
+        const units = await view(provider, token, 'balanceOf', [address]);
+        if (units === null) throw new ProviderFault('incapable', 'does not say what an account holds');
+        coins[token.coin] = fromTokenUnits(BigInt(units), token.decimals);
+      }
+      return { coins, native: await nativeOf(provider, address) };
+    });
+  }
+
+  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+    return this.#providers.on(async (provider) => {
+      const held = addresses.map((): Partial<Record<Coin, bigint>> => ({}));
+      for (const token of this.settings.tokens) {
+        const units = await evmTokenUnits(provider, token, addresses);
+        held.forEach((coins, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+      }
+      return held;
+    });
+  }
+
+  async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
+      const fault = token && (await this.#tokenFault(provider, token, order, reserved));
+      if (fault) return fault;
+      const fees = await this.#fees(provider);
+      const limit = this.#options.maxFeePerGas;
+      if (fees.maxFeePerGas > limit)
+        return { kind: 'wait', reason: 'network_fee_too_high', detail: `gas costs ${fees.maxFeePerGas} wei, above the limit of ${limit}` };
+      const held = await nativeOf(provider, order.fromAddress);
+      const gas = (token ? GAS_FLOOR : NATIVE_GAS) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
+      const need = token ? gas : gas + amountOf(order.amount);
+      if (held >= need) return { kind: 'ready' };
+      if (order.kind === 'sweep') return this.#sweepGas(provider, token!, order, { fees, held });
+      const what = token ? 'for network fees' : 'and must give a sweep its gas';
+      const detail = `the treasury ${order.fromAddress} holds ${formatAmount(held)} ${what} on ${this.network} and needs ${formatAmount(need)}`;
+      return { kind: 'wait', reason: 'insufficient_gas', detail };
+    });
+  }
+
+  async nextNonce(address: string): Promise<number> {
+    const counts = await this.#providers.ask(async (provider) =>
+      fromQuantity(await provider.call('eth_getTransactionCount', [address, 'latest']), 'transaction count'),
+    );
+    // A node that lags must not make a nonce look free: the furthest one counts.
+    return Math.max(...counts);
+  }
+
+  draft(order: OutgoingTransaction, nonce: number | null): Promise<TransactionDraft> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
+      const fees = await this.#fees(provider);
+      const shared = { chainId: this.settings.chainId, nonce: nonce ?? 0 };
+      if (!token) return { kind: 'evm-native', ...shared, value: amountOf(order.amount).toString(), gasLimit: String(NATIVE_GAS), ...textOf(fees) };
+      const gasLimit = await gasLimitOf(provider, token, order);
+      const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
+      // A sweep has no more gas than it was given, so its fee may rise only as far as that goes.
+      const affordable = order.kind === 'sweep' ? (await nativeOf(provider, order.fromAddress)) / gasLimit : fees.maxFeePerGas;
+      const maxFeePerGas = least(affordable, fees.maxFeePerGas);
+      const capped = textOf({ maxFeePerGas, tip: least(fees.tip, maxFeePerGas) });
+      return { kind: 'evm', ...shared, tokenAddress: getAddress(token.address), tokenUnits, gasLimit: String(gasLimit), ...capped };
+    });
+  }
+
+  async bump(old: TransactionDraft): Promise<TransactionDraft | null> {
+    if (!('maxFeePerGas' in old)) throw new Error('not a draft of this chain');
+    const now = await this.#providers.on((provider) => this.#fees(provider));
+    const raised = (fee: string): bigint => (BigInt(fee) * BUMP_PERCENT) / HUNDRED + 1n;
+    const maxFeePerGas = most(raised(old.maxFeePerGas), now.maxFeePerGas);
+    const tip = most(raised(old.maxPriorityFeePerGas), now.tip);
+    if (maxFeePerGas > this.#options.maxFeePerGas || tip > this.#options.maxPriorityFeePerGas) return null;
+    return { ...old, ...textOf({ maxFeePerGas, tip }) };
+  }
+
+  /** The nonce again, at a fee for which nodes let it take the place of what was drawn up. */
+  async cancel(draft: TransactionDraft): Promise<TransactionDraft | null> {
+    const bumped = await this.bump(draft);
+    if (bumped === null || !('maxFeePerGas' in bumped)) return null;
+    const { chainId, nonce, maxFeePerGas, maxPriorityFeePerGas } = bumped;
+    return { kind: 'evm-cancel', chainId, nonce, gasLimit: String(NATIVE_GAS), maxFeePerGas, maxPriorityFeePerGas };
+  }
+
+  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+    crashPoint('before-broadcast');
+    // An error may come from a node that has taken the bytes all the same, so only the chain is believed later.
+    await this.#providers.tellAll((provider) => provider.call('eth_sendRawTransaction', [signedBytes]));
+    crashPoint('after-broadcast');
+  }
+
+  async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    const expected = token && {
+      tokenAddress: token.address,
+      from: order.fromAddress,
+      to: order.toAddress,
+      units: toTokenUnits(amountOf(order.amount), token.decimals),
+    };
+    const asked = { sent, from: order.fromAddress, expected, depth: this.#options.depth };
+    return agreedFate(await this.#providers.ask((provider) => fateAt(provider, asked)));
+  }
+
+  async hasVanished(landed: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck> {
+    const seen = await this.#providers.ask((provider) => vanishedAt(provider, landed));
+    return {
+      withheld: seen.some(({ withheld }) => withheld),
+      vanished: seen.every(({ vanished }) => vanished),
+      final: seen.every(({ final }) => final),
+      headNumber: Math.max(...seen.map(({ headNumber }) => headNumber)),
+    };
+  }
+
+  finalBlock(): Promise<number> {
+    return this.#providers.on(async (provider) => (await mustReadHeader(provider, 'finalized')).block.number);
+  }
+
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return this.#providers.on((provider) => evmOutflows(provider, this.settings, address, fromBlock, strangersAmong));
+  }
+
+  close(): Promise<void> {
+    return this.#providers.close();
+  }
+
+  async #tokenFault(provider: RpcProvider, token: Token, order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck | null> {
+    const { fromAddress, toAddress } = order;
+    if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
+    if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
+    if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
+    const balance = fromTokenUnits(BigInt((await view(provider, token, 'balanceOf', [fromAddress])) ?? '0x0'), token.decimals);
+    const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
+    if (balance >= need) return null;
+    const detail = `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on ${this.network} and owes ${formatAmount(need)}`;
+    return { kind: 'wait', reason: 'insufficient_funds', detail };
+  }
+
+  /** The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs. */
+  async #sweepGas(provider: RpcProvider, token: Token, order: OutgoingTransaction, { fees, held }: { fees: Fees; held: bigint }): Promise<PreCheck> {
+    const gasLimit = await gasLimitOf(provider, token, order);
+    // The signer gives no more before what it gave was spent, so a fee that rose since is paid as far as the gas goes.
+    if (held >= gasLimit * fees.least) return { kind: 'ready' };
+    return { kind: 'needs_gas', amount: (gasLimit * fees.maxFeePerGas * TOP_UP_MARGIN) / HUNDRED - held };
+  }
+
+  async #fees(provider: RpcProvider): Promise<Fees> {
+    const block = (await provider.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
+    const base = BigInt(block?.baseFeePerGas ?? '0x0');
+    const tip = least(await suggestedTip(provider, this.#options.fallbackTip), this.#options.maxPriorityFeePerGas);
+    return { maxFeePerGas: base * 2n + tip, least: (base * 5n) / 4n + tip, tip };
+  }
+}
+
+const textOf = ({ maxFeePerGas, tip }: Omit<Fees, 'least'>) => ({ maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() });
+
+async function gasLimitOf(
+  provider: RpcProvider,
+  token: Token,
+  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
+): Promise<bigint> {
+  const gas = await gasOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });
+  return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
+}
+
+async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bigint> {
+  try {
+    return BigInt(String(await provider.call('eth_maxPriorityFeePerGas', [])));
+  } catch (error) {
+    if (error instanceof RpcError) return fallback;
+    throw error;
+  }
+}
+
+const nativeOf = async (provider: RpcProvider, address: string): Promise<bigint> =>
+  BigInt(String(await provider.call('eth_getBalance', [address, 'latest'])));

@@ -1,0 +1,223 @@
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import type { UsedNonces } from '../../domain/events/treasury-events.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import {
+  isNative,
+  tokenToMove,
+  treasuryOf,
+  type Fate,
+  type LandedCheck,
+  type OutgoingTransaction,
+  type PreCheck,
+  type Reserved,
+  type SentTransaction,
+} from '../../ports/outgoing.ts';
+import type { AccountBalances, MissingAccount, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { crashPoint } from '../../runtime/util/crash-point.ts';
+import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { agreedFate } from '../rpc/agreed-fate.ts';
+import { freeNonce, missingNonceAccount } from './nonces.ts';
+import { solanaOutflows } from './outflows.ts';
+import { fateAt, LAMPORT } from './outgoing-fate.ts';
+import { verifySolanaProvider } from './provider-check.ts';
+import { ACCOUNTS_A_CALL, ask, readBalances, slotOf } from './rpc.ts';
+
+export interface SolanaOutgoingOptions {
+  readonly settings: NetworkSettings;
+  readonly pool: RpcPool;
+  /** Micro-lamports for a unit of computation, at most. */
+  readonly maxPrice: number;
+  /** How long a transaction may stay out before it offers more. */
+  readonly bumpAfterMs?: number;
+}
+
+/** Base fee and the dearest priority fee of one transfer. */
+const FEE_LAMPORTS = 2_010_000n;
+/** Of one transaction without a priority fee. */
+const MAKING_FEE_LAMPORTS = 5_000n;
+const TOKEN_ACCOUNT_BYTES = 165;
+/** Micro-lamports for a unit of computation. */
+const MIN_PRICE = 1_000;
+
+interface ParsedTokenAccount {
+  readonly data: { readonly parsed?: { readonly info?: { readonly state?: string; readonly tokenAmount?: { readonly amount: string } } } };
+}
+
+/**
+ * Money out on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so it lives until that value is used, and of
+ * all that name one value one lands at most. The treasury pays every fee, so a collection address needs none of its own; its token account stays
+ * open, since a late payer may still use it. Only what is finalized counts.
+ */
+export class SolanaOutgoing implements OutgoingChain {
+  readonly settings: NetworkSettings;
+  readonly bumpAfterMs: number;
+  readonly #providers: AdmittedProviders;
+  readonly #maxPrice: number;
+
+  constructor({ settings, pool, maxPrice, bumpAfterMs = Number.POSITIVE_INFINITY }: SolanaOutgoingOptions) {
+    this.bumpAfterMs = bumpAfterMs;
+    this.settings = settings;
+    this.#maxPrice = maxPrice;
+    this.#providers = new AdmittedProviders(settings.network, pool, (provider) => verifySolanaProvider(provider, settings));
+  }
+
+  get network(): OutgoingChain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): OutgoingChain['mode'] {
+    return this.settings.mode;
+  }
+
+  balances(address: string): Promise<AccountBalances> {
+    return this.#providers.on(async (provider) => {
+      const coins: Partial<Record<Coin, bigint>> = {};
+      for (const token of this.settings.tokens) {
+        const account = await tokenAccount(provider, associatedTokenAccount(address, token.address));
+        coins[token.coin] = fromTokenUnits(account?.units ?? 0n, token.decimals);
+      }
+      return { coins, native: (await lamportsAt(provider, address)) * LAMPORT };
+    });
+  }
+
+  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+    const accounts = addresses.flatMap((owner) =>
+      this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token })),
+    );
+    return this.#providers.on(async (provider) => {
+      const units: bigint[] = [];
+      for (let from = 0; from < accounts.length; from += ACCOUNTS_A_CALL)
+        units.push(...(await readBalances(provider, accounts.slice(from, from + ACCOUNTS_A_CALL), 'finalized')).units);
+      const held = new Map(addresses.map((owner): [string, Partial<Record<Coin, bigint>>] => [owner, {}]));
+      accounts.forEach(({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+      return addresses.map((owner) => held.get(owner)!);
+    });
+  }
+
+  async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
+    if (isNative(order)) return this.#checkRent(order);
+    const token = tokenToMove(this.settings, order);
+    const { fromAddress, toAddress } = order;
+    const feePayer = treasuryOf(order);
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
+      const payee = await tokenAccount(provider, associatedTokenAccount(toAddress, token.address));
+      if (payee?.state === 'frozen') return { kind: 'fail', reason: 'recipient_frozen' };
+      const own = await tokenAccount(provider, associatedTokenAccount(fromAddress, token.address));
+      if (own?.state === 'frozen') return { kind: 'fail', reason: 'sender_frozen' };
+      const balance = fromTokenUnits(own?.units ?? 0n, token.decimals);
+      const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
+      if (balance < need)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_funds',
+          detail: `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on solana and owes ${formatAmount(need)}`,
+        };
+      const rent = BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [TOKEN_ACCOUNT_BYTES]));
+      const held = await lamportsAt(provider, feePayer);
+      const gas = (rent + FEE_LAMPORTS) * BigInt(reserved.payouts + 1);
+      if (held >= gas) return { kind: 'ready' };
+      const detail = `the treasury ${feePayer} holds ${formatAmount(held * LAMPORT)} SOL for fees and rent and needs ${formatAmount(gas * LAMPORT)}`;
+      return { kind: 'wait', reason: 'insufficient_gas', detail };
+    });
+  }
+
+  /** Solana numbers no sequence of an account. */
+  nextNonce(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  draft(order: OutgoingTransaction, _: number | null, used: UsedNonces): Promise<TransactionDraft | null> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
+      if (!token) {
+        const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
+        const lamports = String(amountOf(order.amount) / LAMPORT);
+        return { kind: 'solana-nonce-account', nonceIndex: order.derivationIndex!, lamports, blockhash: value.blockhash };
+      }
+      const free = await freeNonce(provider, treasuryOf(order), used);
+      if (free === null) return null;
+      const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
+      const computeUnitPrice = String(await this.#price(provider, token));
+      return { kind: 'solana', tokenAddress: token.address, tokenUnits, decimals: token.decimals, ...free, computeUnitPrice };
+    });
+  }
+
+  missingAccount(treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
+    return this.#providers.on((provider) => missingNonceAccount(provider, treasury, used));
+  }
+
+  /** The same with the same nonce at twice the price, or at what the network takes now if that is more. */
+  async bump(draft: TransactionDraft): Promise<TransactionDraft | null> {
+    if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
+    const token = this.settings.tokens.find(({ address }) => address === draft.tokenAddress)!;
+    const price = await this.#providers.on((provider) => this.#price(provider, token));
+    return { ...draft, computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))) };
+  }
+
+  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+    crashPoint('before-broadcast');
+    // Whatever a node answers, it may have forwarded the bytes.
+    await this.#providers.tellAll((provider) =>
+      ask(provider, 'sendTransaction', [signedBytes, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }]),
+    );
+    crashPoint('after-broadcast');
+  }
+
+  async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
+    const units = amountOf(order.amount);
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    const { fromAddress: from, toAddress: to } = order;
+    const expected = token ? { token, from, to, units: toTokenUnits(units, token.decimals) } : { rent: units };
+    return agreedFate(await this.#providers.ask((provider) => fateAt(provider, { sent, treasury: treasuryOf(order), expected })));
+  }
+
+  /** Only what is finalized counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
+  async hasVanished(): Promise<LandedCheck> {
+    const [headNumber] = await this.#providers.ask((provider) => slotOf(provider, 'finalized'));
+    return { vanished: false, withheld: false, final: true, headNumber: headNumber! };
+  }
+
+  finalBlock(): Promise<number> {
+    return this.#providers.on((provider) => slotOf(provider, 'finalized'));
+  }
+
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return this.#providers.on((provider) => solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong));
+  }
+
+  close(): Promise<void> {
+    return this.#providers.close();
+  }
+
+  #checkRent({ amount, fromAddress }: OutgoingTransaction): Promise<PreCheck> {
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
+      const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
+      const need = amountOf(amount) + MAKING_FEE_LAMPORTS * LAMPORT;
+      if (held >= need) return { kind: 'ready' };
+      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} SOL and needs ${formatAmount(need)} for a nonce account`;
+      return { kind: 'wait', reason: 'insufficient_gas', detail };
+    });
+  }
+
+  /** What three of four transactions of the token paid at most. */
+  async #price(provider: RpcProvider, token: Token): Promise<number> {
+    const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [[token.address]]).catch(() => []);
+    const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
+    return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
+  }
+}
+
+async function tokenAccount(provider: RpcProvider, account: string): Promise<{ state: string; units: bigint } | null> {
+  const { value } = await ask<{ value: ParsedTokenAccount | null }>(provider, 'getAccountInfo', [
+    account,
+    { encoding: 'jsonParsed', commitment: 'confirmed' },
+  ]);
+  const info = value?.data.parsed?.info;
+  return info ? { state: info.state ?? '', units: BigInt(info.tokenAmount?.amount ?? '0') } : null;
+}
+
+const lamportsAt = async (provider: RpcProvider, address: string): Promise<bigint> =>
+  BigInt((await ask<{ value: number }>(provider, 'getBalance', [address, { commitment: 'confirmed' }])).value);

@@ -1,0 +1,202 @@
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
+import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import {
+  isNative,
+  tokenToMove,
+  type Fate,
+  type LandedCheck,
+  type OutgoingTransaction,
+  type PreCheck,
+  type Reserved,
+  type SentTransaction,
+} from '../../ports/outgoing.ts';
+import type { AccountBalances, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { crashPoint } from '../../runtime/util/crash-point.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { agreedFate } from '../rpc/agreed-fate.ts';
+import { tronOutflows } from './outflows.ts';
+import { fateAt, SUN } from './outgoing-fate.ts';
+import { verifyTronProvider } from './provider-check.ts';
+import { ask, newestBlock } from './rpc.ts';
+import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
+
+export interface TronOutgoingOptions {
+  readonly settings: NetworkSettings;
+  readonly pool: RpcPool;
+  /** How long a transaction may land. Longer than a slow network needs, short enough that a lost one is soon replaced. */
+  readonly lifetimeMs: number;
+}
+
+const SUN_DECIMALS = 6;
+/** Accounts asked for at the same time. */
+const AT_A_TIME = 4;
+/** Bandwidth of a token transfer, paid in TRX when the free allowance is used. */
+const BANDWIDTH_SUN = 500_000;
+/** Energy varies from call to call; what is left over serves the next sweep. */
+const SWEEP_MARGIN_PERCENT = 130;
+/** Making an account, and the bandwidth of it, when the sender has none staked. */
+const ACTIVATION_SUN = 1_100_000;
+/** Nothing of it is burnt before the transfer itself is: bandwidth only. */
+const TRANSFER_SUN = 300_000;
+
+/** Money out on TRON over the `/wallet` API. A transaction has no nonce; its expiration is what ends it, and only what is solidified counts. */
+export class TronOutgoing implements OutgoingChain {
+  readonly settings: NetworkSettings;
+  readonly bumpAfterMs = Number.POSITIVE_INFINITY;
+  readonly #providers: AdmittedProviders;
+  readonly #lifetimeMs: number;
+
+  constructor({ settings, pool, lifetimeMs }: TronOutgoingOptions) {
+    this.settings = settings;
+    this.#lifetimeMs = lifetimeMs;
+    this.#providers = new AdmittedProviders(settings.network, pool, (provider) => verifyTronProvider(provider, settings));
+  }
+
+  get network(): OutgoingChain['network'] {
+    return this.settings.network;
+  }
+
+  get mode(): OutgoingChain['mode'] {
+    return this.settings.mode;
+  }
+
+  balances(address: string): Promise<AccountBalances> {
+    return this.#providers.on(async (provider) => ({
+      coins: await this.#coinsOf(provider, address),
+      native: BigInt(await sunOf(provider, address)) * SUN,
+    }));
+  }
+
+  /** TRON serves one account a call. */
+  async tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+    const held: AccountBalances['coins'][] = [];
+    for (let from = 0; from < addresses.length; from += AT_A_TIME) {
+      const part = addresses.slice(from, from + AT_A_TIME);
+      held.push(...(await Promise.all(part.map((address) => this.#providers.on((provider) => this.#coinsOf(provider, address))))));
+    }
+    return held;
+  }
+
+  async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
+    if (isNative(order)) return this.#checkNative(order, reserved);
+    const token = tokenToMove(this.settings, order);
+    const { fromAddress, toAddress } = order;
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
+      if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
+      if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
+      if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
+      const balance = fromTokenUnits((await unitsOf(provider, token, fromAddress)) ?? 0n, token.decimals);
+      const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
+      if (balance < need)
+        return {
+          kind: 'wait',
+          reason: 'insufficient_funds',
+          detail: `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on tron and owes ${formatAmount(need)}`,
+        };
+      const held = await sunOf(provider, fromAddress);
+      const { burntSun } = await costOf(provider, token, order);
+      const gas = (burntSun + BANDWIDTH_SUN) * (reserved.payouts + 1);
+      if (held >= gas) return { kind: 'ready' };
+      if (order.kind !== 'sweep')
+        return {
+          kind: 'wait',
+          reason: 'insufficient_gas',
+          detail: `the treasury ${fromAddress} holds ${formatAmount(BigInt(held) * SUN)} TRX for network fees and needs ${formatAmount(BigInt(gas) * SUN)}`,
+        };
+      const needed = Math.ceil((burntSun * SWEEP_MARGIN_PERCENT) / 100) + BANDWIDTH_SUN;
+      return { kind: 'needs_gas', amount: BigInt(needed - held) * SUN };
+    });
+  }
+
+  /** TRON numbers no sequence; the expiration alone keeps two transactions of one thing apart. */
+  nextNonce(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  draft(order: OutgoingTransaction): Promise<TransactionDraft> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
+      if (!token) {
+        const sun = toTokenUnits(amountOf(order.amount), SUN_DECIMALS).toString();
+        return { kind: 'tron-native', sun, ...(await this.#validity(provider)) };
+      }
+      const { feeLimit } = await costOf(provider, token, order);
+      const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
+      return { kind: 'tron', tokenAddress: token.address, tokenUnits, ...(await this.#validity(provider)), feeLimit };
+    });
+  }
+
+  bump(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+    crashPoint('before-broadcast');
+    const transaction = JSON.parse(signedBytes) as Readonly<Record<string, unknown>>;
+    // A refusal proves nothing: DUP_TRANSACTION_ERROR means it is there, most others that this node cannot take it now.
+    await this.#providers.tellAll((provider) => ask(provider, 'wallet', 'broadcasttransaction', transaction));
+    crashPoint('after-broadcast');
+  }
+
+  async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
+    const token = isNative(order) ? null : tokenToMove(this.settings, order);
+    const expected = token && { token, from: order.fromAddress, to: order.toAddress, units: toTokenUnits(amountOf(order.amount), token.decimals) };
+    return agreedFate(await this.#providers.ask((provider) => fateAt(provider, { sent, expected, lifetimeMs: this.#lifetimeMs })));
+  }
+
+  /** Only what is solidified counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
+  async hasVanished(): Promise<LandedCheck> {
+    const [head] = await this.#providers.ask((provider) => newestBlock(provider, 'walletsolidity'));
+    return { vanished: false, withheld: false, final: true, headNumber: head!.number };
+  }
+
+  finalBlock(): Promise<number> {
+    return this.#providers.on(async (provider) => (await newestBlock(provider, 'walletsolidity')).number);
+  }
+
+  outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
+    return tronOutflows((task) => this.#providers.on(task), this.settings, address, fromBlock, strangersAmong);
+  }
+
+  close(): Promise<void> {
+    return this.#providers.close();
+  }
+
+  async #coinsOf(provider: RpcProvider, address: string): Promise<AccountBalances['coins']> {
+    const coins: Partial<Record<Coin, bigint>> = {};
+    for (const token of this.settings.tokens) {
+      const units = await unitsOf(provider, token, address);
+      if (units === null) throw new ProviderFault('incapable', 'does not say what an account holds');
+      coins[token.coin] = fromTokenUnits(units, token.decimals);
+    }
+    return coins;
+  }
+
+  #checkNative({ amount, fromAddress }: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
+      const needed = amountOf(amount) + BigInt(ACTIVATION_SUN + TRANSFER_SUN * (reserved.payouts + 1)) * SUN;
+      const held = BigInt(await sunOf(provider, fromAddress)) * SUN;
+      if (held >= needed) return { kind: 'ready' };
+      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} TRX and needs ${formatAmount(needed)} to give a sweep its energy`;
+      return { kind: 'wait', reason: 'insufficient_gas', detail };
+    });
+  }
+
+  /** The block that a transaction refers to and the time in which it may land. */
+  async #validity(provider: RpcProvider) {
+    // A solidified reference cannot be reorganised away, which would end the transaction before its time.
+    const reference = await newestBlock(provider, 'walletsolidity');
+    const head = await newestBlock(provider, 'wallet');
+    return {
+      refBlockBytes: reference.hash.slice(12, 16).toLowerCase(),
+      refBlockHash: reference.hash.slice(16, 32).toLowerCase(),
+      timestampMs: Date.now(),
+      expirationMs: head.timeSec * 1000 + this.#lifetimeMs,
+    };
+  }
+}
+
+const costOf = (provider: RpcProvider, token: Token, { amount, fromAddress: from, toAddress: to }: OutgoingTransaction) =>
+  costOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });

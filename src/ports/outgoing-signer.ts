@@ -1,0 +1,84 @@
+import type { JournalPlace, TransactionDraft } from '../domain/events/transaction-draft.ts';
+import type { HashedParts } from '../domain/events/canonical-text.ts';
+import type { Mode } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
+import type { OutgoingTransaction } from './outgoing.ts';
+
+/** What the signer is asked to sign, and how far the ledger has come. */
+export interface SigningRequest {
+  readonly order: OutgoingTransaction;
+  readonly attempt: number;
+  readonly draft: TransactionDraft;
+  /** The place that the ledger's last signed transaction of this treasury has in the signer's journal; null before the first. */
+  readonly ledger: JournalPlace | null;
+}
+
+/**
+ * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and ledger disagree
+ * or a rule of safety is broken; nothing is paid from this treasury until an operator looked.
+ */
+export interface SignerRefusal {
+  readonly ok: false;
+  readonly kind: 'denied' | 'later' | 'stopped';
+  readonly code: string;
+  readonly message: string;
+}
+
+export type SignerVerdict = { readonly ok: true } | SignerRefusal;
+
+export type Signature = { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace } | SignerRefusal;
+
+/** The signer's account that everything but sweeps is paid from, per family. */
+export interface TreasuryAddresses {
+  readonly evm: string;
+  readonly tron: string;
+  readonly solana: string;
+}
+
+export interface SignerStatus {
+  readonly stopped: boolean;
+  /** Reported, and not explained by two approvers. */
+  readonly unknownOutflows: number;
+  /** Where the configuration allows more than is in force, in words. */
+  readonly limitsToApprove: readonly string[];
+  /** Approvals that proved nothing, since the signer's start. */
+  readonly wrongApprovals: number;
+  /** Transactions that were signed. */
+  readonly entries: number;
+  readonly place: JournalPlace | null;
+}
+
+/** Where a merchant's money goes on one network. */
+export interface SettlementDestination {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly merchantId: string;
+  readonly address: string;
+}
+
+/** An event as the signer hashes and books it. */
+export type LedgerEvent = HashedParts;
+
+/** How far the signer has read the event log, and what it found that cannot be. */
+export interface LedgerTaken {
+  readonly size: number;
+  readonly fault: string | null;
+}
+
+/** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
+export interface OutgoingSigner {
+  treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
+  /** The events of the log from leaf `from` on; none to ask how far the signer is. Settlements are judged by nothing else. */
+  takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
+  /** Whether the policy of its kind would let the transaction pass now; signs nothing. */
+  check(order: OutgoingTransaction): Promise<SignerVerdict>;
+  /** The same request gets the same bytes for ever. */
+  sign(request: SigningRequest): Promise<Signature>;
+  /** Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was paid. */
+  release(order: OutgoingTransaction): Promise<SignerVerdict>;
+  /** Those of the transactions that its journal does not hold. */
+  unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
+  /** The kill switch: nothing is signed until two approvers want it again. */
+  stop(mode: Mode, by: string): Promise<SignerStatus>;
+  status(mode: Mode): Promise<SignerStatus>;
+}

@@ -1,0 +1,69 @@
+import type { DepositProof } from '../domain/deposit-proof.ts';
+import { amountOf, isCoin, least } from '../domain/money.ts';
+import { addressFamilyOf, type Network } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { hashOf, transactionTerms } from './approval-text.ts';
+import type { ChainView, FoundDeposit } from './chain-view.ts';
+import { DepositLookups } from './deposit-lookups.ts';
+import { refusal } from './exclusive.ts';
+import { limitsRefusal, takenByDeposit } from './limits.ts';
+import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
+import type { SigningWallet } from './signing-wallet.ts';
+
+/**
+ * Refunds and returns: money goes back to who paid it, as the chain shows it, within caps and with four eyes above a threshold. What was taken of a
+ * deposit before is not there any more.
+ */
+export const PAY_BACK: Policy = {
+  refusal: (order, { wallet, others, rules, nowMs }) => {
+    const { coin, amount } = order;
+    const fault = treasuryFault(order, wallet);
+    if (fault) return fault;
+    if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are paid back');
+    return limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs) ?? ownAddressRefusal(order, wallet);
+  },
+  onChain: takeOfDeposits,
+};
+
+function ownAddressRefusal({ network, toAddress, deposits }: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
+  const strange = deposits.find((deposit) => !isOurs(wallet, network, deposit));
+  if (strange) return refusal('denied', 'not_our_address', `${strange.depositKey} is said to have come to an address that is not ours`);
+  const isOwn = Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
+  return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
+}
+
+/** Whether the address is the one that the wallet has at the place: a collection address, or with null the treasury. */
+function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivationIndex }: DepositProof): boolean {
+  const family = addressFamilyOf(network);
+  return toAddress === (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex));
+}
+
+/** Takes from each deposit named what the order says, each found on chain and paid by the payee. */
+async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
+  const taken = takenByDeposit(others);
+  const takenFrom: { depositKey: string; units: string }[] = [];
+  let rest = amountOf(order.amount);
+  const lookedUp = new DepositLookups(view, order.deposits);
+  for (const [index, proof] of order.deposits.entries()) {
+    if (rest === 0n) break;
+    const found = await lookedUp.at(index);
+    const fault = depositFault(found, order);
+    if (fault) return fault;
+    const { depositKey, units } = found!;
+    if (takenFrom.some((one) => one.depositKey === depositKey)) return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
+    const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);
+    if (share <= 0n) continue;
+    rest -= share;
+    takenFrom.push({ depositKey, units: share.toString() });
+  }
+  return rest === 0n ? { ok: true, takenFrom } : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
+}
+
+/** Why the deposit does not allow a payout to this payee, as the chain shows it; null when it does. */
+function depositFault(found: FoundDeposit | null, { coin, toAddress }: OutgoingTransaction): SignerRefusal | null {
+  if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
+  if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
+  if (found.payer === null || found.payer !== toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
+  return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
+}

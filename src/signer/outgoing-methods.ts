@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { DepositProof, TakenDeposit } from '../domain/deposit-proof.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
+import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
+import type { Mode } from '../domain/ids.ts';
+import { COINS } from '../domain/money.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
+import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
+import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
+import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
+import type { Outgoing } from './outgoing.ts';
+
+export const mode = z.enum(['live', 'test']);
+
+/** The key is what the place in the chain says, so that nobody can name one deposit twice. */
+const isItsKey =
+  (network: Network) =>
+  ({ depositKey, txHash, logIndex }: DepositProof): boolean =>
+    depositKey === `${network}:${txHash}:${logIndex}`;
+const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDeposit> =>
+  z
+    .strictObject({
+      ...{ depositKey: z.string().max(256), txHash: fields.txHash, logIndex: z.int().min(0), toAddress: fields.address },
+      ...{ derivationIndex: walletIndex.nullable(), amount },
+    })
+    .refine(isItsKey(network), { path: ['depositKey'] });
+
+/** Only a refund belongs to a session, and only what is paid back is of deposits. */
+const isWhole = ({ kind, refund, deposits }: OutgoingTransaction): boolean =>
+  (kind === 'refund') === (refund !== null) && (kind === 'refund' || kind === 'return' || deposits.length === 0);
+
+export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
+  kind: z.enum(['refund', ...MOVE_KINDS]),
+  ...{ id, mode, amount },
+  coin: z.enum([...COINS, NATIVE_COIN[network]]),
+  ...{ fromAddress: fields.address, toAddress: fields.address },
+  derivationIndex: walletIndex.nullable(),
+  merchantId: id.nullable(),
+  refund: z.strictObject({ sessionId: id, refundId: id }).nullable(),
+  deposits: z.array(depositOn(fields, network)).max(1_000),
+})).refine(isWhole, { path: ['kind'] });
+
+const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };
+const chainId = z.string().regex(/^[1-9]\d{0,19}$/);
+const tronBlock = {
+  refBlockBytes: z.string().regex(/^[0-9a-f]{4}$/),
+  refBlockHash: z.string().regex(/^[0-9a-f]{16}$/),
+  timestampMs: z.int().min(0),
+  expirationMs: z.int().min(0),
+};
+const nonceIndex = z
+  .int()
+  .min(0)
+  .max(NONCE_ACCOUNTS - 1);
+const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('evm'), chainId, nonce: z.int().min(0), tokenAddress: evmFields.address, tokenUnits: units, ...evmFees }),
+  z.strictObject({ kind: z.literal('evm-cancel'), chainId, nonce: z.int().min(0), ...evmFees }),
+  z.strictObject({ kind: z.literal('evm-native'), chainId, nonce: z.int().min(0), value: units, ...evmFees }),
+  z.strictObject({ kind: z.literal('tron'), tokenAddress: tronFields.address, tokenUnits: units, ...tronBlock, feeLimit: z.int().min(0) }),
+  z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
+  z.strictObject({
+    kind: z.literal('solana'),
+    tokenAddress: solanaFields.address,
+    tokenUnits: units,
+    decimals: z.int().min(0).max(18),
+    ...{ nonceIndex, nonce: solanaFields.address },
+    computeUnitPrice: units,
+  }),
+  z.strictObject({ kind: z.literal('solana-nonce-account'), nonceIndex, lamports: units, blockhash: solanaFields.address }),
+]);
+
+const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
+const request: z.ZodType<SigningRequest> = z.strictObject({ order, attempt: z.int().min(1), draft, ledger: place.nullable() });
+const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[] }>(({ txHash }) => ({
+  mode,
+  txHashes: z.array(txHash).max(10_000),
+}));
+
+export function outgoingOf({ outgoing }: SignerContext): Outgoing {
+  if (!outgoing) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
+  return outgoing;
+}
+
+const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
+  ...{ stream: z.string().min(1), revision: z.int().min(0), id: z.string(), type: z.string().min(1), version: z.int(), atMs: z.int() },
+  ...{ data: z.string(), metadata: z.string() },
+});
+const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });
+
+/** What the signer can be asked about money out. */
+export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
+  ['treasuryAddresses', method({ params: z.strictObject({ mode }), run: (params, context) => walletOf(context, params.mode).treasury })],
+  ['takeLedger', method({ params: ledgerPage, run: ({ from, events }, context) => outgoingOf(context).ledger.take(from, events) })],
+  ['check', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).check(params.order) })],
+  ['sign', method({ params: request, run: (params, context) => outgoingOf(context).sign(params) })],
+  ['release', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).release(params.order) })],
+  [
+    'unknownTransactions',
+    method({ params: transactions, run: (params, context) => outgoingOf(context).unknown(params.mode, params.network, params.txHashes) }),
+  ],
+  ['stop', method({ params: z.strictObject({ mode, by: words }), run: (params, context) => outgoingOf(context).stop(params.mode, params.by) })],
+  ['status', method({ params: z.strictObject({ mode }), run: (params, context) => outgoingOf(context).status(params.mode) })],
+];

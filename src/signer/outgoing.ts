@@ -1,0 +1,281 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
+import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { Signature, SignerRefusal, SignerStatus, SignerVerdict, SigningRequest } from '../ports/outgoing-signer.ts';
+import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import { crashPoint } from '../runtime/util/crash-point.ts';
+import { openOutflows } from './approval-text.ts';
+import { Approvals } from './approvals.ts';
+import { ViewUnavailable, type ChainView } from './chain-view.ts';
+import { EvmView } from './evm-view.ts';
+import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
+import { Journal, JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
+import { isIdTaken, isStopped, signatureOf, stopRefusal } from './limits.ts';
+import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
+import { LedgerAccounts } from './ledger-accounts.ts';
+import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
+import { signedBytesOf } from './outgoing-bytes.ts';
+import { POLICIES } from './policies.ts';
+import type { Judged } from './policy.ts';
+import type { SignerAccount } from './signer-account.ts';
+import type { SigningWallet } from './signing-wallet.ts';
+import { SolanaView } from './solana-view.ts';
+import { TronView } from './tron-view.ts';
+
+/**
+ * Decides what is signed, by the policy of its kind. Nothing it is told counts: payers and amounts are read from the chain, our own addresses are
+ * derived here, limits and what was paid before are in its own journal, and a request whose ledger is not where the journal is gets nothing.
+ */
+export class Outgoing {
+  readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
+  readonly #views: ReadonlyMap<string, ChainView>;
+  readonly #nowMs: () => number;
+  #turn: Promise<unknown> = Promise.resolve();
+  readonly approvals: Approvals;
+  /** What merchants are owed. */
+  readonly ledger: LedgerAccounts;
+
+  /** Throws `JournalBroken` and `ApproversRefused`. The caller holds the lock of the journals. */
+  constructor(
+    rules: PayoutRules,
+    wallets: ReadonlyMap<Mode, SigningWallet>,
+    nowMs: () => number = Date.now,
+    onWrongApproval: (why: string) => void = () => undefined,
+    ledger = new LedgerAccounts(),
+  ) {
+    this.ledger = ledger;
+    this.#nowMs = nowMs;
+    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, accountOf(rules, mode, wallet, nowMs())]));
+    this.#views = new Map(
+      rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
+    );
+    this.approvals = new Approvals({ nowMs, rules, onWrong: onWrongApproval, inTurn: (mode, task) => this.#inTurn(mode, task) });
+  }
+
+  check(order: OutgoingTransaction): Promise<SignerVerdict> {
+    return this.#inTurn(order.mode, async (account) => {
+      const judged = await this.#onView(order, (view) => this.#judge(order, account, view));
+      return judged.ok ? { ok: true } : judged;
+    });
+  }
+
+  sign(request: SigningRequest): Promise<Signature> {
+    return this.#inTurn(request.order.mode, (account) => this.#onView(request.order, (view) => this.#sign(request, account, view)));
+  }
+
+  /** Gives what was taken back to its deposits, once the signer itself saw on chain that nothing was paid. */
+  release({ mode, network, id }: OutgoingTransaction): Promise<SignerVerdict> {
+    return this.#inTurn(mode, async ({ journal }) => {
+      const entries = bytesOf(journal.entries).filter((entry) => entry.id === id && entry.network === network);
+      if (entries.length === 0 || isReleased(journal.entries, id)) return { ok: true };
+      const view = this.#views.get(`${mode}/${network}`);
+      if (!view || !(await view.hadNoEffect(entries)))
+        return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
+      journal.append({ kind: 'released', id, reason: 'no_effect' }, this.#nowMs());
+      return { ok: true };
+    });
+  }
+
+  /** Those of the transactions that this signer never signed. */
+  unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | SignerRefusal> {
+    return this.#inTurn(mode, async ({ journal }) => {
+      const signed = new Set(bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])));
+      return txHashes.filter((txHash) => !signed.has(txHash));
+    });
+  }
+
+  /** Anyone may stop; going on is for two approvers. */
+  stop(mode: Mode, by: string): Promise<SignerStatus | SignerRefusal> {
+    return this.#inTurn(mode, async (account) => {
+      if (!isStopped(account.journal)) account.journal.append({ kind: 'stopped', by }, this.#nowMs());
+      return this.#statusOf(account);
+    });
+  }
+
+  status(mode: Mode): Promise<SignerStatus | SignerRefusal> {
+    return this.#inTurn(mode, async (account) => this.#statusOf(account));
+  }
+
+  async #sign(request: SigningRequest, account: SignerAccount, view: ChainView): Promise<Signature> {
+    const { order, draft, attempt } = request;
+    const { journal, wallet } = account;
+    const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
+    if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} names something else`);
+    const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === network);
+    const repeated = ofNetwork.find((entry) => entry.id === id && entry.attempt === attempt);
+    // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
+    const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
+    if (placeOf(before)?.hash !== request.ledger?.hash)
+      return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
+    if (repeated)
+      return sameRequest(repeated, request) ? signatureOf(repeated) : refusal('stopped', 'second_payload', `${id} was signed with another payload`);
+    const fault = view.faultOf(draft, order);
+    if (fault !== null) return refusal('denied', 'wrong_draft', fault);
+    const tooDear = feeRefusal(draft, network, account.rules.nativeLimits) ?? this.#nativeRefusal(request, account);
+    if (tooDear) return tooDear;
+    const earlier = ofNetwork.filter((entry) => entry.id === id);
+    const judged =
+      earlier.length === 0 ? await this.#first(request, ofNetwork, account, view) : await this.#replacement(request, earlier, account, view);
+    if (!judged.ok) return judged;
+    const signed = await signedBytesOf(draft, order, wallet);
+    // Two with equal bytes would land as one: the later one takes another moment.
+    if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
+      return refusal('later', 'equal_bytes', 'another transfer is this very transaction');
+    crashPoint('signer-before-journal');
+    const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
+    const { takenFrom } = judged;
+    const fact = { kind: 'signed', purpose, network, id, attempt, ...money, draft, takenFrom, ...signed } as const;
+    const entry = journal.append(fact, this.#nowMs());
+    crashPoint('signer-after-journal');
+    return signatureOf(entry as SignedEntry);
+  }
+
+  async #first(request: SigningRequest, ofNetwork: readonly SignedEntry[], account: SignerAccount, view: ChainView): Promise<Judged> {
+    const { draft, attempt, order } = request;
+    if (draft.kind === 'evm-cancel') return refusal('denied', 'wrong_draft', `nothing was signed for ${order.id} that could be cancelled`);
+    if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.id}`);
+    const treasury = account.wallet.treasury[addressFamilyOf(order.network)];
+    const taken = sequenceRefusal(ofNetwork, draft, order.fromAddress, treasury);
+    if (taken) return taken;
+    const judged = await this.#judge(order, account, view);
+    const fault = judged.ok && (await view.sequenceFault(draft, treasury));
+    return fault ? refusal('later', 'sequence_busy', fault) : judged;
+  }
+
+  async #replacement(request: SigningRequest, earlier: readonly SignedEntry[], account: SignerAccount, view: ChainView): Promise<Judged> {
+    const { order, attempt, draft } = request;
+    const last = earlier.at(-1)!;
+    if (last.attempt !== attempt - 1 || !sameTerms(last, order))
+      return refusal('stopped', 'second_payload', `${order.id} was signed with other terms`);
+    if (draft.kind === 'evm-cancel') return this.#cancellation(request, earlier, account, view);
+    if (last.draft.kind === 'evm-cancel') return refusal('denied', 'cancelled', `${order.id} was cancelled`);
+    const judged = await this.#judge(order, account, view);
+    if (!judged.ok || (await view.mayFollow(earlier, draft))) return judged;
+    return refusal('later', 'may_still_land', `an earlier transaction of ${order.id} may still land`);
+  }
+
+  /**
+   * Moves nothing, so neither the deposit nor any cap on coins is asked about; the fee was. Until the chain says which of them landed, the
+   * leg counts as paid.
+   */
+  async #cancellation(
+    { order: { id, kind, network }, draft }: SigningRequest,
+    earlier: readonly SignedEntry[],
+    { journal }: SignerAccount,
+    view: ChainView,
+  ): Promise<Judged> {
+    if (kind !== 'refund') return refusal('denied', 'wrong_draft', 'only a refund can be cancelled');
+    const stopped = stopRefusal(journal, network);
+    if (stopped) return stopped;
+    if (isReleased(journal.entries, id)) return refusal('denied', 'released', `${id} has ended`);
+    if (await view.mayFollow(earlier, draft)) return { ok: true, takenFrom: earlier.at(-1)!.takenFrom };
+    return refusal('denied', 'may_still_land', `the cancellation excludes nothing that was signed for ${id}`);
+  }
+
+  /** Everything that must hold before any transaction; a replacement takes the place of what was signed under its name. */
+  async #judge(order: OutgoingTransaction, account: SignerAccount, view: ChainView): Promise<Judged> {
+    const { wallet, journal, rules } = account;
+    const stopped = stopRefusal(journal, order.network);
+    if (stopped) return stopped;
+    if (isReleased(journal.entries, order.id)) return refusal('denied', 'released', `${order.id} has ended`);
+    if (amountOf(order.amount) <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
+    const others = without(journal.entries, order.id);
+    const parts = { wallet, rules, others, all: journal.entries, ledger: this.ledger, nowMs: journal.timeMs(this.#nowMs()) };
+    const policy = POLICIES[order.kind];
+    const refused = policy.refusal(order, parts) ?? (isPaidByTreasury(order) ? nativeRoomRefusal(this.#nativeParts(order, others, account)) : null);
+    if (refused) return refused;
+    return policy.onChain ? policy.onChain(order, parts, view) : { ok: true, takenFrom: [] };
+  }
+
+  #statusOf({ journal, limits, wanted }: SignerAccount): SignerStatus {
+    return {
+      stopped: isStopped(journal),
+      unknownOutflows: NETWORKS.flatMap((network) => openOutflows(journal.entries, network)).length,
+      limitsToApprove: changesOf(limits, wanted),
+      wrongApprovals: this.approvals.wrong,
+      entries: bytesOf(journal.entries).length,
+      place: journal.place,
+    };
+  }
+
+  #nativeRefusal({ draft, order }: SigningRequest, account: SignerAccount): SignerRefusal | null {
+    return isPaidByTreasury(order) ? nativeRefusal(draft, this.#nativeParts(order, account.journal.entries, account)) : null;
+  }
+
+  #nativeParts({ network }: OutgoingTransaction, entries: readonly JournalEntry[], { journal, rules }: SignerAccount): NativeParts {
+    return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
+  }
+
+  #onView<Answer>(
+    { mode, network }: OutgoingTransaction,
+    task: (view: ChainView) => Promise<Answer | SignerRefusal>,
+  ): Promise<Answer | SignerRefusal> {
+    const view = this.#views.get(`${mode}/${network}`);
+    return view ? task(view) : Promise.resolve(refusal('later', 'unknown_network', `the signer knows no ${mode} ${network}`));
+  }
+
+  /** One decision at a time: two requests must never see the same journal. */
+  #inTurn<Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>): Promise<Result | SignerRefusal> {
+    const account = this.#accounts.get(mode);
+    if (!account) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
+    const run = this.#turn.then(() => task(account)).catch(asRefusal);
+    // One request that nobody foresaw must not keep the signer from the next one.
+    this.#turn = run.catch(() => undefined);
+    return run;
+  }
+}
+
+function asRefusal(error: unknown): SignerRefusal {
+  if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);
+  if (error instanceof JournalBroken) return refusal('stopped', 'journal_broken', error.message);
+  throw error;
+}
+
+function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
+  switch (network.network) {
+    case 'ethereum':
+    case 'bsc':
+      return new EvmView(network, limits);
+    case 'tron':
+      return new TronView(network);
+    case 'solana':
+      return new SolanaView(network);
+  }
+}
+
+/** What the journal does not know yet, or what allows less, is in force at once. */
+function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
+  const journal = Journal.open(journalPath(rules, mode, wallet));
+  const wanted = limitsOf(rules, mode);
+  const approved = (): Limits | undefined => journal.entries.findLast((entry) => entry.kind === 'limits')?.limits;
+  const before = approved();
+  const inForce = before ? stricter(before, wanted) : wanted;
+  if (JSON.stringify(before) !== JSON.stringify(inForce)) journal.append({ kind: 'limits', limits: inForce, approvers: [] }, nowMs);
+  return {
+    ...{ wallet, journal, wanted },
+    get limits() {
+      return stricter(approved()!, wanted);
+    },
+    get rules() {
+      return withLimits(rules, mode, this.limits);
+    },
+  };
+}
+
+/** One journal for a wallet, whatever data directory is used with it. */
+function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
+  return join(rules.journalDirectory, `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`);
+}
+
+const isReleased = (entries: readonly JournalEntry[], id: string): boolean => entries.some((entry) => entry.kind === 'released' && entry.id === id);
+
+const sameTerms = (entry: SignedEntry, { kind, fromAddress, toAddress, coin, amount }: OutgoingTransaction): boolean =>
+  JSON.stringify([entry.purpose, entry.fromAddress, entry.toAddress, entry.coin, entry.units]) ===
+  JSON.stringify([kind, fromAddress, toAddress, coin, amountOf(amount).toString()]);
+
+const sameRequest = (entry: SignedEntry, { order, draft }: SigningRequest): boolean =>
+  sameTerms(entry, order) && JSON.stringify(entry.draft) === JSON.stringify(draft);
