@@ -142,9 +142,7 @@ export class LedgerAccounts {
 
   /** A settlement that was signed is in the event log for ever: a log without it is not the one that the signature was given for. */
   #unknownSettlement({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
-    const missing = standing(entries).find(
-      (entry) => entry.purpose === 'settlement' && entry.network === network && !this.#asked.has(entry.id),
-    );
+    const missing = standing(entries).find((entry) => entry.purpose === 'settlement' && entry.network === network && !this.#asked.has(entry.id));
     return missing ? `the ledger does not know the settlement ${missing.id}, which was signed` : null;
   }
 }

@@ -24,7 +24,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
     {
       file: 'src/features/payouts/refunds/sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
     { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#areDead(earlier, false);", to: 'return true;' },
   ],
@@ -33,7 +33,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
     {
       file: 'src/features/payouts/refunds/sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, deps.treasury, null), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
   ],
   /** Nothing is written down before the money is on its way. */

@@ -159,9 +159,7 @@ class World {
   }
 
   #draft(nonce: number | null): TokenDraft {
-    return this.network === 'tron'
-      ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as TokenDraft)
-      : ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
+    return this.network === 'tron' ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as TokenDraft) : { ...EVM_DRAFT, nonce: nonce ?? 0 };
   }
 
   #signedBy({ order, draft }: SigningRequest): Signed {

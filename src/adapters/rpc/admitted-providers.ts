@@ -1,5 +1,5 @@
-import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
-import { ProviderFault, type RpcPool, type RpcProvider, type RunOptions } from '../../ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../ports/chain.ts';
+import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 
 /** Providers of one network of which nothing counts before they proved to serve this chain. */
 export class AdmittedProviders {
@@ -15,37 +15,16 @@ export class AdmittedProviders {
     this.#verify = verify;
   }
 
-  async admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider.name)) return;
-    await this.#verify(provider);
-    this.#admitted.add(provider.name);
-  }
-
-  /** Throws `WrongChain` when one serves another chain, `ChainUnavailable` when none can be used. */
-  async verify(): Promise<void> {
-    const opinions = await this.#pool.survey((provider) => this.admit(provider));
-    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion] : []));
-    const text = faults.map(({ provider, fault }) => `${provider}: ${fault.message}`).join('; ');
-    const isWrong = faults.some(({ fault }) => fault instanceof ProviderFault && fault.kind === 'wrong-chain');
-    if (isWrong) throw new WrongChain(`${this.#network}: ${text}`);
-    if (faults.length === opinions.length) throw new ChainUnavailable(`${this.#network}: no provider can be used (${text})`);
-  }
-
-  /** As `RpcPool.run`. */
-  run<Value>(task: (provider: RpcProvider) => Promise<Value>, options?: RunOptions): Promise<{ readonly value: Value; readonly provider: string }> {
-    return this.#pool.run(async (provider) => (await this.admit(provider), task(provider)), options);
-  }
-
   /** Asks one provider. Throws `ChainUnavailable`. */
   async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
-    return (await this.run(task)).value;
+    return (await this.#pool.run(async (provider) => (await this.#admit(provider), task(provider)))).value;
   }
 
   /** As many answers as a conclusion needs: two where two are configured. Throws `ChainUnavailable` when there are fewer. */
   async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
     const needed = Math.min(2, this.#pool.size);
     const opinions = await this.#pool.survey(
-      async (provider) => (await this.admit(provider), task(provider)),
+      async (provider) => (await this.#admit(provider), task(provider)),
       (soFar) => soFar.filter((opinion) => 'value' in opinion).length >= needed,
     );
     const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
@@ -61,5 +40,11 @@ export class AdmittedProviders {
 
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  async #admit(provider: RpcProvider): Promise<void> {
+    if (this.#admitted.has(provider.name)) return;
+    await this.#verify(provider);
+    this.#admitted.add(provider.name);
   }
 }

@@ -34,7 +34,8 @@ function commandsOf(log: StreamEvent[]) {
   const accounts = new LedgerAccounts();
   const signer = {
     takeLedger: async (from: number, events: readonly LedgerEvent[]) => later(accounts.take(from, events)),
-    check: async (order: OutgoingTransaction) => accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
+    check: async (order: OutgoingTransaction) =>
+      accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
     approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
     approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
   } as unknown as OutgoingSigner;

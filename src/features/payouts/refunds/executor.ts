@@ -218,7 +218,13 @@ export class RefundExecutor {
     await this.#reserve(ref, order, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
-  async #reserve(ref: LegRef, order: OrderedLeg['order'], draft: TransactionDraft, attempt: number, replaces: Reservation['replaces']): Promise<boolean> {
+  async #reserve(
+    ref: LegRef,
+    order: OrderedLeg['order'],
+    draft: TransactionDraft,
+    attempt: number,
+    replaces: Reservation['replaces'],
+  ): Promise<boolean> {
     const { mode, network, id: legId } = order;
     const { sessionId, refundId } = ref;
     const reservedAtSec = this.#books.nowSec();
