@@ -15,6 +15,8 @@ export function foreignRequest(headers: IncomingHttpHeaders, method: string | un
   const { origin } = headers;
   // Without our leave a page cannot read what another origin answers, so what only reads needs no second look.
   if (origin === undefined || method === 'GET' || method === 'HEAD') return null;
+  // What a page under `no-referrer` posts to its own origin has no other mark than this one, which no page can set by itself.
+  if (origin === 'null' && headers['sec-fetch-site'] === 'same-origin') return null;
   const from = URL.parse(origin);
   const isHttp = from?.protocol === 'http:' || from?.protocol === 'https:';
   return from && isHttp && isOwn(from.host) ? null : 'Origin must be a page of this machine.';

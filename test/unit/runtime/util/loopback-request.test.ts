@@ -38,4 +38,10 @@ describe('a request to a server of this machine', () => {
   it.each(['http://127.0.0.1:8080', 'http://localhost:3000', 'https://localhost', 'http://[::1]:8080'])('is taken from %s', (origin) => {
     expect(foreignRequest({ host: '127.0.0.1:8080', origin }, 'POST')).toBeNull();
   });
+
+  it('is taken from a page that keeps its origin to itself, when the browser says that it is our own', () => {
+    const headers = { host: '127.0.0.1:8080', origin: 'null' };
+    expect(foreignRequest({ ...headers, 'sec-fetch-site': 'same-origin' }, 'POST')).toBeNull();
+    for (const site of ['cross-site', 'same-site', 'none']) expect(foreignRequest({ ...headers, 'sec-fetch-site': site }, 'POST')).toMatch(/^Origin/);
+  });
 });
