@@ -1,5 +1,9 @@
 import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
 import { peopleCommands } from '../operator/people.ts';
+import { deepLinks } from '../checkout/deep-links.ts';
+import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { consoleRecords, exportedEvents, type ConsoleRecordParts } from './console-records.ts';
 import { createConsoleApp } from '../console/server.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import type { ConsoleAddress } from '../console/guard.ts';
@@ -24,6 +28,12 @@ interface ConsoleParts {
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
   readonly readOnly: () => string | null;
+  readonly webhooks: MerchantWebhooks;
+  readonly store: EventStore;
+  readonly publicUrl: string;
+  readonly waitingFor: (refundId: string) => string | null;
+  readonly confirmationsOf: ConsoleRecordParts['confirmationsOf'];
+  readonly servedRows: ConsoleRecordParts['servedRows'];
 }
 
 /** The console, where there is one, and the operator's commands with those about its people. */
@@ -40,7 +50,8 @@ export async function startPeopleSide(
 }
 
 /** Null where no port is set: outside the sandbox the console is asked for. */
-async function startConsole({ config, sandbox, clock, random, log }: ServiceParts, parts: ConsoleParts): Promise<RunningConsole | null> {
+async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise<RunningConsole | null> {
+  const { config, sandbox, clock, random, log } = service;
   const asked = config.CONSOLE_PORT ?? (sandbox ? SANDBOX_PORT : null);
   if (asked === null) return null;
   let serve: ReturnType<typeof createConsoleApp> | null = null;
@@ -49,7 +60,14 @@ async function startConsole({ config, sandbox, clock, random, log }: ServicePart
   const address = addressOf(config, server);
   const { core } = parts;
   const merchants = (): ShownMerchant[] => core.merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }));
-  const routes = consoleRoutes({ address, people: core.people, merchants, commands: parts.commands, streams: parts.streams });
+  const { publicUrl, waitingFor, confirmationsOf, servedRows, store, webhooks, commands, streams } = parts;
+  const presenter = { publicUrl, networks: service.networks, deepLinks, waitingFor };
+  const { readModel } = service.storage;
+  const routes = consoleRoutes({
+    ...{ address, people: core.people, merchants, commands, streams, webhooks },
+    records: consoleRecords({ core, store, readModel, clock, presenter, confirmationsOf, servedRows }),
+    ...{ api: core.sessions, settings: core.merchants, exportEvents: () => exportedEvents(store) },
+  });
   serve = createConsoleApp({
     ...{ address, sandbox, clock, log, routes },
     people: core.people,

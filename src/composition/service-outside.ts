@@ -103,7 +103,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   });
   const inbox = startInbox(parts, foundation, money);
   const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
-  const { console, commands } = await startPeopleSide(parts, { core, commands: ofService, streams: ledger.streams, readOnly: audit.readOnly });
+  const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
+  const { console, commands } = await peopleSide(parts, foundation, money, { audit, ledger, publicUrl, commands: ofService });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const { caughtUp } = foundation;
@@ -127,12 +128,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       health.stopping();
       // Others must hear of it before they are turned away.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
-      await Promise.all([
-        web && closeServer(web.server),
-        console && closeServer(console.server),
-        closeServer(admin),
-        adminHttp && closeServer(adminHttp),
-      ]);
+      const servers = [web?.server, console?.server, admin, adminHttp].filter((server) => server !== undefined && server !== null);
+      await Promise.all(servers.map(closeServer));
       // Before the payouts end that it gives work to.
       await inbox.close();
     },
@@ -169,7 +166,7 @@ function webApp(
     networks,
     confirmationsOf: confirmationCounter(watched),
     outageSince: (mode, network) => outageSince(statusOf(watched, mode, network), toSec(clock.nowMs())),
-    waitingFor: (refundId) => payouts?.waitingFor(refundId)?.reason ?? null,
+    waitingFor: waitingIn(payouts),
     testWallet,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
     audit: new AuditRecords({ store: storage.store, tree: audit.tree, verifierKey: audit.verifierKey }),
@@ -177,6 +174,25 @@ function webApp(
   });
   return tracing ? (tracing.requests(app) as Express) : app;
 }
+
+/** The console, and the operator's commands with those about people. */
+function peopleSide(
+  parts: ServiceParts,
+  { core, store, servedRows }: Foundation,
+  { watched, payouts, webhooks }: MovingMoney,
+  { audit, ledger, publicUrl, commands }: { audit: RunningAudit; ledger: Ledger; publicUrl: string; commands: AdminCommands },
+): ReturnType<typeof startPeopleSide> {
+  return startPeopleSide(parts, {
+    ...{ core, store, commands, publicUrl, streams: ledger.streams, readOnly: audit.readOnly, webhooks: webhooks.api },
+    ...{ waitingFor: waitingIn(payouts), confirmationsOf: confirmationCounter(watched), servedRows: servedRows(sessionView) },
+  });
+}
+
+/** Why a refund is not paid yet; null when nothing is known to hold it up. */
+const waitingIn =
+  (payouts: MovingMoney['payouts']) =>
+  (refundId: string): string | null =>
+    payouts?.waitingFor(refundId)?.reason ?? null;
 
 function operatorCommands(
   parts: ServiceParts,

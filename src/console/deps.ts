@@ -1,18 +1,63 @@
-import type { AdminArguments, AdminCommands, AdminStreams } from '../operator/commands.ts';
+import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from '../operator/commands.ts';
+import type { ApiKeyId, MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
+import type { RefundBody } from '../http/schemas/refund.schema.ts';
+import type { Merchants } from '../features/merchants/merchants.ts';
 import type { People } from '../features/people/people.ts';
-import { CommandRefused } from '../operator/commands.ts';
+import type { Sessions } from '../features/sessions/sessions.ts';
+import type { Timeline } from '../features/sessions/timeline-types.ts';
+import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
+import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { ConsoleAddress } from './guard.ts';
-import type { Visit, ShownMerchant } from './visit.ts';
+import { NO_SUCH, Refused, type ShownMerchant, type Visit } from './visit.ts';
+
+export type Reader = Pick<Caller, 'merchantId' | 'mode'>;
+
+export interface ListAsked {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly cursor?: string;
+  readonly status?: string;
+  readonly orderId?: string;
+  readonly network?: never;
+  readonly sessionId?: SessionId;
+  readonly createdFromSec?: number;
+  readonly createdToSec?: number;
+}
+
+interface ListedPage {
+  readonly rows: readonly object[];
+  readonly pagination: { readonly total?: number | undefined; readonly has_more: boolean; readonly next_cursor: string | null };
+}
+
+/** The records of a merchant in the form in which the API gives them. */
+export interface MerchantRecords {
+  list(kind: 'sessions' | 'refunds' | 'transactions', reader: Reader, asked: ListAsked): Promise<Outcome<ListedPage>>;
+  session(reader: Reader, id: SessionId): Promise<PaymentSessionBody | null>;
+  refunds(reader: Reader, id: SessionId): Promise<readonly RefundBody[]>;
+  timeline(id: SessionId): Promise<Timeline | null>;
+  sessionOfTransaction(id: string): Promise<SessionId | null>;
+  /** Which payment was given the address. */
+  sessionOfAddress(address: string): SessionId | null;
+  merchantOfSession(id: SessionId): Promise<MerchantId | null>;
+  sessionOfRefund(id: string): Promise<SessionId | null>;
+}
 
 /** What every page of the console works on: the use cases that the API and the command line call, and nothing behind them. */
 export interface ConsoleDeps {
   readonly address: ConsoleAddress;
   readonly people: People;
   readonly merchants: () => readonly ShownMerchant[];
+  readonly records: MerchantRecords;
+  readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund'>;
+  readonly settings: Merchants;
+  readonly webhooks: Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample'>;
   /** The operator's commands: what a page shows or does with them, `--json` does at the command line. */
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
+  /** The ledger in the form of the audit export, a line an event. */
+  readonly exportEvents: () => AsyncIterable<string>;
 }
 
 /** Runs an operator's command for a person. Throws `CommandRefused`. */
@@ -27,3 +72,34 @@ export const byPerson = ({ person, form }: Visit): { readonly by: string; readon
   by: person.name,
   reason: form['reason'] ?? '',
 });
+
+/** The merchant whose pages these are. Throws `Refused`. */
+export function readerOf({ merchant }: Visit): Reader {
+  if (merchant === null) throw NO_SUCH();
+  return { merchantId: merchant.id, mode: merchant.mode };
+}
+
+/** A person who asks what a merchant's own program may ask, under a key that keeps it from being done twice. */
+export const callerOf = (visit: Visit, idempotencyKey?: string): Caller => ({
+  ...readerOf(visit),
+  keyId: 'console' as ApiKeyId,
+  requestId: visit.requestId,
+  person: visit.person.name,
+  ...(idempotencyKey !== undefined && { idempotencyKey }),
+});
+
+export const changedBy = ({ person, requestId }: Visit) => ({ actor: `person:${person.name}`, correlationId: requestId });
+
+/** Throws `Refused` with the field at fault. */
+export function accepted<Value>(outcome: Outcome<Value>): Value {
+  if (outcome.ok) return outcome.value;
+  const { message, param, code } = outcome.refusal;
+  if (code === 'not_found') throw NO_SUCH();
+  throw new Refused(param === undefined || message.startsWith(param) ? message : `${param}: ${message}`);
+}
+
+/** In the path or the query. Throws `Refused`. */
+export function modeOf(text: string | null | undefined): Mode {
+  if (text === 'live' || text === 'test') return text;
+  throw NO_SUCH();
+}

@@ -106,26 +106,28 @@ export interface Field {
 }
 
 export function field({ name, label, value = '', hint, type = 'text', required, options, max = 500 }: Field): Html {
-  const described = hint !== undefined && html`aria-describedby="${name}-hint"`;
   const control = options
-    ? html`<select name="${name}" id="${name}" ${described}>
+    ? html`<select name="${name}">
         ${options.map(([of, text]) => html`<option value="${of}" ${of === value && html`selected`}>${text}</option>`)}
       </select>`
     : html`<input
         type="${type}"
         name="${name}"
-        id="${name}"
         value="${value}"
         maxlength="${max}"
         autocomplete="off"
         spellcheck="false"
         ${required && html`required`}
-        ${described}
       />`;
-  return html`<p class="field">
-    <label for="${name}">${label}</label>${control}${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
-  </p>`;
+  // The label holds its control: a page has many of one name.
+  return html`<p class="field"><label>${label} ${control} ${hint !== undefined && html`<small>${hint}</small>`}</label></p>`;
 }
+
+/** A box to tick, whose value is `yes`. */
+export const checkbox = (name: string, label: string): Html =>
+  html`<p class="check">
+    <label><input type="checkbox" name="${name}" value="yes" /> ${label}</label>
+  </p>`;
 
 export const REASON: Field = { name: 'reason', label: 'Reason', hint: 'Stands in the record of actions.', required: true };
 

@@ -1,11 +1,27 @@
 import type { ConsoleDeps } from './deps.ts';
+import { attentionRoutes } from './pages/attention.ts';
+import { auditRoutes } from './pages/audit.ts';
+import { bookRoutes } from './pages/books.ts';
+import { chainRoutes } from './pages/chains.ts';
 import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/me.ts';
+import { monthRoutes } from './pages/months.ts';
+import { paymentLinkRoutes } from './pages/payment-link.ts';
+import { paymentRoutes } from './pages/payment.ts';
+import { paymentsRoutes } from './pages/payments.ts';
 import { peopleRoutes } from './pages/people.ts';
+import { searchRoutes } from './pages/search.ts';
+import { settingsRoutes } from './pages/settings.ts';
+import { statementRoutes } from './pages/statement.ts';
+import { treasuryRoutes } from './pages/treasury.ts';
+import { unmatchedRoutes } from './pages/unmatched.ts';
+import { webhookPages } from './pages/webhooks.ts';
 import type { ConsoleRoutes } from './server.ts';
 
 /** Every page there is; each names the action that it takes. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
-  const parts = [homeRoutes(deps), meRoutes(deps), peopleRoutes(deps)];
+  const ofMerchants = [paymentsRoutes, paymentRoutes, paymentLinkRoutes, webhookPages, settingsRoutes, statementRoutes];
+  const ofService = [attentionRoutes, chainRoutes, unmatchedRoutes, treasuryRoutes, bookRoutes, monthRoutes, auditRoutes, peopleRoutes];
+  const parts = [homeRoutes, searchRoutes, meRoutes, ...ofMerchants, ...ofService].map((routes) => routes(deps));
   return { read: parts.flatMap(({ read }) => read), change: parts.flatMap(({ change }) => change) };
 }

@@ -194,7 +194,7 @@ class Pipeline {
     if ('file' in shown) {
       const { name, contentType, chunks } = shown.file;
       response.type(contentType).set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
-      await pipeline(Readable.from(chunks, { objectMode: false }), response).catch(() => response.destroy());
+      await pipeline(Readable.from(filled(chunks), { objectMode: false }), response).catch(() => response.destroy());
       return;
     }
     const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
@@ -230,6 +230,11 @@ class Pipeline {
   #report(error: unknown): void {
     this.#deps.log.error({ err: error }, 'a request to the console failed');
   }
+}
+
+/** A stream that is handed an empty text waits for ever. */
+async function* filled(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+  for await (const chunk of chunks) if (chunk !== '') yield chunk;
 }
 
 /** What was refused may name nothing that there is. */

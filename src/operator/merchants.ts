@@ -87,7 +87,7 @@ const listOf = (text: string): string[] =>
     .filter(Boolean);
 
 /** What is not named stays; `all` and `any` take a restriction away. */
-function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
+export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
   const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) => optionalText(args, name));
   if (version !== undefined && version !== '1' && version !== '2') return refusedWith('signature-version must be 1 or 2');
   // The decider refuses a scope that does not exist, naming those that do.
@@ -183,7 +183,8 @@ function modeOf(args: AdminArguments): Mode {
   return mode === 'test' || mode === 'live' ? mode : refusedWith('mode must be test or live');
 }
 
-function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
+/** What `merchant set-policy` takes, by the names of its options. Throws `CommandRefused`. */
+export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
   const coin = optionalText(args, 'settlementCoin');
   if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refusedWith('settlement-coin must be USDT or USDC');

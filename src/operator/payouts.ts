@@ -54,7 +54,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })));
       return json({ signers, treasuries: payouts.status() });
     },
-    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), 'operator')).stopped }),
+    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), optionalText(args, 'operator') ?? 'operator')).stopped }),
     'treasury.resume': agreeTo('resume'),
     'treasury.limits': agreeTo('limits'),
     'treasury.approve': async (args) => {

@@ -48,7 +48,7 @@ export async function signTerms(page: Page): Promise<string> {
   return terms;
 }
 
-/** What axe finds wrong with the page. */
+/** What axe finds wrong with the page. The session stays: with its end the browser would forget the passkeys of the others. */
 export async function axe(page: Page): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
   const { readFileSync } = await import('node:fs');
@@ -59,6 +59,5 @@ export async function axe(page: Page): Promise<string[]> {
     awaitPromise: true,
     returnByValue: true,
   });
-  await client.detach();
   return result.value as string[];
 }

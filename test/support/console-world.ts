@@ -35,6 +35,25 @@ export interface TestPerson {
   token: string;
 }
 
+const NONE = { ok: true, value: { rows: [], pagination: { total: 0, has_more: false, next_cursor: null } } };
+const POLICY = {
+  settlementCoin: 'USDT',
+  networks: ['bsc'],
+  tolerance: '0',
+  sessionTtlSec: null,
+  ethereumConfirmations: 12,
+  ethereumFinalizedFrom: '10000',
+};
+
+/** A service that has nothing to show. */
+const EMPTY = {
+  records: { list: async () => NONE, sessionOfAddress: () => null },
+  webhooks: { list: async () => NONE },
+  settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
+  streams: { 'ledger.export': async () => ({ chunks: [''] }) },
+  exportEvents: () => [''],
+};
+
 /** The console over a ledger in memory, with people whose passkeys the test holds. */
 export class ConsoleWorld {
   readonly store: MemoryEventStore;
@@ -59,7 +78,7 @@ export class ConsoleWorld {
       people,
       merchants: () => [SHOP, OTHER_SHOP],
       commands: {},
-      streams: {},
+      ...EMPTY,
       ...more,
     };
     const app = createConsoleApp({
@@ -68,7 +87,7 @@ export class ConsoleWorld {
       log: { info: () => undefined, warn: (fields) => void this.warnings.push(fields), error: (fields) => void this.warnings.push(fields) },
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
       readOnly: () => null,
-      routes: consoleRoutes(deps),
+      routes: consoleRoutes(deps as unknown as ConsoleDeps),
     });
     this.#server = app.listen(0, '127.0.0.1');
   }

@@ -4,9 +4,9 @@ import type { NewLink } from '../../features/people/people.ts';
 import { grantsOf, grantText } from '../../operator/people.ts';
 import type { Grant } from '../../domain/events/person-events.ts';
 import type { PersonContext } from '../../../state-machines/person/person.state.ts';
-import { byPerson, type ConsoleDeps } from '../deps.ts';
+import { accepted, byPerson, type ConsoleDeps } from '../deps.ts';
 import { link } from '../parts.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Shown, type Visit } from '../visit.ts';
+import { NO_SUCH, reasonIn, type ChangeRoute, type Shown, type Visit } from '../visit.ts';
 
 /** The person of the path. Throws `Refused`. */
 export function personOf({ people }: ConsoleDeps, { params }: Visit): PersonContext {
@@ -86,8 +86,3 @@ const shownOnce = ({ address }: ConsoleDeps, name: string, { token }: NewLink): 
       <p>${link('/people', 'Back to the people')}</p>`,
   },
 });
-
-function accepted<Value>(outcome: Outcome<Value>): Value {
-  if (!outcome.ok) throw new Refused(outcome.refusal.message);
-  return outcome.value;
-}

@@ -13,7 +13,7 @@ import type { Rates } from '../../ports/rates.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
-import type { Caller, CreateSessionInput, Outcome } from '../shared/merchant-api.ts';
+import { actorOf, type Caller, type CreateSessionInput, type Outcome } from '../shared/merchant-api.ts';
 import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../merchants/lookup.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
 import { normalCreate } from './request-amounts.ts';
@@ -90,7 +90,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
   const context = {
     correlationId: caller.requestId,
-    actor: `merchant:${caller.merchantId}`,
+    actor: actorOf(caller),
     coCommits,
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };

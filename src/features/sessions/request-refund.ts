@@ -10,7 +10,7 @@ import type { SessionState } from '../../../state-machines/checkout-session/sess
 import { planRefund, type RefundTerms } from '../../../state-machines/checkout-session/refund-allocation.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
-import type { Caller, Outcome, RefundInput } from '../shared/merchant-api.ts';
+import { actorOf, type Caller, type Outcome, type RefundInput } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
 import { refundedMoney } from './refunded-money.ts';
 import { normalAmount } from './request-amounts.ts';
@@ -43,7 +43,7 @@ export async function requestRefund(
   const refundId = admission.givenId as RefundId;
   const nowSec = toSec(deps.clock.nowMs());
   const { acknowledgeSender = false } = input;
-  const decimals = decimalsOf(deps.networks(caller.mode), money.value.coin);
+  const decimals = tokenDecimals(deps.networks(caller.mode), money.value.coin);
   const terms: RefundTerms = { refundId, ...money.value, decimals };
   if (caller.mayBeReplay === true && repeatsAnother(input, terms, state, nowSec)) return MAY_BE_REPLAY;
   const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
@@ -63,7 +63,7 @@ export async function requestRefund(
   const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
   const context = {
     correlationId: caller.requestId,
-    actor: `merchant:${caller.merchantId}`,
+    actor: actorOf(caller),
     coCommits,
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
@@ -93,7 +93,7 @@ async function unknownSenders(senders: Senders, { context }: SessionState, terms
 }
 
 /** Of the coin's token, by network. */
-function decimalsOf(networks: readonly NetworkSettings[], coin: Coin): RefundTerms['decimals'] {
+export function tokenDecimals(networks: readonly NetworkSettings[], coin: Coin): RefundTerms['decimals'] {
   const decimals: Partial<Record<Network, number>> = {};
   for (const settings of networks) {
     const token = tokenOf(settings, coin);

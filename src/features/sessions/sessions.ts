@@ -6,7 +6,16 @@ import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
-import type { Caller, CreateSessionInput, MerchantApi, Outcome, PayerApi, RefundInput } from '../shared/merchant-api.ts';
+import {
+  actorOf,
+  type Caller,
+  type CreateSessionInput,
+  type MerchantApi,
+  type Outcome,
+  type PayerApi,
+  type RefundInput,
+} from '../shared/merchant-api.ts';
+import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './view.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
@@ -82,6 +91,12 @@ export class Sessions implements MerchantApi, PayerApi {
     return { ok: true, value: await this.#refund(after, refundId), repeated: result.repeated ?? false };
   }
 
+  /** What a refund would pay, and to whom. */
+  async previewRefund(reader: Reader, input: RefundInput): Promise<Outcome<RefundPreview>> {
+    const state = await this.#own(reader, input.sessionId);
+    return state ? previewRefund(input, state, this.#deps.networks) : notFound;
+  }
+
   async getRefund(reader: Reader, id: RefundId): Promise<RefundView | null> {
     const sessionId = await this.#deps.sessionOfRefund(id);
     const state = sessionId && (await this.#own(reader, sessionId));
@@ -134,7 +149,7 @@ const notFound = { ok: false, refusal: { code: 'not_found', message: 'no such re
 function commandContext(caller: Caller) {
   return {
     correlationId: caller.requestId,
-    actor: `merchant:${caller.merchantId}`,
+    actor: actorOf(caller),
     coCommits: caller.nonceCoCommit === undefined ? [] : [caller.nonceCoCommit],
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };

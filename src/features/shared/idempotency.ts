@@ -6,7 +6,7 @@ import { toSec, type Clock } from '../../ports/clock.ts';
 import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
-import type { Caller, Outcome } from './merchant-api.ts';
+import { actorOf, type Caller, type Outcome } from './merchant-api.ts';
 
 export type Admission =
   | { readonly ok: true; readonly givenId: string; readonly stream: string | null; readonly repeated: boolean }
@@ -93,7 +93,7 @@ export class Idempotency {
   }
 
   #append(caller: Caller, stream: string, event: RequestAccepted | RequestAnswered, last: RecordedEvent | null): Promise<AppendResult> {
-    const metadata = { correlationId: caller.requestId, actor: `merchant:${caller.merchantId}`, prev: last?.hash ?? '' };
+    const metadata = { correlationId: caller.requestId, actor: actorOf(caller), prev: last?.hash ?? '' };
     const revision = last === null ? 0 : last.revision + 1;
     const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision, atMs: this.#clock.nowMs(), event, metadata });
     return this.#store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] });

@@ -11,6 +11,8 @@ export interface Caller {
   readonly mode: Mode;
   readonly keyId: ApiKeyId;
   readonly requestId: string;
+  /** Who of the merchant's or the operator's people asks; absent: the merchant's own program. */
+  readonly person?: string;
   readonly traceParent?: string;
   /** To be committed with the first event of the command (see `Nonces`). */
   readonly nonceCoCommit?: CoCommit;
@@ -19,6 +21,10 @@ export interface Caller {
   /** Key of the `Idempotency-Key` header, when it was sent. */
   readonly idempotencyKey?: string;
 }
+
+/** As the metadata of events names whoever asks. */
+export const actorOf = ({ merchantId, person }: Pick<Caller, 'merchantId' | 'person'>): string =>
+  person === undefined ? `merchant:${merchantId}` : `person:${person}`;
 
 /** `repeated`: the command changed nothing (a safe retry), so no event took `Caller.nonceCoCommit` along. */
 export type Outcome<Value> =

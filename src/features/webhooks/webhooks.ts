@@ -27,7 +27,7 @@ import type { DeliveryState } from '../../../state-machines/webhook-delivery/del
 import type { Idempotency } from '../shared/idempotency.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
 import type { CursorPagination, PagePagination } from '../sessions/lists.ts';
-import type { Caller, Outcome } from '../shared/merchant-api.ts';
+import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import { WebhookLists, type DeliveryListRequest } from './lists.ts';
 import { inertText, type DeliverySummary, type DeliveryView } from './views.ts';
@@ -232,7 +232,7 @@ export class MerchantWebhooks {
   }
 
   async #request(caller: Caller, id: NotificationId, bulk: boolean): Promise<Outcome<DeliveryState>> {
-    const command = { type: 'RequestRedelivery', by: `merchant:${caller.merchantId}`, requestedAtMs: this.#deps.clock.nowMs(), bulk } as const;
+    const command = { type: 'RequestRedelivery', by: actorOf(caller), requestedAtMs: this.#deps.clock.nowMs(), bulk } as const;
     try {
       const result = await this.#deps.handler.execute(deliveryStream(id), command, contextOf(caller));
       return result.ok ? { ok: true, value: result.state } : result;
@@ -272,7 +272,7 @@ const isOwn = (reader: Reader, { context }: DeliveryState): boolean =>
 
 const contextOf = (caller: Caller) => ({
   correlationId: caller.requestId,
-  actor: `merchant:${caller.merchantId}`,
+  actor: actorOf(caller),
   ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
 });
 

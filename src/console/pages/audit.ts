@@ -1,0 +1,80 @@
+import { html } from '../../checkout/html.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { code, facts, field } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+
+interface AuditStatus {
+  readonly read_only: boolean;
+  readonly reason: string | null;
+  readonly checkpoint_size: number | null;
+}
+
+/** Proofs and the whole ledger to take away, and a check of both that happens in the browser, by code of its own. */
+export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/audit',
+        action: 'audit.read',
+        show: async () => {
+          const [status, key, checkpoint] = await Promise.all([
+            run<AuditStatus>(deps, 'audit.status'),
+            run<{ verifier_key: string }>(deps, 'audit.key').catch(() => null),
+            run<{ checkpoint: string }>(deps, 'audit.checkpoint').catch(() => null),
+          ]);
+          return { page: { title: 'Audit', scripts: ['verify.js'], body: body(status, key?.verifier_key ?? null, checkpoint?.checkpoint ?? null) } };
+        },
+      },
+      {
+        path: '/audit/proof',
+        action: 'audit.read',
+        show: async ({ query }) => {
+          const session = query.get('session') ?? '';
+          const proof = await run(deps, 'audit.prove', { session });
+          return { file: { name: `proof-${session}.json`, contentType: 'application/json', chunks: [`${JSON.stringify(proof, null, 2)}\n`] } };
+        },
+      },
+      {
+        path: '/audit/export.jsonl',
+        action: 'audit.read',
+        show: async () => ({ file: { name: 'ledger.jsonl', contentType: 'application/jsonl; charset=utf-8', chunks: deps.exportEvents() } }),
+      },
+    ],
+  };
+}
+
+const body = (status: AuditStatus, key: string | null, checkpoint: string | null) =>
+  html`${facts([
+      ['Records', status.read_only ? `read-only: ${status.reason}` : 'written'],
+      ['Events under the newest checkpoint', status.checkpoint_size],
+      ['Public key', code(key)],
+    ])}
+    <h2>Verify here</h2>
+    <p>
+      Choose a proof or an export. It is checked in this browser, by a script that shares no code with the service; the file goes nowhere. The key
+      must be the one that you keep, not the one that this page shows.
+    </p>
+    <form class="form" data-verify>
+      <p class="field"><label for="file">Proof (.json) or export (.jsonl)</label><input type="file" id="file" name="file" /></p>
+      ${field({ name: 'key', label: 'Public key', value: key ?? '', max: 300 })}
+      <p class="field">
+        <label for="checkpoint">Checkpoint that you keep, for an export (may be empty)</label>
+        <textarea id="checkpoint" name="checkpoint" rows="5" spellcheck="false"></textarea>
+      </p>
+      <p><button class="button">Verify</button></p>
+      <p class="notice" role="status" hidden></p>
+      <p class="problem" role="alert" hidden></p>
+      <noscript><p class="problem">This check is done by JavaScript; without it use “quittance audit verify”.</p></noscript>
+    </form>
+    <h2>Take away</h2>
+    <form method="get" action="/audit/proof" class="form">
+      ${field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…: a proof of its events' })}
+      <p><button class="quiet">Download the proof</button></p>
+    </form>
+    <p><a href="/audit/export.jsonl">The whole ledger as JSON Lines</a></p>
+    ${
+      checkpoint !== null &&
+      html`<h3>Newest checkpoint</h3>
+        <pre class="terms" tabindex="0">${checkpoint}</pre>`
+    }`;

@@ -1,0 +1,261 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { isDay } from '../../domain/calendar.ts';
+import { merchantAccountOf } from '../../domain/ledger.ts';
+import { modeOf, run, type ConsoleDeps } from '../deps.ts';
+import { badge, code, facts, field, filterForm, link, more, table, tabs, time, withQuery, type Field } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { Refused, type Shown, type Visit } from '../visit.ts';
+
+interface Balance {
+  readonly account: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly debit: string | null;
+  readonly credit: string | null;
+}
+
+interface TrialBalance {
+  readonly entries: number;
+  readonly balanced: boolean;
+  readonly accounts: readonly Balance[];
+  readonly totals: readonly {
+    readonly network: string;
+    readonly coin: string;
+    readonly debit: string;
+    readonly credit: string;
+    readonly difference: string;
+  }[];
+}
+
+interface Line {
+  readonly account: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly debit: string | null;
+  readonly credit: string | null;
+  readonly balance: string;
+}
+
+export interface Entry {
+  readonly entry: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly recorded_at: number;
+  readonly recorded_day: string;
+  readonly chain_time: number | null;
+  readonly merchant_id: string | null;
+  readonly order_id: string | null;
+  readonly session_id: string | null;
+  readonly tx_hash: string | null;
+  readonly block_number: number | null;
+  readonly lines: readonly Line[];
+}
+
+interface Statement {
+  readonly opening: readonly { network: string; coin: string; balance: string }[];
+  readonly closing: readonly { network: string; coin: string; balance: string }[];
+  readonly lines: readonly (Line & {
+    readonly entry: number;
+    readonly kind: string;
+    readonly recorded_day: string;
+    readonly order_id: string | null;
+    readonly tx_hash: string | null;
+  })[];
+  readonly next_cursor: string | null;
+}
+
+const CLOCK: Field = {
+  name: 'clock',
+  label: 'Days by',
+  options: [
+    ['recorded', 'when it was recorded'],
+    ['chain', 'the time of the block'],
+  ],
+};
+
+/** From a balance to its lines, from a line to its entry, from the entry to the payment, its transaction and its proof. */
+export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const page =
+    (title: string, render: (visit: Visit) => Promise<Html>) =>
+    async (visit: Visit): Promise<Shown> => ({
+      page: { title, mode: modeOf(visit.params['mode']), body: html`${booksTabs(visit)} ${await render(visit)}` },
+    });
+  return {
+    change: [],
+    read: [
+      {
+        path: '/books',
+        action: 'books.read',
+        show: async () => ({ to: `/books/${deps.merchants().some(({ mode }) => mode === 'live') ? 'live' : 'test'}` }),
+      },
+      { path: '/books/:mode', action: 'books.read', show: page('Trial balance', (visit) => trialBalance(deps, visit)) },
+      { path: '/books/:mode/account', action: 'books.read', show: page('Account', (visit) => account(deps, visit)) },
+      { path: '/books/:mode/journal', action: 'books.read', show: page('Journal', (visit) => journal(deps, visit)) },
+      {
+        path: '/books/:mode/journal.csv',
+        action: 'books.read',
+        show: async ({ params, query }) => {
+          const { chunks } = await deps.streams['ledger.export']!({
+            mode: modeOf(params['mode']),
+            format: 'csv',
+            ...given(query, ['from', 'to', 'clock']),
+          });
+          return { file: { name: 'journal.csv', contentType: 'text/csv; charset=utf-8', chunks } };
+        },
+      },
+    ],
+  };
+}
+
+export function booksTabs({ params, path }: Visit): Html {
+  const mode = params['mode']!;
+  const other = mode === 'live' ? 'test' : 'live';
+  return tabs([
+    [`/books/${mode}`, 'Trial balance', path === `/books/${mode}`],
+    [`/books/${mode}/journal`, 'Journal', path.endsWith('/journal')],
+    [`/books/${mode}/months`, 'Months', path.endsWith('/months')],
+    [`/books/${other}`, `To ${other} mode`, false],
+  ]);
+}
+
+/** Throws `Refused` for a day that is none. */
+export function given(query: URLSearchParams, names: readonly string[]): Record<string, string> {
+  const found = names.flatMap((name) => {
+    const value = query.get(name) ?? '';
+    if (value !== '' && ['from', 'to', 'asOf'].includes(name) && !isDay(value)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+    return value === '' ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
+export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({ name, label, type: 'date', value: query.get(name) ?? '' });
+
+async function trialBalance(deps: ConsoleDeps, { params, query, path }: Visit): Promise<Html> {
+  const books = await run<TrialBalance>(deps, 'ledger.trial-balance', { mode: params['mode']!, ...given(query, ['asOf', 'clock']) });
+  const clock = query.get('clock') ?? 'recorded';
+  const asOf = query.get('asOf') ?? '';
+  const to = ({ account: name }: Balance): string => withQuery(`${path}/account`, new URLSearchParams(), { account: name, clock, to: asOf });
+  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query)])}
+    <p class="${books.balanced ? 'notice' : 'problem'}">
+      ${books.balanced ? 'Debits and credits are equal' : 'Debits and credits differ'}, ${books.entries} entries.
+    </p>
+    ${table(
+      'Trial balance',
+      [
+        { name: 'Account', cell: (row: Balance) => link(to(row), row.account) },
+        { name: 'Network', cell: ({ network }: Balance) => network },
+        { name: 'Coin', cell: ({ coin }: Balance) => coin },
+        { name: 'Debit', isNumber: true, cell: ({ debit }: Balance) => debit },
+        { name: 'Credit', isNumber: true, cell: ({ credit }: Balance) => credit },
+      ],
+      books.accounts,
+      'Nothing is booked yet.',
+    )}
+    <h2>Totals</h2>
+    ${table(
+      'Totals',
+      [
+        { name: 'Network', cell: ({ network }) => network },
+        { name: 'Coin', cell: ({ coin }) => coin },
+        { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
+        { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
+        { name: 'Difference', isNumber: true, cell: ({ difference }) => difference },
+      ],
+      books.totals,
+      'None.',
+    )}`;
+}
+
+async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { params, query, path } = visit;
+  const name = query.get('account') ?? '';
+  const found = await run<Statement>(deps, 'ledger.account', {
+    account: name,
+    mode: params['mode']!,
+    ...given(query, ['from', 'to', 'clock', 'cursor']),
+  });
+  const sums = (of: Statement['opening']): string => of.map(({ balance, coin, network }) => `${balance} ${coin} on ${network}`).join(', ') || '0';
+  const merchantId = merchantAccountOf(name)?.merchantId ?? null;
+  return html`${facts([
+      ['Account', code(name)],
+      ['Before', sums(found.opening)],
+      ['After', sums(found.closing)],
+      ['Merchant', merchantId],
+    ])}
+    <form method="get" action="${path}" class="filters">
+      <input type="hidden" name="account" value="${name}" />
+      ${[dayField(query, 'from', 'From'), dayField(query, 'to', 'to')].map(field)}
+      <p><button class="quiet">Show</button></p>
+    </form>
+    ${table(
+      'Lines',
+      [
+        {
+          name: 'Entry',
+          cell: (line) => link(withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }), `#${line.entry}`),
+        },
+        { name: 'Day', cell: (line) => line.recorded_day },
+        { name: 'Kind', cell: ({ kind }) => kind },
+        { name: 'Order', cell: (line) => line.order_id },
+        { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
+        { name: 'Credit', isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
+        { name: 'Balance', isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
+        { name: 'Transaction', cell: (line) => code(line.tx_hash) },
+      ],
+      found.lines,
+      'No line in this range.',
+    )}
+    ${more(found.next_cursor === null ? null : withQuery(path, query, { cursor: found.next_cursor }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
+}
+
+async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { params, query, path } = visit;
+  const wanted = query.get('entry');
+  // Pages begin after the cursor's number, so the entry asked for is the first that comes.
+  const cursor = wanted !== null && /^\d{1,12}$/.test(wanted) ? String(Number(wanted) - 1) : query.get('cursor');
+  const args = {
+    mode: params['mode']!,
+    ...given(query, ['from', 'to', 'clock']),
+    ...(cursor !== null && cursor !== '' && { cursor }),
+    ...(wanted !== null && { limit: '1' }),
+  };
+  const { entries, next_cursor: next } = await run<{ entries: Entry[]; next_cursor: string | null }>(deps, 'ledger.journal', args);
+  return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'to'), clockField(query)])}
+    <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'CSV')}</p>
+    ${entries.length === 0 && html`<p class="empty">No entry in this range.</p>`} ${entries.map((entry) => entryPart(visit, entry))}
+    ${wanted === null && more(next === null ? null : withQuery(path, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
+}
+
+function entryPart(visit: Visit, entry: Entry): Html {
+  const payment =
+    entry.session_id !== null && entry.merchant_id !== null
+      ? link(`/m/${entry.merchant_id}/payments/${entry.session_id}`, entry.order_id ?? entry.session_id)
+      : entry.order_id;
+  return html`<section class="card">
+    <h2>#${entry.entry} ${badge(entry.kind)}</h2>
+    ${table(
+      `Lines of entry ${entry.entry}`,
+      [
+        {
+          name: 'Account',
+          cell: ({ account: name }: Line) =>
+            link(withQuery(`/books/${visit.params['mode']}/account`, new URLSearchParams(), { account: name }), name),
+        },
+        { name: 'Network', cell: ({ network }: Line) => network },
+        { name: 'Debit', isNumber: true, cell: ({ debit, coin }: Line) => debit && `${debit} ${coin}` },
+        { name: 'Credit', isNumber: true, cell: ({ credit, coin }: Line) => credit && `${credit} ${coin}` },
+      ],
+      entry.lines,
+      'None.',
+    )}
+    ${facts([
+      ['Recorded', time(entry.recorded_at, visit)],
+      ['Block', entry.chain_time === null ? '–' : time(entry.chain_time, visit)],
+      ['Event', code(entry.id)],
+      ['Payment', payment],
+      ['Transaction', code(entry.tx_hash)],
+      ['Proof', entry.session_id === null ? '–' : link(`/audit/proof?session=${entry.session_id}`, 'Proof of the payment’s events')],
+    ])}
+  </section>`;
+}

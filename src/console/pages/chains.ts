@@ -1,0 +1,109 @@
+import { html } from '../../checkout/html.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, changeForm, field, link, REASON, table, time, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, type Visit } from '../visit.ts';
+import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
+
+export interface ChainStatus {
+  readonly mode: string;
+  readonly network: string;
+  readonly chain_id: string;
+  readonly head_block: number | null;
+  readonly read_block: number | null;
+  readonly read_to: number | null;
+  readonly final_block: number | null;
+  readonly durable_block: number | null;
+  readonly deposits_not_settled: number;
+  readonly failed_reads_in_a_row: number;
+}
+
+/** How far the chains were read, and which webhooks did not arrive. */
+export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/chains',
+        action: 'chains.read',
+        show: async (visit) => {
+          const chains = await run<ChainStatus[]>(deps, 'chain.status');
+          return {
+            page: {
+              title: 'Chains',
+              body: html`${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
+              ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
+            },
+          };
+        },
+      },
+      {
+        path: '/deliveries',
+        action: 'deliveries.read',
+        show: async (visit) => ({
+          page: {
+            title: 'Deliveries',
+            body: html`<p>Webhooks that did not arrive, of every merchant, newest first.</p>
+              ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps), 'Every webhook arrived, or is on its way.')}`,
+          },
+        }),
+      },
+    ],
+    change: [
+      {
+        path: '/chains/rescan',
+        action: 'chains.rescan',
+        target: ({ form }) => `${form['mode']} ${form['network']} ${form['from']} ${form['to']} ${form['address']}`,
+        run: async (visit) => {
+          reasonIn(visit);
+          const { form } = visit;
+          const [mode = '', network = ''] = (form['chain'] ?? '').split('/');
+          const given = Object.fromEntries(['from', 'to', 'address'].flatMap((name) => (form[name] ? [[name, form[name]]] : [])));
+          const answer = await run(deps, 'chain.rescan', { mode, network, ...given, operator: visit.person.name });
+          return { detail: JSON.stringify(answer), shown: { to: '/chains?done=rescanned' } };
+        },
+      },
+    ],
+  };
+}
+
+const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
+  { name: 'Network', cell: ({ network, chain_id: id }) => html`${network}<small>chain ${id}</small>` },
+  { name: 'Mode', cell: ({ mode }) => badge(mode) },
+  { name: 'Head', isNumber: true, cell: ({ head_block: block }) => block },
+  { name: 'Read', isNumber: true, cell: ({ read_block: block }) => block },
+  { name: 'Final', isNumber: true, cell: ({ final_block: block }) => block },
+  { name: 'Recorded as read', isNumber: true, cell: ({ durable_block: block }) => block },
+  { name: 'Read up to', cell: ({ read_to: sec }) => time(sec, visit) },
+  { name: 'Deposits not settled', isNumber: true, cell: (chain) => chain.deposits_not_settled },
+  { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
+];
+
+const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
+  { name: 'Created', cell: ({ createdSec }) => time(createdSec, visit) },
+  { name: 'Merchant', cell: ({ merchant }) => merchant.name },
+  { name: 'Event', cell: ({ merchant, notificationId, eventType }) => link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType) },
+  { name: 'Status', cell: ({ status }) => badge(status) },
+  { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
+  { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },
+];
+
+const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
+  html`<h2>Read again</h2>
+    <p>Known transfers change nothing.</p>
+    ${changeForm(
+      visit,
+      '/chains/rescan',
+      [
+        field({
+          name: 'chain',
+          label: 'Network',
+          options: chains.map(({ mode, network }) => [`${mode}/${network}`, `${network} (${mode})`] as const),
+        }),
+        field({ name: 'from', label: 'From block' }),
+        field({ name: 'to', label: 'to block' }),
+        field({ name: 'address', label: 'Address', hint: 'On Solana, in place of blocks.' }),
+        field(REASON),
+      ],
+      'Read again',
+    )}`;

@@ -1,0 +1,140 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { isMonth } from '../../domain/calendar.ts';
+import { modeOf, run, type ConsoleDeps } from '../deps.ts';
+import { badge, changeForm, field, link, REASON, table, time } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, Refused, type Visit } from '../visit.ts';
+import { booksTabs } from './books.ts';
+import type { ChainStatus } from './chains.ts';
+import type { Unmatched } from './unmatched.ts';
+
+interface Check {
+  readonly what: string;
+  readonly isDone: boolean;
+  readonly detail: string;
+  readonly to: string;
+}
+
+interface Periods {
+  readonly periods: readonly { readonly period: string; readonly closed_at: number; readonly actor: string; readonly entry: number }[];
+}
+
+/** Closing a month, with what should be looked at before: the list advises, the close decides. */
+export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/books/:mode/months',
+        action: 'books.read',
+        show: async (visit) => ({
+          page: { title: 'Months', mode: modeOf(visit.params['mode']), body: html`${booksTabs(visit)} ${await monthsPage(deps, visit)}` },
+        }),
+      },
+    ],
+    change: [
+      {
+        path: '/books/:mode/months',
+        action: 'books.close',
+        target: ({ form, params }) => `${form['month']} ${params['mode']}`,
+        toSign: async (visit) => {
+          const month = visit.form['month'] ?? '';
+          if (!isMonth(month)) throw new Refused('month must be a month such as 2026-10');
+          const open = (await checks(deps, visit)).filter(({ isDone }) => !isDone);
+          return {
+            kind: 'terms',
+            title: 'close a month, for good',
+            lines: [
+              ['month', month],
+              ['mode', modeOf(visit.params['mode'])],
+              ...open.map(({ what, detail }) => ['although', `${what}: ${detail}`] as const),
+              ['reason', reasonIn(visit)],
+            ],
+          };
+        },
+        run: async (visit) => {
+          const mode = modeOf(visit.params['mode']);
+          const closed = await run<{ period: string }>(deps, 'ledger.close', { month: visit.form['month'] ?? '', mode, actor: visit.person.name });
+          return { detail: closed.period, shown: { to: `/books/${mode}/months?done=closed` } };
+        },
+      },
+    ],
+  };
+}
+
+async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const mode = modeOf(visit.params['mode']);
+  const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
+  const before = new Date(visit.nowSec * 1000);
+  before.setUTCDate(0);
+  return html`${table(
+      'Closed months',
+      [
+        { name: 'Month', cell: ({ period }) => period },
+        { name: 'Closed', cell: ({ closed_at: sec }) => time(sec, visit) },
+        { name: 'By', cell: ({ actor }) => actor },
+        { name: 'Through entry', isNumber: true, cell: ({ entry }) => entry },
+      ],
+      periods,
+      'No month is closed.',
+    )}
+    <h2>Before a month is closed</h2>
+    ${table(
+      'Checklist',
+      [
+        { name: 'Check', cell: ({ what, to }: Check) => link(to, what) },
+        { name: 'State', cell: ({ isDone }: Check) => badge(isDone ? 'done' : 'unresolved') },
+        { name: 'What was found', cell: ({ detail }: Check) => detail },
+      ],
+      await checks(deps, visit),
+      'None.',
+    )}
+    ${
+      visit.can('books.close') &&
+      html`<h2>Close a month</h2>
+        ${changeForm(
+          visit,
+          visit.path,
+          [
+            field({
+              name: 'month',
+              label: 'Month',
+              value: before.toISOString().slice(0, 7),
+              required: true,
+              hint: 'Figures of a closed month never change; what comes to light later falls into the open one.',
+            }),
+            field(REASON),
+          ],
+          'Preview',
+        )}`
+    }`;
+}
+
+async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
+  const mode = modeOf(visit.params['mode']);
+  const looked = async (what: string, to: string, look: () => Promise<{ isDone: boolean; detail: string }>): Promise<Check> => {
+    try {
+      return { what, to, ...(await look()) };
+    } catch (error) {
+      return { what, to, isDone: false, detail: error instanceof Error ? error.message : String(error) };
+    }
+  };
+  return Promise.all([
+    looked('Debits equal credits', `/books/${mode}`, async () => {
+      const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', { mode });
+      return { isDone: balanced, detail: `${entries} entries` };
+    }),
+    looked('No transfer waits for a decision', '/unmatched', async () => {
+      const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
+      return { isDone: transfers.length === 0, detail: `${transfers.length} open` };
+    }),
+    looked('Every network was read', '/chains', async () => {
+      const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
+      const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
+      return { isDone: failing.length === 0, detail: failing.map(({ network }) => network).join(', ') || `${chains.length} networks` };
+    }),
+    looked('Nothing is proposed or on its way', '/treasury', async () => {
+      const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
+      return { isDone: moves.length === 0, detail: `${moves.length} under way` };
+    }),
+  ]);
+}

@@ -1,0 +1,140 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { isDay } from '../../domain/calendar.ts';
+import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
+import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
+import { barChart } from '../chart.ts';
+import { csvOf } from '../csv.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, code, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { Refused, type Visit } from '../visit.ts';
+
+const PAGE = 50;
+const CSV_PAGE = 100;
+const DAY_SEC = 86_400;
+const CHART_DAYS = 14;
+const STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'] as const;
+
+type Row = PaymentSessionBody;
+
+/** A merchant's first page, and its payments under filters that stand in the address. */
+export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/m/:merchant',
+        action: 'payments.read',
+        show: async (visit) => ({ page: { title: visit.merchant!.name, body: await homePage(deps, visit) } }),
+      },
+      {
+        path: '/m/:merchant/payments',
+        action: 'payments.read',
+        show: async (visit) => ({ page: { title: 'Payments', body: await listPage(deps, visit) } }),
+      },
+      {
+        path: '/m/:merchant/payments.csv',
+        action: 'payments.read',
+        show: async (visit) => ({
+          file: { name: 'payments.csv', contentType: 'text/csv; charset=utf-8', chunks: csvOf(columnsOf(visit), everyPage(deps, visit)) },
+        }),
+      },
+    ],
+  };
+}
+
+async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const reader = readerOf(visit);
+  const today = Math.floor(visit.nowSec / DAY_SEC) * DAY_SEC;
+  const count = async (asked: Partial<ListAsked>): Promise<number> =>
+    accepted(await deps.records.list('sessions', reader, { page: 1, pageSize: 1, ...asked })).pagination.total ?? 0;
+  const days = Array.from({ length: CHART_DAYS }, (_, index) => today - (CHART_DAYS - 1 - index) * DAY_SEC);
+  const [created, paid, open, processing, perDay, newest] = await Promise.all([
+    count({ createdFromSec: today }),
+    count({ createdFromSec: today, status: 'paid' }),
+    count({ status: 'open' }),
+    count({ status: 'processing' }),
+    Promise.all(days.map((from) => count({ status: 'paid', createdFromSec: from, createdToSec: from + DAY_SEC - 1 }))),
+    deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
+  ]);
+  const payments = `${merchantPath(visit.merchant!)}/payments`;
+  return html`<ul class="tiles" role="list">
+      <li><b>${created}</b> created today (UTC)</li>
+      <li><b>${paid}</b> of them paid</li>
+      <li><b>${open}</b> ${link(`${payments}?status=open`, 'wait for money')}</li>
+      <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'see money that is not final')}</li>
+    </ul>
+    <h2>Paid payments by day of creation (UTC)</h2>
+    ${barChart(
+      'Paid payments by day',
+      days.map((sec, index) => ({ label: new Date(sec * 1000).toISOString().slice(5, 10), value: perDay[index]! })),
+    )}
+    <h2>Newest</h2>
+    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payment yet. Create one under “Payment link”, or with the API.')}
+    <p>${link(payments, 'All payments')}</p>`;
+}
+
+async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query } = visit;
+  const here = `${merchantPath(visit.merchant!)}/payments`;
+  const cursor = query.get('cursor');
+  const asked = { ...filtersOf(query), page: 1, pageSize: PAGE };
+  const first = accepted(await deps.records.list('sessions', readerOf(visit), asked));
+  const page = cursor === null ? first : accepted(await deps.records.list('sessions', readerOf(visit), { ...asked, cursor }));
+  const next = page.pagination.next_cursor;
+  return html`${filterForm(here, [
+      { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
+      {
+        name: 'status',
+        label: 'Status',
+        value: query.get('status') ?? '',
+        options: [['', 'Any'], ...STATUSES.map((status) => [status, status[0]!.toUpperCase() + status.slice(1)] as const)],
+      },
+      { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
+      { name: 'to', label: 'to', type: 'date', value: query.get('to') ?? '' },
+    ])}
+    <p>${first.pagination.total ?? 0} payments · ${link(withQuery(`${here}.csv`, query, { cursor: null }), 'CSV')}</p>
+    ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payment meets the filters.')}
+    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
+}
+
+async function* everyPage(deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Row[]> {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const asked: ListAsked = { ...filtersOf(visit.query), page: 1, pageSize: CSV_PAGE, cursor };
+    const { rows, pagination } = accepted(await deps.records.list('sessions', readerOf(visit), asked));
+    yield rows as Row[];
+    cursor = pagination.next_cursor;
+  }
+}
+
+/** Throws `Refused` with the name of the filter. */
+function filtersOf(query: URLSearchParams): Partial<ListAsked> {
+  const status = query.get('status') ?? '';
+  const order = query.get('order')?.trim() ?? '';
+  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  const from = dayOf(query, 'from');
+  const to = dayOf(query, 'to');
+  return {
+    ...(status !== '' && { status }),
+    ...(order !== '' && { orderId: order }),
+    ...(from !== null && { createdFromSec: from }),
+    ...(to !== null && { createdToSec: to + DAY_SEC - 1 }),
+  };
+}
+
+function dayOf(query: URLSearchParams, name: string): number | null {
+  const day = query.get(name) ?? '';
+  if (day === '') return null;
+  if (!isDay(day)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+  return Date.parse(`${day}T00:00:00Z`) / 1000;
+}
+
+const columnsOf = (visit: Visit): Column<Row>[] => [
+  { name: 'Created', cell: ({ created }) => time(created, visit), text: ({ created }) => new Date(created * 1000).toISOString() },
+  { name: 'Order', cell: (row) => link(`${merchantPath(visit.merchant!)}/payments/${row.id}`, row.order_id), text: (row) => row.order_id },
+  { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },
+  { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
+  { name: 'Received', isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },
+  { name: 'Refunded', isNumber: true, cell: (row) => `${row.refunded} ${row.settlement_currency}` },
+  { name: 'Payment', cell: ({ id }) => code(id), text: ({ id }) => id },
+];

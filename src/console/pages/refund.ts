@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto';
+import { html } from '../../checkout/html.ts';
+import { decimalsOf, parseAmount } from '../../domain/money.ts';
+import { maxDecimals } from '../../domain/currencies.ts';
+import type { RefundInput } from '../../features/shared/merchant-api.ts';
+import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
+import { reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { paymentOf, paymentPath } from './payment-path.ts';
+
+/** The terms are the plan that the request would follow: whom, how much, what kind of payee. */
+export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
+  path: '/m/:merchant/payments/:payment/refund',
+  action: 'payments.refund',
+  target: ({ params }) => params['payment']!,
+  toSign: async (visit) => {
+    const preview = accepted(await api.previewRefund(readerOf(visit), inputOf(visit)));
+    const payees = preview.payouts.map(({ amount, network, toAddress, sender }): [string, string] => [
+      'pays',
+      `${amount} ${preview.coin} on ${network} to ${toAddress} (${sender === null ? 'kind of payee not known yet' : [sender.kind, sender.name].filter(Boolean).join(' ')})`,
+    ]);
+    return {
+      kind: 'terms',
+      title: 'refund a payment',
+      lines: [
+        ['merchant', visit.merchant!.name],
+        ['mode', visit.merchant!.mode],
+        ['payment', paymentOf(visit)],
+        ['amount', `${preview.amount} ${preview.coin} (${preview.type})`],
+        ...payees,
+        ['network fee', 'none of it taken from the payer'],
+        ...(visit.form['acknowledge'] === 'yes' ? [['payee', 'says that they can receive there'] as const] : []),
+        ['reason', reasonIn(visit)],
+      ],
+      note: html`<p>
+        <small>Money goes back to whoever paid. The signer's limits hold; above its threshold two approvers must agree as well.</small>
+      </p>`,
+    };
+  },
+  run: async (visit, [signature]) => {
+    // One signature, one refund, however often the form arrives.
+    const key = `console-${hash('sha256', signature!.number, 'hex').slice(0, 32)}`;
+    const refund = accepted(await api.requestRefund(callerOf(visit, key), inputOf(visit)));
+    return { detail: refund.refundId, shown: { to: `${paymentPath(visit, refund.sessionId)}?done=refunded` } };
+  },
+});
+
+/** Throws `Refused`. */
+function inputOf(visit: Visit): RefundInput {
+  const { form } = visit;
+  const value = form['amount'] ?? '';
+  const currency = (form['currency'] ?? '').toUpperCase();
+  if (value !== '') {
+    if (!/^[A-Z]{3,5}$/.test(currency)) throw new Refused('currency must be a coin or the currency of the order');
+    if (parseAmount(value) === null || decimalsOf(value) > maxDecimals(currency))
+      throw new Refused(`amount must be a decimal amount such as 10.00, with at most ${maxDecimals(currency)} decimals`);
+  }
+  return {
+    sessionId: paymentOf(visit),
+    reason: reasonIn(visit),
+    ...(value !== '' && { amount: { value, currency } }),
+    ...(form['acknowledge'] === 'yes' && { acknowledgeSender: true }),
+  };
+}

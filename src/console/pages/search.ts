@@ -1,0 +1,85 @@
+import { html } from '../../checkout/html.ts';
+import { parseRefundId, parseSessionId, parseTransactionId, type MerchantId, type SessionId } from '../../domain/ids.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { link, table } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+
+interface Found {
+  readonly what: string;
+  readonly to: string;
+  readonly text: string;
+  readonly merchant: string;
+}
+
+/** One box for everything; what somebody may not see is not found. */
+export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/search',
+        action: null,
+        show: async (visit) => {
+          const text = (visit.query.get('q') ?? '').trim().slice(0, 200);
+          const found = text === '' ? [] : await search(deps, visit, text);
+          if (found.length === 1) return { to: found[0]!.to };
+          return {
+            page: {
+              title: 'Search',
+              body: html`<p>For <b>${text}</b></p>
+                ${table('Found', COLUMNS, found, NOTHING)}`,
+            },
+          };
+        },
+      },
+    ],
+  };
+}
+
+const NOTHING =
+  'Nothing is called so. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), hash, address or merchant.';
+const COLUMNS = [
+  { name: 'What', cell: ({ what }: Found) => what },
+  { name: 'Name', cell: ({ to, text }: Found) => link(to, text) },
+  { name: 'Merchant', cell: ({ merchant }: Found) => merchant },
+];
+
+async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Found[]> {
+  const { records } = deps;
+  const own = deps.merchants().filter(({ id }) => visit.can('payments.read', id));
+  const byId = new Map(own.map((merchant) => [merchant.id, merchant]));
+  const payment = async (id: SessionId | null, what = 'Payment'): Promise<Found[]> => {
+    const merchantId = id === null ? null : await records.merchantOfSession(id);
+    const merchant = merchantId === null ? undefined : byId.get(merchantId);
+    return merchant ? [{ what, to: `${merchantPath(merchant)}/payments/${id}`, text: id!, merchant: merchant.name }] : [];
+  };
+  const sessionId = parseSessionId(text);
+  if (sessionId !== null) return payment(sessionId);
+  if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), 'Payment of the refund');
+  if (parseTransactionId(text) !== null) return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
+  if (/^evt_\d{19}$/.test(text)) return eventOf(deps, visit, text);
+  const merchant = byId.get(text as MerchantId);
+  if (merchant) return [{ what: 'Merchant', to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
+  const ofAddress = await payment(records.sessionOfAddress(text), 'Payment to the address');
+  return ofAddress.length > 0 ? ofAddress : ordersOf(deps, own, text);
+}
+
+async function ordersOf({ records }: ConsoleDeps, own: ReturnType<ConsoleDeps['merchants']>, orderId: string): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const merchant of own) {
+    const listed = await records.list('sessions', { merchantId: merchant.id, mode: merchant.mode }, { page: 1, pageSize: 1, orderId });
+    for (const row of listed.ok ? (listed.value.rows as { id: string }[]) : [])
+      found.push({ what: 'Order', to: `${merchantPath(merchant)}/payments/${row.id}`, text: orderId, merchant: merchant.name });
+  }
+  return found;
+}
+
+async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: string): Promise<Found[]> {
+  for (const merchant of merchants().filter((one) => visit.can('webhooks.read', one.id))) {
+    const view = await webhooks.get({ merchantId: merchant.id, mode: merchant.mode }, id as never).catch(() => null);
+    if (view) return [{ what: 'Webhook', to: `${merchantPath(merchant)}/webhooks/${id}`, text: view.eventType, merchant: merchant.name }];
+  }
+  return [];
+}

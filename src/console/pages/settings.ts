@@ -1,0 +1,242 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { ApiKeyId } from '../../domain/ids.ts';
+import { SCOPES } from '../../domain/api-keys.ts';
+import { NETWORKS } from '../../domain/networks.ts';
+import { policyOf, restrictionsOf } from '../../operator/merchants.ts';
+import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
+import type { MerchantOverview } from '../../features/merchants/merchants.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+
+/** A merchant's keys, domains and how its payments are judged. */
+export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/m/:merchant/keys',
+        action: 'keys.read',
+        show: async (visit) => ({ page: { title: 'API keys', body: keysPage(visit, overview(deps, visit)) } }),
+      },
+      {
+        path: '/m/:merchant/settings',
+        action: 'settings.read',
+        show: async (visit) => ({ page: { title: 'Settings', body: settingsPage(visit, overview(deps, visit)) } }),
+      },
+    ],
+    change: [...keyChanges(deps), policyChange(deps), ...domainChanges(deps)],
+  };
+}
+
+function overview({ settings }: ConsoleDeps, visit: Visit): MerchantOverview {
+  const found = settings.getMerchant(readerOf(visit).merchantId);
+  if (!found) throw NO_SUCH();
+  return found;
+}
+
+function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
+  const may = visit.can('keys.change', visit.merchant!.id);
+  const here = `${merchantPath(visit.merchant!)}/keys`;
+  return html`${table(
+    'API keys',
+    [
+      { name: 'Key', cell: ({ hint }) => code(hint) },
+      { name: 'Id', cell: ({ key_id: id }) => code(id) },
+      { name: 'Scopes', cell: ({ scopes }) => scopes?.join(', ') ?? 'all' },
+      { name: 'From', cell: ({ addresses }) => addresses.join(', ') || 'anywhere' },
+      { name: 'Last used', cell: ({ last_used_at: sec }) => time(sec, visit) },
+      { name: 'State', cell: ({ revoked }) => badge(revoked ? 'revoked' : 'active') },
+      {
+        name: 'Revoke',
+        cell: ({ key_id: id, revoked }) =>
+          may && !revoked
+            ? changeForm(visit, `${here}/revoke`, [html`<input type="hidden" name="key" value="${id}" />`, field(REASON)], 'Revoke', 'danger')
+            : null,
+      },
+    ],
+    keys,
+    'None.',
+  )}
+  ${
+    may &&
+    html`<h2>Another key</h2>
+      <p>To rotate: issue one, put it into the shop, revoke the old one.</p>
+      ${changeForm(
+        visit,
+        here,
+        [
+          field({ name: 'scopes', label: 'Scopes', hint: `Empty: all. Else some of ${SCOPES.join(', ')}` }),
+          field({ name: 'addresses', label: 'From addresses', hint: 'Empty: from anywhere. Else addresses and ranges, separated by commas.' }),
+          field(REASON),
+        ],
+        'Issue a key',
+      )}`
+  }`;
+}
+
+/** As the command line takes them. Throws `CommandRefused`. */
+const restrictionsIn = ({ form }: Visit) =>
+  restrictionsOf({ ...(form['scopes'] && { scopes: form['scopes'] }), ...(form['addresses'] && { addresses: form['addresses'] }) });
+
+function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
+  const { settings } = deps;
+  const terms = (visit: Visit, title: string, more: Record<string, string> = {}) => ({
+    kind: 'terms' as const,
+    title,
+    lines: Object.entries({ merchant: visit.merchant!.name, mode: visit.merchant!.mode, ...more, reason: reasonIn(visit) }),
+  });
+  return [
+    {
+      path: '/m/:merchant/keys',
+      action: 'keys.change',
+      target: ({ merchant }) => merchant!.name,
+      toSign: async (visit) =>
+        terms(visit, 'issue an API key', { scopes: visit.form['scopes'] || 'all', addresses: visit.form['addresses'] || 'any' }),
+      run: async (visit) => {
+        const made = accepted(await settings.issueKey(visit.merchant!.id, restrictionsIn(visit), changedBy(visit)));
+        const body = html`<p>Put both into the shop now: they are not shown again.</p>
+          <p class="secret">Key <code>${made.api_key}</code></p>
+          <p class="secret">Secret <code>${made.api_secret}</code></p>
+          <p>${link(`${merchantPath(visit.merchant!)}/keys`, 'Back to the keys')}</p>`;
+        return { detail: made.key_id, shown: { page: { title: 'The key, shown once', body } } };
+      },
+    },
+    {
+      path: '/m/:merchant/keys/revoke',
+      action: 'keys.change',
+      target: ({ form }) => form['key'] ?? '',
+      toSign: async (visit) => terms(visit, 'revoke an API key', { key: visit.form['key'] ?? '' }),
+      run: async (visit) => {
+        accepted(await settings.revokeKey(visit.merchant!.id, (visit.form['key'] ?? '') as ApiKeyId, changedBy(visit)));
+        return { detail: 'revoked', shown: { to: `${merchantPath(visit.merchant!)}/keys?done=revoked` } };
+      },
+    },
+  ];
+}
+
+function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverview): Html {
+  const may = visit.can('settings.change', visit.merchant!.id);
+  const here = `${merchantPath(visit.merchant!)}/settings`;
+  return html`${facts([
+      ['Name', name],
+      ['Id', code(id)],
+      ['Paid in', policy.settlementCoin],
+      ['Networks', policy.networks.join(', ')],
+      ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
+      ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
+      ['Ethereum confirmations', policy.ethereumConfirmations],
+      ['Ethereum finality from', policy.ethereumFinalizedFrom],
+      ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
+    ])}
+    <h2>Domains</h2>
+    ${table(
+      'Domains',
+      [
+        { name: 'Host', cell: ({ host }) => host },
+        { name: 'Shown to payers as', cell: (domain) => domain.name },
+        {
+          name: 'Remove',
+          cell: ({ domain_id: domain }) =>
+            may
+              ? changeForm(
+                  visit,
+                  `${here}/domains/remove`,
+                  [html`<input type="hidden" name="domain" value="${domain}" />`, field(REASON)],
+                  'Remove',
+                  'danger',
+                )
+              : null,
+        },
+      ],
+      domains,
+      'None.',
+    )}
+    ${
+      may &&
+      html`${changeForm(
+          visit,
+          `${here}/domains`,
+          [
+            field({ name: 'host', label: 'Host', required: true, hint: 'Such as shop.example' }),
+            field({ name: 'name', label: 'Name for payers', required: true }),
+            field(REASON),
+          ],
+          'Add a domain',
+        )}
+        <h2>Change the settings</h2>
+        <p>Empty fields stay as they are. The next page shows before and after.</p>
+        ${changeForm(
+          visit,
+          here,
+          [
+            field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
+            field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
+            field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
+            field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
+            field(REASON),
+          ],
+          'Preview the change',
+        )}`
+    }`;
+}
+
+const POLICY_FIELDS = ['tolerance', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
+
+const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
+  path: '/m/:merchant/settings',
+  action: 'settings.change',
+  target: ({ merchant }) => merchant!.name,
+  toSign: async (visit) => {
+    const { policy } = overview(deps, visit);
+    const before = {
+      tolerance: policy.tolerance,
+      sessionTtl: policy.sessionTtlSec ?? 'the service’s',
+      networks: policy.networks.join(', '),
+      ethereumConfirmations: policy.ethereumConfirmations,
+    };
+    const changes = POLICY_FIELDS.flatMap((name) => {
+      const after = visit.form[name] ?? '';
+      return after === '' || after === String(before[name]) ? [] : [[name, `${before[name]} becomes ${after}`] as const];
+    });
+    if (changes.length === 0) throw new Refused('nothing would change');
+    return {
+      kind: 'terms',
+      title: 'change the settings of a merchant',
+      lines: [['merchant', visit.merchant!.name], ...changes, ['reason', reasonIn(visit)]],
+    };
+  },
+  run: async (visit) => {
+    const given = Object.fromEntries(POLICY_FIELDS.flatMap((name) => (visit.form[name] ? [[name, visit.form[name]]] : [])));
+    accepted(await deps.settings.setPolicy(visit.merchant!.id, policyOf(given), changedBy(visit)));
+    return { detail: JSON.stringify(given), shown: { to: `${merchantPath(visit.merchant!)}/settings?done=policy` } };
+  },
+});
+
+function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
+  const done = (visit: Visit, detail: string) => ({ detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=domain` } });
+  return [
+    {
+      path: '/m/:merchant/settings/domains',
+      action: 'settings.change',
+      target: ({ form }) => form['host'] ?? '',
+      run: async (visit) => {
+        reasonIn(visit);
+        const { host, domain_id: id } = accepted(
+          await settings.addDomain(visit.merchant!.id, { host: visit.form['host'] ?? '', name: visit.form['name'] ?? '' }, changedBy(visit)),
+        );
+        return done(visit, `${host} ${id}`);
+      },
+    },
+    {
+      path: '/m/:merchant/settings/domains/remove',
+      action: 'settings.change',
+      target: ({ form }) => form['domain'] ?? '',
+      run: async (visit) => {
+        reasonIn(visit);
+        accepted(await settings.removeDomain(visit.merchant!.id, visit.form['domain'] ?? '', changedBy(visit)));
+        return done(visit, 'removed');
+      },
+    },
+  ];
+}

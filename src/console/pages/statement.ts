@@ -1,0 +1,82 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { readerOf, run, type ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, code, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+import { clockField, dayField, given } from './books.ts';
+
+interface Owed {
+  readonly network: string;
+  readonly coin: string;
+  readonly payable: string;
+  readonly unapplied: string;
+  readonly refunds_reserved: string;
+  readonly total: string;
+}
+
+interface StatementLine extends Owed {
+  readonly kind: string;
+  readonly recorded_at: number;
+  readonly order_id: string | null;
+  readonly session_id: string | null;
+  readonly tx_hash: string | null;
+}
+
+interface Report {
+  readonly opening: readonly Owed[];
+  readonly closing: readonly Owed[];
+  readonly data: readonly StatementLine[];
+  readonly pagination: { readonly next_cursor: string | null };
+}
+
+/** What the books owe a merchant, before and after a time, with every change between: to be printed. */
+export function statementRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/m/:merchant/statement',
+        action: 'statements.read',
+        show: async (visit) => ({ page: { title: 'Statement', body: await page(deps, visit) } }),
+      },
+    ],
+  };
+}
+
+async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query } = visit;
+  const args = given(query, ['from', 'to', 'clock', 'cursor']);
+  const report = await run<Report>(deps, 'ledger.settlement', { merchant_id: readerOf(visit).merchantId, ...args });
+  const here = `${merchantPath(visit.merchant!)}/statement`;
+  const next = report.pagination.next_cursor;
+  return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'to the end of'), clockField(query)])}
+    <h2>Owed before</h2>
+    ${table('Owed before', OWED, report.opening, 'Nothing.')}
+    <h2>Changes</h2>
+    ${table('Changes', changeColumns(visit), report.data, 'Nothing changed.')}
+    ${more(next === null ? null : withQuery(here, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(here, query, { cursor: null }))}
+    <h2>Owed after</h2>
+    ${table('Owed after', OWED, report.closing, 'Nothing.')}`;
+}
+
+const AMOUNTS = [
+  { name: 'Payable', isNumber: true, cell: ({ payable }: Owed) => payable },
+  { name: 'Not applied', isNumber: true, cell: ({ unapplied }: Owed) => unapplied },
+  { name: 'Reserved for refunds', isNumber: true, cell: (owed: Owed) => owed.refunds_reserved },
+  { name: 'Total', isNumber: true, cell: ({ total }: Owed) => total },
+] as const;
+
+const OWED: Column<Owed>[] = [{ name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` }, ...AMOUNTS];
+
+const changeColumns = (visit: Visit): Column<StatementLine>[] => [
+  { name: 'Recorded', cell: (line) => time(line.recorded_at, visit) },
+  { name: 'What', cell: ({ kind }) => badge(kind) },
+  {
+    name: 'Order',
+    cell: ({ session_id: id, order_id: order }) => (id === null ? order : link(`${merchantPath(visit.merchant!)}/payments/${id}`, order ?? id)),
+  },
+  { name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` },
+  ...AMOUNTS,
+  { name: 'Transaction', cell: (line) => code(line.tx_hash) },
+];

@@ -1,0 +1,207 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { AdminArguments } from '../../operator/commands.ts';
+import { NETWORKS } from '../../domain/networks.ts';
+import { COINS } from '../../domain/money.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { badge, changeForm, code, facts, field, REASON, table, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
+
+interface SignerStatus {
+  readonly mode: string;
+  readonly stopped: boolean;
+  readonly limitsToApprove?: readonly string[];
+}
+
+export interface TreasuryStatus {
+  readonly signers: readonly SignerStatus[];
+  readonly treasuries: readonly {
+    readonly mode: string;
+    readonly network: string;
+    readonly waiting?: readonly { readonly refundId?: string; readonly reason?: string; readonly detail?: string }[];
+  }[];
+}
+
+interface Move {
+  readonly id: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly mode: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly amount: string;
+  readonly to_address: string;
+  readonly requested_by: string;
+  readonly approved_by: readonly string[];
+  readonly waiting: string | null;
+}
+
+type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
+
+/** Money of the service: proposals by some, approvals by others, and the stop button. */
+export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      { path: '/treasury', action: 'treasury.read', show: async (visit) => ({ page: { title: 'Treasury', body: await treasuryPage(deps, visit) } }) },
+    ],
+    change: [
+      proposal(deps, 'withdraw', ['network', 'mode', 'coin', 'amount', 'to']),
+      proposal(deps, 'settle', ['network', 'coin', 'amount', 'merchant_id']),
+      approval(deps, 'approve', 'treasury.approve', ({ form }) => ({ id: form['id'] ?? '' })),
+      approval(deps, 'resume', 'treasury.resume', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
+      approval(deps, 'limits', 'treasury.limits', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
+      rejection(deps),
+      stop(deps),
+    ],
+  };
+}
+
+async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const [status, { moves }] = await Promise.all([run<TreasuryStatus>(deps, 'treasury.status'), run<{ moves: Move[] }>(deps, 'treasury.moves')]);
+  return html`${status.signers.map((signer) => signerPart(visit, signer))}
+    <h2>Under way</h2>
+    ${table('Moves', moveColumns(visit), moves, 'Nothing is proposed or on its way.')}
+    ${
+      visit.can('treasury.approve') &&
+      html`<h2>Approve a refund</h2>
+        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 're_…, for refunds above the threshold' }), 'Show the terms')}`
+    }
+    ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
+}
+
+function signerPart(visit: Visit, { mode, stopped, limitsToApprove = [] }: SignerStatus): Html {
+  const forMode = html`<input type="hidden" name="mode" value="${mode}" />`;
+  const proposer = field({
+    name: 'proposer',
+    label: 'Proposed by',
+    required: true,
+    hint: 'Who wants it, the same for both approvers and neither of them.',
+  });
+  return html`<h2>Signer, ${mode}</h2>
+    ${facts([
+      ['State', badge(stopped ? 'stopped' : 'active')],
+      ['Limits that wait for approval', limitsToApprove.join('; ') || 'none'],
+    ])}
+    ${!stopped && visit.can('treasury.stop') && changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}
+    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Let it sign again: show the terms')}
+    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Put the new limits into force: show the terms')}`;
+}
+
+const moveColumns = (visit: Visit): Column<Move>[] => [
+  { name: 'What', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
+  { name: 'Status', cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}` },
+  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
+  { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
+  { name: 'To', cell: (move) => code(move.to_address) },
+  { name: 'Proposed by', cell: (move) => move.requested_by },
+  { name: 'Approved by', cell: (move) => move.approved_by.join(', ') || 'nobody yet' },
+  {
+    name: 'Act',
+    cell: (move) => {
+      if (move.status !== 'waiting_for_approval') return null;
+      const id = html`<input type="hidden" name="id" value="${move.id}" />`;
+      return html`${visit.can('treasury.approve') && changeForm(visit, '/treasury/approve', id, 'Show the terms')}
+      ${visit.can('treasury.propose') && changeForm(visit, '/treasury/reject', [id, field({ ...REASON, hint: 'Why it is given up.' })], 'Give up', 'danger')}`;
+    },
+  },
+];
+
+function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
+  const money = [
+    field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
+    field({ name: 'coin', label: 'Coin', options: COINS.map((coin) => [coin, coin] as const) }),
+    field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
+  ];
+  const mode = field({
+    name: 'mode',
+    label: 'Mode',
+    options: [
+      ['test', 'Test'],
+      ['live', 'Live'],
+    ],
+  });
+  const merchants = deps.merchants().map(({ id, name, mode: of }) => [id, `${name} (${of})`] as const);
+  return html`<h2>Propose a withdrawal</h2>
+    <p>To one of the cold addresses that the signer's settings name. Two approvers agree, neither of them you.</p>
+    ${changeForm(visit, '/treasury/withdraw', [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)], 'Preview')}
+    <h2>Propose a settlement</h2>
+    <p>To the address that two approvers set for the merchant, at most what the books owe.</p>
+    ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}`;
+}
+
+function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {
+  const given = ({ form }: Visit): Record<string, string> => Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
+  return {
+    path: `/treasury/${verb}`,
+    action: 'treasury.propose',
+    target: ({ form }) => `${form['amount']} ${form['coin']} to ${form['to'] ?? form['merchant_id']}`,
+    toSign: async (visit) => ({
+      kind: 'terms',
+      title: verb === 'withdraw' ? 'propose a withdrawal' : 'propose a settlement',
+      lines: [...Object.entries(given(visit)), ['reason', reasonIn(visit)]],
+    }),
+    run: async (visit) => {
+      const made = await run<{ id: string }>(deps, `treasury.${verb}`, { ...given(visit), operator: visit.person.name, reason: reasonIn(visit) });
+      return { detail: made.id, shown: { to: '/treasury?done=proposed' } };
+    },
+  };
+}
+
+/** The terms are the signer's, and so is the judgement: the console passes the signature on as it came. */
+function approval(deps: ConsoleDeps, path: string, command: string, argsOf: (visit: Visit) => AdminArguments): ChangeRoute {
+  return {
+    path: `/treasury/${path}`,
+    action: 'treasury.approve',
+    target: ({ form }) => form['id'] ?? `${path} ${form['mode']}`,
+    toSign: async (visit): Promise<ToSign> => {
+      const kept = Object.keys(visit.form).flatMap((name) => /^number-(\d+)$/.exec(name)?.[1] ?? []);
+      // With signatures in hand the terms are not asked for again: the signer knows the number that it gave.
+      if (kept.length > 0) return { kind: 'signer', title: 'Approve', texts: Array.from({ length: Number(kept.at(-1)) + 1 }, () => null) };
+      const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
+      if (!texts) throw new Refused('Nothing is left to approve: it was agreed to already.', 409);
+      return { kind: 'signer', title: 'Approve', texts };
+    },
+    run: async (visit, signatures) => {
+      const approvals = signatures.map((signature) => signature && approvalOf(visit, signature));
+      const answer = await run(deps, command, { ...argsOf(visit), approvals: approvals as never });
+      return { detail: JSON.stringify(answer), shown: { to: '/treasury?done=approved' } };
+    },
+  };
+}
+
+function approvalOf({ person }: Visit, { number, response }: Signature): object {
+  try {
+    return { approver: person.name, number, proof: { kind: 'webauthn', response: JSON.parse(response) as object } };
+  } catch {
+    throw new Refused('The signature cannot be read.');
+  }
+}
+
+const rejection = (deps: ConsoleDeps): ChangeRoute => ({
+  path: '/treasury/reject',
+  action: 'treasury.propose',
+  target: ({ form }) => form['id'] ?? '',
+  toSign: async (visit) => ({
+    kind: 'terms',
+    title: 'give up a proposal',
+    lines: [
+      ['proposal', visit.form['id'] ?? ''],
+      ['reason', reasonIn(visit)],
+    ],
+  }),
+  run: async (visit) => {
+    await run(deps, 'treasury.reject', { id: visit.form['id'] ?? '', operator: visit.person.name, reason: reasonIn(visit) });
+    return { detail: 'given up', shown: { to: '/treasury?done=rejected' } };
+  },
+});
+
+/** Stopping is safe: no signature stands between whoever sees a theft and the end of it. */
+const stop = (deps: ConsoleDeps): ChangeRoute => ({
+  path: '/treasury/stop',
+  action: 'treasury.stop',
+  target: ({ form }) => form['mode'] ?? '',
+  run: async (visit) => {
+    await run(deps, 'treasury.stop', { mode: visit.form['mode'] ?? '', operator: visit.person.name, reason: reasonIn(visit) });
+    return { detail: 'stopped', shown: { to: '/treasury?done=stopped' } };
+  },
+});

@@ -1,0 +1,157 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { badge, changeForm, checkbox, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+
+export interface Unmatched {
+  readonly id: string;
+  readonly state: string;
+  readonly kind: string;
+  readonly mode: 'live' | 'test';
+  readonly network: string;
+  readonly coin: string;
+  readonly amount: string;
+  readonly age_days: number;
+  readonly from_address: string | null;
+  readonly to_address: string;
+  readonly tx_hash: string;
+  readonly block_time: number;
+  readonly order_id: string | null;
+  readonly decision: { readonly actor: string; readonly reason: string; readonly because: string | null } | null;
+  readonly sender?: { readonly kind: string; readonly name: string | null } | null;
+}
+
+interface Decided {
+  readonly state: string;
+  readonly target: string | null;
+  readonly notes: readonly string[];
+}
+
+/** Money that pays no order: what each command of the inbox does, with a dry run before it. */
+export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/unmatched',
+        action: 'unmatched.read',
+        show: async (visit) => ({ page: { title: 'Unmatched transfers', body: await listPage(deps, visit) } }),
+      },
+      {
+        path: '/unmatched/:transfer',
+        action: 'unmatched.read',
+        show: async (visit) => {
+          const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: visit.params['transfer']! });
+          return { page: { title: `${transfer.amount} ${transfer.coin}`, mode: transfer.mode, body: transferPage(visit, transfer) } };
+        },
+      },
+    ],
+    change: (['attach', 'return', 'undo'] as const).map((verb) => decision(deps, verb)),
+  };
+}
+
+async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query } = visit;
+  const args = Object.fromEntries(['state', 'mode', 'cursor'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+  const { transfers, next_cursor: next } = await run<{ transfers: Unmatched[]; next_cursor: string | null }>(deps, 'inbox.list', args);
+  return html`${filterForm('/unmatched', [
+    {
+      name: 'state',
+      label: 'State',
+      value: query.get('state') ?? '',
+      options: [
+        ['', 'Open'],
+        ['resolved', 'Decided'],
+      ],
+    },
+    {
+      name: 'mode',
+      label: 'Mode',
+      value: query.get('mode') ?? '',
+      options: [
+        ['', 'Both'],
+        ['live', 'Live'],
+        ['test', 'Test'],
+      ],
+    },
+  ])}
+  ${table('Unmatched transfers', columns(visit), transfers, 'Nothing waits here.')}
+  ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
+}
+
+const columns = (visit: Visit): Column<Unmatched>[] => [
+  { name: 'Came', cell: ({ block_time: sec }) => time(sec, visit) },
+  { name: 'Amount', isNumber: true, cell: ({ id, amount, coin }) => link(`/unmatched/${encodeURIComponent(id)}`, `${amount} ${coin}`) },
+  { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
+  { name: 'Why it waits', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { name: 'State', cell: ({ state }) => badge(state) },
+  { name: 'Days', isNumber: true, cell: (transfer) => transfer.age_days },
+  { name: 'From', cell: (transfer) => code(transfer.from_address) },
+];
+
+function transferPage(visit: Visit, transfer: Unmatched): Html {
+  const here = `/unmatched/${encodeURIComponent(transfer.id)}`;
+  return html`${facts([
+    ['State', badge(transfer.state)],
+    ['Network', `${transfer.network} (${transfer.mode})`],
+    ['Amount', `${transfer.amount} ${transfer.coin}`],
+    ['From', code(transfer.from_address)],
+    ['Kind of sender', transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'not known yet'],
+    ['To', code(transfer.to_address)],
+    ['Transaction', code(transfer.tx_hash)],
+    ['Order of the address', transfer.order_id],
+    ['Decided', transfer.decision ? `${transfer.decision.actor}: ${transfer.decision.reason}` : 'not yet'],
+  ])}
+  ${
+    visit.can('unmatched.decide') &&
+    html`<h2>Attach it to a payment</h2>
+      ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…' }), field(REASON)], 'Preview')}
+      <h2>Return it to whoever paid</h2>
+      ${changeForm(
+        visit,
+        `${here}/return`,
+        [checkbox('acknowledge', 'They can receive there, though it is a contract or an exchange'), field(REASON)],
+        'Preview',
+      )}
+      <h2>Undo a decision</h2>
+      ${changeForm(visit, `${here}/undo`, field(REASON), 'Preview')}`
+  }`;
+}
+
+/** The dry run's answer is what is signed. */
+function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): ChangeRoute {
+  const argsOf = (visit: Visit, dryRun: boolean) => ({
+    transfer: visit.params['transfer']!,
+    actor: visit.person.name,
+    reason: reasonIn(visit),
+    dryRun,
+    ...(verb === 'attach' && { session: visit.form['session'] ?? '' }),
+    ...(visit.form['acknowledge'] === 'yes' && { acknowledgeSender: true }),
+  });
+  return {
+    path: `/unmatched/:transfer/${verb}`,
+    action: 'unmatched.decide',
+    target: ({ params }) => params['transfer']!,
+    toSign: async (visit) => {
+      const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: visit.params['transfer']! });
+      const { state, notes } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, true));
+      return {
+        kind: 'terms',
+        title: `${verb} an unmatched transfer`,
+        lines: [
+          ['transfer', transfer.id],
+          ['amount', `${transfer.amount} ${transfer.coin} on ${transfer.network} (${transfer.mode})`],
+          ['from', transfer.from_address ?? 'nobody known'],
+          ...(verb === 'attach' ? [['payment', visit.form['session'] ?? ''] as const] : []),
+          ['becomes', state],
+          ...notes.map((note) => ['note', note] as const),
+          ['reason', reasonIn(visit)],
+        ],
+      };
+    },
+    run: async (visit) => {
+      const { state, target } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, false));
+      return { detail: `${state} ${target ?? ''}`, shown: { to: `/unmatched/${encodeURIComponent(visit.params['transfer']!)}?done=decided` } };
+    },
+  };
+}

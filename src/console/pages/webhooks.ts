@@ -1,0 +1,225 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { NotificationId } from '../../domain/ids.ts';
+import { isDay } from '../../domain/calendar.ts';
+import { NOTIFICATION_TYPES } from '../../domain/notifications.ts';
+import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
+import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, changeForm, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { deliveryColumns } from './payment.ts';
+
+const PAGE = 50;
+const DAY_SEC = 86_400;
+const STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as const;
+
+const pathOf = (visit: Visit): string => `${merchantPath(visit.merchant!)}/webhooks`;
+
+/** Where a merchant is told, what it was told, and telling it again. */
+export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/m/:merchant/webhooks',
+        action: 'webhooks.read',
+        show: async (visit) => ({ page: { title: 'Webhooks', body: await listPage(deps, visit) } }),
+      },
+      {
+        path: '/m/:merchant/webhooks/:event',
+        action: 'webhooks.read',
+        show: async (visit) => ({ page: { title: 'Webhook', body: await deliveryPage(deps, visit) } }),
+      },
+    ],
+    change: [...telling(deps), ...endpointChanges(deps)],
+  };
+}
+
+function eventOf({ params }: Visit): NotificationId {
+  if (!/^evt_\d{19}$/.test(params['event'] ?? '')) throw NO_SUCH();
+  return params['event'] as NotificationId;
+}
+
+async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query, merchant } = visit;
+  const here = pathOf(visit);
+  const status = query.get('status') ?? '';
+  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  const cursor = query.get('cursor') ?? '';
+  const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
+  const { rows, pagination } = accepted(await webhooks.list(readerOf(visit), asked));
+  const endpoint = settings.getMerchant(merchant!.id)?.webhook ?? null;
+  const next = pagination.next_cursor;
+  return html`${facts([
+    ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
+    ['Also told', endpoint?.events.join(', ') || 'outcomes only'],
+    ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
+    ['State', endpoint?.suspended ? html`${badge('suspended')} ${endpoint.suspended.replaceAll('_', ' ')}` : badge('active')],
+  ])}
+  ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
+  ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
+  ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
+  ${visit.can('webhooks.redeliver', merchant!.id) && replayForms(visit)}
+  ${visit.can('webhooks.change', merchant!.id) && endpointForm(visit, endpoint?.url ?? '')}`;
+}
+
+const replayForms = (visit: Visit): Html =>
+  html`<h2>Send again</h2>
+    ${changeForm(
+      visit,
+      `${pathOf(visit)}/replay`,
+      [
+        field({ name: 'from', label: 'From the day (UTC)', type: 'date', required: true }),
+        field({ name: 'to', label: 'to the end of', type: 'date', required: true }),
+        field({
+          name: 'which',
+          label: 'Which',
+          options: [
+            ['undelivered', 'What was not delivered'],
+            ['all', 'Everything'],
+          ],
+        }),
+        field(REASON),
+      ],
+      'Send the range again',
+    )}
+    <h2>Send a test</h2>
+    ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: 'Event', options: NOTIFICATION_TYPES.map((one) => [one, one]) }), 'Send a sample')}`;
+
+const endpointForm = (visit: Visit, url: string): Html =>
+  html`<h2>Endpoint</h2>
+    ${changeForm(
+      visit,
+      `${pathOf(visit)}/endpoint`,
+      [
+        field({
+          name: 'url',
+          label: 'URL',
+          type: 'url',
+          value: url,
+          max: 2048,
+          required: true,
+          hint: 'https. The secret stays; a suspended endpoint goes on.',
+        }),
+        field(REASON),
+      ],
+      'Set the endpoint',
+    )}
+    ${changeForm(visit, `${pathOf(visit)}/secret`, field(REASON), 'Issue a new signing secret')}`;
+
+async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Html> {
+  const id = eventOf(visit);
+  const view = await webhooks.get(readerOf(visit), id);
+  if (!view) throw NO_SUCH();
+  return html`${facts([
+      ['Event', view.eventType],
+      ['Status', badge(view.status)],
+      ['Id', code(id)],
+      ['Created', time(view.createdSec, visit)],
+      ['Next attempt', time(view.nextAttemptAtMs === null ? null : Math.floor(view.nextAttemptAtMs / 1000), visit)],
+      ['Payment', view.sample ? 'a sample' : link(`${merchantPath(visit.merchant!)}/payments/${view.sessionId}`, view.sessionId)],
+    ])}
+    ${visit.can('webhooks.redeliver', visit.merchant!.id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), 'Send it again')}
+    <h2>Attempts</h2>
+    ${table('Attempts', attemptColumns(visit), view.log, 'None yet.')}
+    <h2>What was sent</h2>
+    <pre class="terms" tabindex="0">${JSON.stringify(JSON.parse(view.body), null, 2)}</pre>`;
+}
+
+const attemptColumns = (visit: Visit): Column<DeliveryAttemptView>[] => [
+  { name: 'When', cell: ({ startedAtMs }) => time(Math.floor(startedAtMs / 1000), visit) },
+  { name: 'Why', cell: ({ trigger }) => trigger },
+  { name: 'Answer', cell: ({ status, failure, detail }) => html`${status ?? failure}${detail !== null && html`<small>${detail}</small>`}` },
+  { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+  {
+    name: 'Body of the answer',
+    cell: ({ answer }) => (answer === null ? null : html`<code>${new TextDecoder().decode(answer).slice(0, 2_000)}</code>`),
+  },
+];
+
+function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
+  return [
+    {
+      path: '/m/:merchant/webhooks/:event/redeliver',
+      action: 'webhooks.redeliver',
+      target: ({ params }) => params['event']!,
+      run: async (visit) => {
+        reasonIn(visit);
+        const id = eventOf(visit);
+        accepted(await webhooks.redeliver(callerOf(visit), id));
+        return { detail: 'sent again', shown: { to: `${pathOf(visit)}/${id}?done=redelivered` } };
+      },
+    },
+    {
+      path: '/m/:merchant/webhooks/replay',
+      action: 'webhooks.redeliver',
+      target: ({ form }) => `${form['from']} to ${form['to']}`,
+      run: async (visit) => {
+        reasonIn(visit);
+        const [fromSec, toSec] = [dayIn(visit, 'from'), dayIn(visit, 'to') + DAY_SEC - 1];
+        if (toSec < fromSec) throw new Refused('to must not be before from');
+        const { requested } = accepted(await webhooks.replay(callerOf(visit), { fromSec, toSec, onlyUndelivered: visit.form['which'] !== 'all' }));
+        return { detail: `${requested} webhooks`, shown: { to: `${pathOf(visit)}?done=replayed` } };
+      },
+    },
+    {
+      path: '/m/:merchant/webhooks/sample',
+      action: 'webhooks.redeliver',
+      target: ({ form }) => form['type'] ?? '',
+      run: async (visit) => {
+        const type = NOTIFICATION_TYPES.find((one) => one === visit.form['type']);
+        if (type === undefined) throw new Refused(`type must be one of ${NOTIFICATION_TYPES.join(', ')}`);
+        accepted(await webhooks.sendSample(callerOf(visit), type));
+        return { detail: type, shown: { to: `${pathOf(visit)}?done=sample` } };
+      },
+    },
+  ];
+}
+
+/** Where money is told of is signed for: whoever moves it hears of every payment. */
+function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
+  return [
+    {
+      path: '/m/:merchant/webhooks/endpoint',
+      action: 'webhooks.change',
+      target: ({ form }) => form['url'] ?? '',
+      toSign: async (visit) => ({
+        kind: 'terms',
+        title: 'set the endpoint of a merchant',
+        lines: Object.entries({
+          merchant: visit.merchant!.name,
+          before: settings.getMerchant(visit.merchant!.id)?.webhook?.url ?? 'none',
+          after: visit.form['url'] ?? '',
+          reason: reasonIn(visit),
+        }),
+      }),
+      run: async (visit) => {
+        accepted(await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)));
+        return { detail: 'set', shown: { to: `${pathOf(visit)}?done=endpoint` } };
+      },
+    },
+    {
+      path: '/m/:merchant/webhooks/secret',
+      action: 'webhooks.change',
+      target: ({ merchant }) => merchant!.name,
+      toSign: async (visit) => ({
+        kind: 'terms',
+        title: 'issue a new signing secret',
+        lines: Object.entries({ merchant: visit.merchant!.name, 'takes over': 'in 24 hours, or when it is activated', reason: reasonIn(visit) }),
+      }),
+      run: async (visit) => {
+        const { webhook_secret: secret } = accepted(await settings.issueWebhookSecret(visit.merchant!.id, changedBy(visit)));
+        const body = html`<p>Put it beside the old one in the shop. It takes over in 24 hours.</p>
+          <p class="secret"><code>${secret}</code></p>
+          <p>${link(pathOf(visit), 'Back')}</p>`;
+        return { detail: 'issued', shown: { page: { title: 'The secret, shown once', body } } };
+      },
+    },
+  ];
+}
+
+function dayIn({ form }: Visit, name: string): number {
+  const day = form[name] ?? '';
+  if (!isDay(day)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+  return Date.parse(`${day}T00:00:00Z`) / 1000;
+}

@@ -1,0 +1,38 @@
+import type { Mode } from '../../domain/ids.ts';
+import { formatAmount, type Coin } from '../../domain/money.ts';
+import type { Network, NetworkSettings } from '../../domain/networks.ts';
+import type { Sender } from '../../domain/senders.ts';
+import { planRefund } from '../../../state-machines/checkout-session/refund-allocation.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
+import { refundedMoney } from './refunded-money.ts';
+import { tokenDecimals } from './request-refund.ts';
+
+/** What a refund would pay, before anybody asks for it. */
+export interface RefundPreview {
+  readonly coin: Coin;
+  readonly amount: string;
+  readonly type: 'full' | 'partial';
+  readonly payouts: readonly {
+    readonly network: Network;
+    readonly toAddress: string;
+    readonly amount: string;
+    /** Null until it could be told. */
+    readonly sender: Sender | null;
+  }[];
+}
+
+/** The plan that the request itself would follow; nothing is reserved. */
+export function previewRefund(input: RefundInput, state: SessionState, networks: (mode: Mode) => readonly NetworkSettings[]): Outcome<RefundPreview> {
+  const money = refundedMoney(input, state);
+  if (!money.ok) return money;
+  const { context } = state;
+  const { coin } = money.value;
+  const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals: tokenDecimals(networks(context.created!.mode), coin) });
+  if (!plan.ok) return plan;
+  const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
+    const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);
+    return { network, toAddress, amount, sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null };
+  });
+  return { ok: true, value: { coin, amount: formatAmount(plan.units), type: plan.refundType, payouts } };
+}
