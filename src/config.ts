@@ -146,6 +146,10 @@ const environment = z.object({
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
+  /** Confirmations on Ethereum below which no merchant's policy lets a payment count. More than 96 mean nothing: it is final by then. */
+  ETHEREUM_MIN_CONFIRMATIONS: z.coerce.number().int().min(1).max(96).default(12),
+  /** Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0: every payment. */
+  ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
   /** Of what is due, the most that a merchant's tolerance lets be missing. */
   TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
   /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */

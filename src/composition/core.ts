@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
+import type { FinalityFloor } from '../domain/finality-floor.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
 import { ADDRESS_FAMILIES, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { sessionOfStream } from '../domain/streams.ts';
@@ -98,7 +99,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     onFault: (merchant, message) => log.error({ merchant, message }, 'a stored secret does not open'),
   });
   await directory.start();
-  const merchants = new Merchants({ handler: merchantHandler, directory, sealer: ports.sealer, random, clock, vetWebhookUrl: ports.vetWebhookUrl });
+  const merchants = new Merchants({ ...ports, handler: merchantHandler, directory, finalityFloor: finalityFloorOf(config) });
   const people = await startPeople(handlerDeps);
   const secretDeps = { store, seal: ports.sealer, random, clock };
   const ids = new SessionIds(await sharedSecrets('session-id', secretDeps));
@@ -124,10 +125,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     clock,
     random,
     networks: ports.networks,
-    sessionTtlSec: config.SESSION_TTL_SECONDS,
-    conversionDecimals: config.CONVERSION_DECIMALS,
-    dustLimit: config.DUST_LIMIT,
-    toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
+    ...sessionSettingsOf(config),
     sessionOfRefund,
     changes,
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
@@ -158,6 +156,19 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     },
   };
 }
+
+const finalityFloorOf = (config: Config): FinalityFloor => ({
+  ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,
+  ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX,
+});
+
+const sessionSettingsOf = (config: Config) => ({
+  sessionTtlSec: config.SESSION_TTL_SECONDS,
+  conversionDecimals: config.CONVERSION_DECIMALS,
+  dustLimit: config.DUST_LIMIT,
+  toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
+  finalityFloor: finalityFloorOf(config),
+});
 
 async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Promise<People> {
   const directory = new PeopleDirectory(deps.store);

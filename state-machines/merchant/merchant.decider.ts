@@ -2,7 +2,8 @@ import { isScope, SCOPES, type KeyRestrictions } from '../../src/domain/api-keys
 import type { ApiKeyIssued, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
-import { decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
+import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
+import { amountOf, decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
 import { isNetwork, type Network } from '../../src/domain/networks.ts';
 import { isOptionalType, OPTIONAL_TYPES } from '../../src/domain/optional-notifications.ts';
 import { accept, refuse } from '../../src/domain/result.ts';
@@ -58,7 +59,7 @@ export type MerchantCommand =
   /** `host` in the form in which URLs give it back. */
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
-  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> }
+  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy>; readonly floor: FinalityFloor }
   /** The signer's journal holds the approvals of those who are named. */
   | { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] };
 
@@ -99,7 +100,7 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
     case 'RemoveDomain':
       return removeDomain(command.domainId, state.context);
     case 'SetPolicy':
-      return setPolicy(command.policy, state.context);
+      return setPolicy(command, state.context);
     case 'SetSettlementAddress':
       return setSettlementAddress(command, state.context);
   }
@@ -261,8 +262,8 @@ function setSettlementAddress({ network, address, approvers }: Of<'SetSettlement
 }
 
 /** Only what differs is recorded. */
-function setPolicy(asked: Partial<MerchantPolicy>, context: MerchantContext): Decision<MerchantEvent> {
-  const fault = policyFault(asked);
+function setPolicy({ policy: asked, floor }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
+  const fault = policyFault(asked) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
   const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, ...context.policy };
   const changes = Object.entries(asked).filter(
@@ -295,6 +296,15 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   if (serviceFeeBasisPoints !== undefined && !isWhole(serviceFeeBasisPoints, 0, MAX_SERVICE_FEE_BASIS_POINTS)) {
     return invalid('service_fee', `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`);
   }
+  return null;
+}
+
+/** A merchant may raise what the operator asks for, never lower it. */
+function floorFault({ ethereumConfirmations, ethereumFinalizedFrom }: Partial<MerchantPolicy>, floor: FinalityFloor): Refusal | null {
+  if (ethereumConfirmations !== undefined && ethereumConfirmations < floor.ethereumConfirmations)
+    return invalid('ethereum_confirmations', `ethereum_confirmations must be at least ${floor.ethereumConfirmations}, which the operator set`);
+  if (ethereumFinalizedFrom !== undefined && amountOf(ethereumFinalizedFrom) > amountOf(floor.ethereumFinalizedFrom))
+    return invalid('ethereum_finalized_from', `ethereum_finalized_from must be at most ${floor.ethereumFinalizedFrom}, which the operator set`);
   return null;
 }
 

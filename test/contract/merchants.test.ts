@@ -23,6 +23,8 @@ import { Merchants } from '../../src/features/merchants/merchants.ts';
 import type { NewMerchant } from '../../src/features/merchants/merchants.ts';
 import { ManualClock } from '../support/price-feed.ts';
 
+const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
+
 const KEY_A = 'a1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff0';
 const KEY_B = 'b1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff1';
 
@@ -49,7 +51,7 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
   open.push(directory);
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: false });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
-  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet });
+  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet, finalityFloor: FLOOR });
   return { directory, merchants, handler, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
 }
 

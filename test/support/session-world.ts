@@ -73,6 +73,7 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     conversionDecimals: 2,
     dustLimit: '0.01',
     toleranceMaxPercent: 5,
+    finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
   };
   return { deps, domains, free, erased };
 }

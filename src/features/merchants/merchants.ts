@@ -1,5 +1,6 @@
 import { UNRESTRICTED, type KeyRestrictions, type Scope, type SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyIssued, MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
@@ -35,6 +36,7 @@ export interface MerchantsDeps {
   readonly random: Random;
   readonly clock: Clock;
   readonly vetWebhookUrl: WebhookUrlVetting;
+  readonly finalityFloor: FinalityFloor;
 }
 
 /** Who changes a merchant: ends up in the events' metadata. Default: the operator. */
@@ -87,6 +89,7 @@ export interface MerchantOverview {
   readonly keys: readonly KeyOverview[];
   readonly webhook: WebhookOverview | null;
   readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
+  /** As it holds, under the operator's floor. */
   readonly policy: MerchantPolicy;
 }
 
@@ -227,14 +230,14 @@ export class Merchants {
     return this.#change(merchantId, { type: 'RemoveDomain', domainId }, by);
   }
 
-  /** Only the settings given are changed. */
+  /** Only the settings given are changed; none below the operator's floor. */
   setPolicy(merchantId: MerchantId, policy: Partial<MerchantPolicy>, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
-    return this.#change(merchantId, { type: 'SetPolicy', policy }, by);
+    return this.#change(merchantId, { type: 'SetPolicy', policy, floor: this.#deps.finalityFloor }, by);
   }
 
   getMerchant(merchantId: MerchantId): MerchantOverview | null {
     const state = this.#deps.directory.state(merchantId);
-    return state ? overviewOf(state, toSec(this.#deps.clock.nowMs()), this.#deps.directory) : null;
+    return state ? this.#overviewOf(state) : null;
   }
 
   listMerchants(): MerchantOverview[] {
@@ -243,7 +246,12 @@ export class Merchants {
 
   async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {
     const done = await this.#execute(merchantId, command, by);
-    return done.ok ? { ok: true, value: overviewOf(done.value, toSec(this.#deps.clock.nowMs()), this.#deps.directory) } : done;
+    return done.ok ? { ok: true, value: this.#overviewOf(done.value) } : done;
+  }
+
+  #overviewOf(state: MerchantState): MerchantOverview {
+    const { clock, directory, finalityFloor } = this.#deps;
+    return overviewOf(state, toSec(clock.nowMs()), directory, finalityFloor);
   }
 
   async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantState>> {
@@ -290,7 +298,12 @@ function normalHost(text: string): string | null {
   return url === null ? null : url.hostname;
 }
 
-function overviewOf({ context }: MerchantState, nowSec: number, directory: Pick<MerchantDirectory, 'lastUseOf'>): MerchantOverview {
+function overviewOf(
+  { context }: MerchantState,
+  nowSec: number,
+  directory: Pick<MerchantDirectory, 'lastUseOf'>,
+  floor: FinalityFloor,
+): MerchantOverview {
   const { merchantId, name, mode } = context.registered!;
   return {
     id: merchantId,
@@ -299,7 +312,7 @@ function overviewOf({ context }: MerchantState, nowSec: number, directory: Pick<
     keys: Object.values(context.keys).map((key) => keyOverview(key, directory.lastUseOf(key))),
     webhook: webhookOverview(context, nowSec),
     domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
-    policy: context.policy,
+    policy: withFloor(context.policy, floor),
   };
 }
 

@@ -3,6 +3,7 @@ import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
 import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
+import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
@@ -40,6 +41,7 @@ export interface CreateSessionDeps {
   readonly dustLimit: string;
   /** Of what is due, the most that may be missing whatever the merchant tolerates. */
   readonly toleranceMaxPercent: number;
+  readonly finalityFloor: FinalityFloor;
 }
 
 const RETRY_AFTER_SEC = 5;
@@ -199,7 +201,7 @@ function optionsOf(
       derivationIndex: address.derivationIndex,
       ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
       ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
-      finality: finalityOf(settings, policy, due),
+      finality: finalityOf(settings, withFloor(policy, deps.finalityFloor), due),
     });
   }
   return options;

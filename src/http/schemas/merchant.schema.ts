@@ -18,7 +18,9 @@ const policyFields = {
       'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
   }),
   session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
-  ethereum_finalized_from: amountText.optional().meta({ description: 'From this many units on, payments on Ethereum wait for finality.' }),
+  ethereum_finalized_from: amountText
+    .optional()
+    .meta({ description: 'From this many units on, payments on Ethereum wait for finality; at most what the operator allows.' }),
   ethereum_confirmations: z
     .int('must be a whole number')
     .min(1, 'must be at least 1')

@@ -14,6 +14,8 @@ import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { ManualClock } from '../../support/price-feed.ts';
 
+const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
+
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -31,7 +33,7 @@ async function sandbox() {
   cleanups.push(() => directory.close());
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: true, ownHosts: [] });
-  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet });
+  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet, finalityFloor: FLOOR });
   const start = async () => {
     const shop = await startDemoShop({ merchants, directory }, { DATA_DIR: dataDir, HEADER_PREFIX: 'X-Service-' }, clock, silentLog);
     const seen: DemoMerchant[] = [];

@@ -103,3 +103,27 @@ it('is another request with another lifetime', async () => {
   for (const change of [{}, { lifetimeSec: 91 }])
     expect(await createSession(deps, caller, { ...order, ...change })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
 });
+
+describe('the finality of a session', () => {
+  const finalityOf = async (amount: string, policy: object, floor: object = {}) => {
+    const { deps } = sessionWorld({ policy });
+    const made = await createSession({ ...deps, finalityFloor: { ...deps.finalityFloor, ...floor } }, caller, { ...order, amount });
+    return made.ok && made.value.context.created!.paymentOptions.map(({ finality }) => finality);
+  };
+  const quick = (confirmations: number) => [{ kind: 'confirmations', confirmations }];
+  const final = [{ kind: 'finalized' }];
+
+  it("is the merchant's where it asks for more than the operator", async () => {
+    expect(await finalityOf('500.00', { ethereumConfirmations: 32, ethereumFinalizedFrom: '1000' })).toEqual(quick(32));
+    expect(await finalityOf('1000.00', { ethereumConfirmations: 32, ethereumFinalizedFrom: '1000' })).toEqual(final);
+  });
+
+  it("is never below the operator's floor, whatever policy was written before", async () => {
+    const hasty = { ethereumConfirmations: 1, ethereumFinalizedFrom: '999999999' };
+    expect(await finalityOf('9999.99', hasty)).toEqual(quick(12));
+    expect(await finalityOf('10000.00', hasty)).toEqual(final);
+    expect(await finalityOf('50.00', hasty, { ethereumConfirmations: 64 })).toEqual(quick(64));
+    expect(await finalityOf('50.00', hasty, { ethereumFinalizedFrom: '50' })).toEqual(final);
+    expect(await finalityOf('0.01', hasty, { ethereumFinalizedFrom: '0' })).toEqual(final);
+  });
+});

@@ -56,7 +56,8 @@ function after(...commands: MerchantCommand[]) {
   };
 }
 
-const policy = (asked: Partial<MerchantPolicy>): MerchantCommand => ({ type: 'SetPolicy', policy: asked });
+const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
+const policy = (asked: Partial<MerchantPolicy>) => ({ type: 'SetPolicy', policy: asked, floor: FLOOR }) as const;
 const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({ type: 'AddDomain', domainId, host, shopName });
 const issueSecret = (version: number, nowSec = 1_000): MerchantCommand => ({
   type: 'IssueWebhookSecret',
@@ -283,6 +284,24 @@ describe('the policy', () => {
     ['service_fee', { serviceFeeBasisPoints: '50' }],
   ])('refuses a wrong %s', (param, asked) => {
     expect(after(register()).refusal(policy(asked as unknown as Partial<MerchantPolicy>))).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it.each([
+    ['ethereum_confirmations', { ethereumConfirmations: 11 }, 'at least 12'],
+    ['ethereum_finalized_from', { ethereumFinalizedFrom: '10000.01' }, 'at most 10000'],
+  ])("refuses %s below the operator's floor, naming it, together with all that was asked", (param, asked, bound) => {
+    const refusal = after(register()).refusal(policy({ tolerance: '0.01', ...asked }));
+    expect(refusal).toMatchObject({ code: 'invalid_request', param });
+    expect(refusal!.message).toContain(`${param} must be ${bound}`);
+  });
+
+  it('takes what is on the floor itself, and other settings of a policy that is below it', () => {
+    const low = { ...policy({ ethereumConfirmations: 2 }), floor: { ethereumConfirmations: 1, ethereumFinalizedFrom: '10000' } };
+    const { context } = after(register(), low, policy({ tolerance: '0.01' })).state;
+    expect(context.policy).toMatchObject({ ethereumConfirmations: 2, tolerance: '0.01' });
+    expect(after(register(), low, policy({ ethereumConfirmations: 12, ethereumFinalizedFrom: '10000.00' })).state.context.policy).toMatchObject({
+      ethereumConfirmations: 12,
+    });
   });
 
   it('takes every setting it has', () => {
