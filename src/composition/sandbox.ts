@@ -112,7 +112,8 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const shop = await startDemoShop(service.core, config, clock, log);
   const { inbox } = shop;
   shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
-  await offerConsole(service);
+  // A damaged log takes no link: the sandbox is read-only then, and must start all the same.
+  await offerConsole(service).catch((error: unknown) => log.warn({ err: error }, 'no link to the console could be made'));
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {

@@ -162,7 +162,9 @@ describe('the audit of a running sandbox', () => {
 
 /** Changes the amount of the session's deposit and makes hashes, `prev` and chain fit again, as the operator could. */
 function tamper(directory: string, id: string): void {
-  const db = new DatabaseSync(join(directory, 'events.db'));
+  // One transaction, since the service goes on writing; and quickly, since connections kept open end while this process stands still.
+  const db = new DatabaseSync(join(directory, 'events.db'), { timeout: 20_000 });
+  db.exec('BEGIN IMMEDIATE');
   const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string; sql: string }[];
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   const heads = new Map<string, string>();
@@ -188,6 +190,7 @@ function tamper(directory: string, id: string): void {
     db.prepare('UPDATE events SET data = ?, metadata = ?, hash = ?, chain = ? WHERE position = ?').run(data, metadata, own, chain, row.position);
   }
   for (const { sql } of triggers) db.exec(sql);
+  db.exec('COMMIT');
   db.close();
   rmSync(join(directory, 'events.anchor.json'), { force: true });
 }

@@ -109,6 +109,24 @@ describe('a request is refused by its headers alone when it', () => {
   });
 });
 
+describe('the answer of a refusal arrives', () => {
+  const big = ' '.repeat(LIMIT);
+  it.each([
+    ['an unsigned create', 401, order(), { 'Content-Type': 'application/json' }],
+    ['a large unsigned create', 401, big, { 'Content-Type': 'application/json' }],
+    ['a large form', 415, big, { 'Content-Type': 'application/x-www-form-urlencoded' }],
+    ['a body that is too large', 413, big.repeat(4), { 'Content-Type': 'application/json' }],
+  ])('to each of many who send %s over connections that they keep', async (_, status, body, headers) => {
+    const post = async (): Promise<number> => {
+      const answer = await fetch(service.base + CREATE, { method: 'POST', body, headers });
+      await answer.text();
+      return answer.status;
+    };
+    for (let round = 0; round < 2; round += 1)
+      expect(await Promise.all(Array.from({ length: 25 }, post))).toEqual(Array.from({ length: 25 }, () => status));
+  });
+});
+
 describe('what is not HTTP, or not in time', () => {
   it.each([
     ['garbage', 'hello\r\n\r\n'],
