@@ -22,6 +22,7 @@ import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
 import type { WholeRows } from '../runtime/projections/whole-rows.ts';
+import type { UnbookedMoney } from '../features/treasury/reconcile-unbooked.ts';
 import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
 import { demoApprovers } from './approver-key.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
@@ -48,6 +49,8 @@ export interface PayoutDeps {
   readonly log: Logger;
   /** False while money must not leave. */
   readonly mayPay: () => boolean;
+  /** Hears of money at an address of ours that the books do not have. */
+  readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
 }

@@ -88,12 +88,14 @@ export async function startMoney(
 
 function payoutDeps(
   { config, storage, clock, random, log }: ServiceParts,
-  { core, store, rates }: Foundation,
+  { core, store, rates, metrics }: Foundation,
   { mayPay }: Pick<RunningAudit, 'mayPay'>,
 ): PayoutDeps {
   const { readModel, soleWriter, projections } = storage;
   const wholeBooks = createWholeRows({ store, readModel, projections }, ledger);
-  return { config, core, store, readModel, wholeBooks, rates, clock, random, log, mayPay, soleWriter };
+  const onUnbooked: PayoutDeps['onUnbooked'] = (mode, network, { sessionId, address }) =>
+    metrics.chains.watchObserver(mode, network).onAnomaly?.({ kind: 'unbooked', sessionId, address });
+  return { config, core, store, readModel, wholeBooks, rates, clock, random, log, mayPay, onUnbooked, soleWriter };
 }
 
 function leasedExpiry({ config, storage, clock, random, log }: ServiceParts, core: Core, watched: readonly WatchedNetwork[]): RunningLease {

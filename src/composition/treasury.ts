@@ -15,6 +15,8 @@ import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
+/** Collection addresses of a network that one look compares: providers are asked for other things at the same time, TRON's one by one. */
+const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
 const BALANCES_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 
@@ -23,7 +25,7 @@ export function startTreasury(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
   payouts: PayRefunds,
-  { config, core, readModel, wholeBooks, clock, random, log, treasuries, mayPay }: PayoutDeps & { readonly treasuries: TreasuryHandler },
+  { config, core, readModel, wholeBooks, clock, random, log, treasuries, mayPay, onUnbooked }: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Treasury {
   const pace = parts.sandbox ? 'sandbox' : 'production';
   const watch = new WatchTreasuries({
@@ -65,7 +67,11 @@ export function startTreasury(
     });
   // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const looking = new TreasuryLook({ moves, reconcile, mayPay, log, everyMs });
+  const unbooked: Treasury['unbooked'] = ({ chain }, after, most) => lookForUnbooked({ chain, readModel, wholeBooks, pause }, after, most);
+  const looking = new TreasuryLook({
+    ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
+    unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
+  });
   looking.start();
   moves.start();
   sweeper.start();
@@ -74,7 +80,7 @@ export function startTreasury(
     moves,
     sweeper,
     reconcile,
-    unbooked: ({ chain }, after) => lookForUnbooked({ chain, readModel, wholeBooks, pause }, after),
+    unbooked,
     balances: () => watch.balances(),
     stop: async () => {
       await looking.stop();

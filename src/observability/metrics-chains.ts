@@ -31,6 +31,7 @@ const ANOMALIES: readonly Anomaly['kind'][] = [
   'unproven',
   'withheld',
   'unexplained',
+  'unbooked',
   'returned',
   'kept-final',
 ];

@@ -1,19 +1,27 @@
+import type { Mode } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
 import type { Log } from '../../ports/log.ts';
 import type { MoveExecutor } from '../payouts/moves/executor.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
+import type { UnbookedLook, UnbookedMoney } from './reconcile-unbooked.ts';
 
 interface LookDeps {
   readonly moves: MoveMoney;
   readonly reconcile: (executor: MoveExecutor) => Promise<{ readonly unknown: readonly { readonly outflowKey: string }[] }>;
+  /** One part of the addresses ever given out; `after`: where an earlier part ended. */
+  readonly unbooked: (executor: MoveExecutor, after: string | null) => Promise<UnbookedLook>;
+  readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
   readonly mayPay: () => boolean;
   readonly log: Log;
   /** 0: only when asked. */
   readonly everyMs: number;
 }
 
-/** Compares the treasuries with the books again and again. */
+/** Compares the treasuries and the addresses given out with the books again and again. */
 export class TreasuryLook {
   readonly #deps: LookDeps;
+  /** By treasury: up to which address the part before looked. */
+  readonly #lookedTo = new Map<string, string | null>();
   #timer: NodeJS.Timeout | null = null;
   #task: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -38,6 +46,10 @@ export class TreasuryLook {
       if (this.#stopped) return;
       const { mode, network } = executor.chain;
       await this.#one(executor).catch((error: unknown) => this.#deps.log.warn({ err: error, mode, network }, 'a treasury cannot be reconciled now'));
+      if (this.#stopped) return;
+      await this.#nextPart(executor).catch((error: unknown) =>
+        this.#deps.log.warn({ err: error, mode, network }, 'addresses cannot be compared with the books now'),
+      );
     }
   }
 
@@ -47,5 +59,17 @@ export class TreasuryLook {
     const { mode, network } = executor.chain;
     for (const { outflowKey } of unknown)
       this.#deps.log.error({ mode, network, outflow: outflowKey }, 'money left an address of ours that nobody ordered');
+  }
+
+  /** Money at an address that the books know nothing of shows nowhere else. */
+  async #nextPart(executor: MoveExecutor): Promise<void> {
+    const { mode, network } = executor.chain;
+    const treasury = `${mode}/${network}`;
+    const { found, next } = await this.#deps.unbooked(executor, this.#lookedTo.get(treasury) ?? null);
+    this.#lookedTo.set(treasury, next);
+    for (const money of found) {
+      this.#deps.log.error({ mode, ...money }, 'an address of ours holds money that the books do not have');
+      this.#deps.onUnbooked(mode, network, money);
+    }
   }
 }

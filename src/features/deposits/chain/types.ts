@@ -128,6 +128,8 @@ export type Anomaly =
   | { readonly kind: 'withheld'; readonly depositKey: string }
   /** A deposit that had been reverted is in the chain: it is recorded again. */
   | { readonly kind: 'returned'; readonly depositKey: string }
+  /** An address of ours holds final money that was never recorded. */
+  | { readonly kind: 'unbooked'; readonly sessionId: string; readonly address: string }
   /** An account's history does not add up to its balance, however often it is read: the balance is taken as it is for now. Token base units. */
   | {
       readonly kind: 'unexplained';

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { silentLog } from '../../../../src/ports/log.ts';
+import { TreasuryLook } from '../../../../src/features/treasury/look.process.ts';
+import type { UnbookedLook, UnbookedMoney } from '../../../../src/features/treasury/reconcile-unbooked.ts';
+
+const HOUR_MS = 3_600_000;
+const MONEY: UnbookedMoney = {
+  ...{ sessionId: 'cs_1', network: 'bsc', address: '0xabc1', coin: 'USDT', booked: '0.00', onChain: '7.00' },
+  todo: 'quittance chain rescan',
+};
+
+/** Treasuries of some networks, and what each look at their addresses answers. */
+class World {
+  readonly asked: string[] = [];
+  readonly told: string[] = [];
+  answers: (network: string, after: string | null) => Promise<UnbookedLook> = async () => ({ found: [], addressesRead: 0, next: null });
+  reconcile: () => Promise<{ unknown: [] }> = async () => ({ unknown: [] });
+  mayPay = true;
+  readonly look: TreasuryLook;
+
+  constructor(...networks: string[]) {
+    this.look = new TreasuryLook({
+      moves: { executors: networks.map((network) => ({ chain: { mode: 'test', network } })) } as never,
+      reconcile: () => this.reconcile(),
+      unbooked: (executor, after) => {
+        this.asked.push(`${executor.chain.network} after ${after ?? 'none'}`);
+        return this.answers(executor.chain.network, after);
+      },
+      onUnbooked: (mode, network, { address }) => this.told.push(`${mode} ${network} ${address}`),
+      mayPay: () => this.mayPay,
+      log: silentLog,
+      everyMs: HOUR_MS,
+    });
+    this.look.start();
+  }
+
+  async hours(count: number): Promise<void> {
+    for (let hour = 0; hour < count; hour += 1) await vi.advanceTimersByTimeAsync(HOUR_MS);
+  }
+}
+
+describe('the look at the treasuries', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('goes over the addresses without booked money part by part, and begins anew at the end', async () => {
+    const world = new World('bsc');
+    world.answers = async (_, after) => ({ found: [], addressesRead: 500, next: after === null ? '0xa' : after === '0xa' ? '0xb' : null });
+    await world.hours(4);
+    expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xb', 'bsc after none']);
+    await world.look.stop();
+  });
+
+  it('tells what it finds, each network at its own place', async () => {
+    const world = new World('bsc', 'tron');
+    world.answers = async (network) => ({ found: network === 'bsc' ? [MONEY] : [], addressesRead: 1, next: network === 'bsc' ? '0xa' : null });
+    await world.hours(2);
+    expect(world.told).toEqual(['test bsc 0xabc1', 'test bsc 0xabc1']);
+    expect(world.asked).toEqual(['bsc after none', 'tron after none', 'bsc after 0xa', 'tron after none']);
+    await world.look.stop();
+  });
+
+  it('goes on where it was when a provider failed', async () => {
+    const world = new World('bsc');
+    world.answers = async (_, after) => {
+      if (after === '0xa' && world.asked.length === 2) throw new Error('no provider');
+      return { found: [], addressesRead: 500, next: '0xa' };
+    };
+    await world.hours(3);
+    expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xa']);
+    await world.look.stop();
+  });
+
+  it('looks for unbooked money although the balances cannot be compared, or nothing may be paid', async () => {
+    const world = new World('bsc');
+    world.reconcile = () => Promise.reject(new Error('the journal differs'));
+    await world.hours(1);
+    world.mayPay = false;
+    await world.hours(1);
+    expect(world.asked).toHaveLength(2);
+    await world.look.stop();
+  });
+});
