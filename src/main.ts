@@ -104,22 +104,24 @@ function host(): CliHost {
       return verifyFiles(options, () => new SpilledMap());
     },
     adminStream,
-    migrate: async ({ from, to }) => {
-      const url = to ?? process.env['EVENTSTORE_URL'];
-      if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
-      if (to !== undefined && /^[^/]*\/\/[^/]*:[^/]*@/.test(to))
-        throw new InvalidConfig('--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL');
-      const { migrate } = await import('./composition/migrate.ts');
-      const { createProgress } = await import('./cli/progress.ts');
-      const progress = createProgress(process.stderr);
-      try {
-        return await migrate({ from, to: url, onProgress: (...at) => progress.report(...at) });
-      } finally {
-        progress.end();
-      }
-    },
+    migrate: migrateLedger,
   };
 }
+
+const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
+  const url = to ?? process.env['EVENTSTORE_URL'];
+  if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
+  if (to !== undefined && /^[^/]*\/\/[^/]*:[^/]*@/.test(to))
+    throw new InvalidConfig('--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL');
+  const { migrate } = await import('./composition/migrate.ts');
+  const { createProgress } = await import('./cli/progress.ts');
+  const progress = createProgress(process.stderr);
+  try {
+    return await migrate({ from, to: url, onProgress: (...at) => progress.report(...at) });
+  } finally {
+    progress.end();
+  }
+};
 
 /** A setting with a slip in its name would silently have no effect. */
 function nameUnknownSettings(log: Logger): void {

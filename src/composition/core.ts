@@ -93,12 +93,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const handlerDeps = { store, clock, random, notificationIds, soleWriter: ports.soleWriter };
   const sessionHandler = createSessionHandler(handlerDeps);
   const merchantHandler = createMerchantHandler(handlerDeps);
-  const directory = new MerchantDirectory({
-    store,
-    sealer: ports.sealer,
-    onFault: (merchant, message) => log.error({ merchant, message }, 'a stored secret does not open'),
-  });
-  await directory.start();
+  const directory = await openMerchantDirectory(ports, log);
   const merchants = new Merchants({ ...ports, handler: merchantHandler, directory, finalityFloor: finalityFloorOf(config) });
   const people = await startPeople(handlerDeps);
   const secretDeps = { store, seal: ports.sealer, random, clock };
@@ -169,6 +164,13 @@ const sessionSettingsOf = (config: Config) => ({
   toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
   finalityFloor: finalityFloorOf(config),
 });
+
+async function openMerchantDirectory({ store, sealer }: CorePorts, log: Logger): Promise<MerchantDirectory> {
+  const onFault = (merchant: string, message: string): void => log.error({ merchant, message }, 'a stored secret does not open');
+  const directory = new MerchantDirectory({ store, sealer, onFault });
+  await directory.start();
+  return directory;
+}
 
 async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Promise<People> {
   const directory = new PeopleDirectory(deps.store);

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSignerProcess } from '../adapters/signer/process.ts';
+import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../config.ts';
@@ -66,14 +66,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
   const chains = await startChains(dataDir, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
-  const signer = await startSignerProcess({
-    directory: dataDir,
-    wallets: { test: { kind: 'sandbox', directory: join(dataDir, 'wallet') } },
-    payouts: sandboxPayoutRules(config, access),
-    auditDirectory: journalDirectory(config),
-    ...(crashAt !== '' && { crashAt }),
-    log,
-  });
+  const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
@@ -124,6 +117,17 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     },
   };
 }
+
+/** Beside the data, with a wallet that it makes itself. */
+const startSandboxSigner = (config: Config, access: Parameters<typeof sandboxPayoutRules>[1], log: Logger, crashAt: string): Promise<SignerProcess> =>
+  startSignerProcess({
+    directory: config.DATA_DIR,
+    wallets: { test: { kind: 'sandbox', directory: join(config.DATA_DIR, 'wallet') } },
+    payouts: sandboxPayoutRules(config, access),
+    auditDirectory: journalDirectory(config),
+    ...(crashAt !== '' && { crashAt }),
+    log,
+  });
 
 /** Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent elsewhere. */
 async function offerConsole({ core, consoleUrl }: RunningService): Promise<void> {

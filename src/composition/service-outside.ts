@@ -93,14 +93,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
-  const ops = await startOpsServer({
-    host: config.HOST,
-    port: config.OPS_PORT,
-    registry: metrics.registry,
-    health,
-    status: observability.status,
-    ...(foreign && { foreign }),
-  });
+  const { HOST: host, OPS_PORT: port } = config;
+  const ops = await startOpsServer({ host, port, registry: metrics.registry, health, status: observability.status, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
   const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
@@ -113,11 +107,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     : null;
   const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
   if (lookUps) health.add(lookUps.health);
-  if (payouts) {
-    health.add(() => treasuryHealth(payouts.status()));
-    reportPayouts(metrics.registry, () => payouts.status());
-    reportTreasury(metrics.registry, () => payouts.balances());
-  }
+  if (payouts) watchPayouts(payouts, health, metrics);
   health.add(() => storage.health());
   health.started();
   return {
@@ -139,6 +129,12 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       await closeServer(ops);
     },
   };
+}
+
+function watchPayouts(payouts: NonNullable<MovingMoney['payouts']>, health: HealthChecks, { registry }: Foundation['metrics']): void {
+  health.add(() => treasuryHealth(payouts.status()));
+  reportPayouts(registry, () => payouts.status());
+  reportTreasury(registry, () => payouts.balances());
 }
 
 function webApp(

@@ -169,7 +169,7 @@ export class PayoutStage {
 }
 
 /** The same nonce at a higher fee, and nothing moved. */
-export function cancellationOf(draft: TransactionDraft): TransactionDraft {
+function cancellationOf(draft: TransactionDraft): TransactionDraft {
   if (draft.kind !== 'evm' && draft.kind !== 'evm-cancel') throw new Error('not a draft with a nonce');
   const { chainId, nonce, maxFeePerGas } = draft;
   return { kind: 'evm-cancel', chainId, nonce, gasLimit: '21000', maxFeePerGas: `${BigInt(maxFeePerGas) * 2n}`, maxPriorityFeePerGas: '2' };

@@ -13,7 +13,7 @@ const FEE_MARGIN = 2;
 const MIN_FEE_LIMIT_SUN = 15_000_000;
 const MAX_FEE_LIMIT_SUN = 120_000_000;
 
-export const hexOf = (address: string): string => `41${accountOf(address)}`;
+const hexOf = (address: string): string => `41${accountOf(address)}`;
 const word = (address: string): string => accountOf(address)!.padStart(64, '0');
 
 /** Null when the contract has no such function. */
