@@ -9,7 +9,7 @@ export interface ConsoleAddress {
 }
 
 /** Nothing but our own files, no frame, no form to anywhere else; scripts cannot make markup of text. */
-export const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     `default-src 'none'`,
     `script-src 'self'`,

@@ -33,7 +33,7 @@ const OF_MERCHANT: readonly Entry[] = [
 export const merchantPath = ({ id }: Pick<ShownMerchant, 'id'>): string => `/m/${id}`;
 
 /** The part of the menu that a person has; pages whose routes do not exist are not named. */
-export function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: Entry[]; readonly service: Entry[] } {
+function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: Entry[]; readonly service: Entry[] } {
   const { merchant, person } = visit;
   return {
     merchant:

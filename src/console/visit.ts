@@ -32,7 +32,7 @@ export interface Visit {
 }
 
 /** A visit to the pages of one merchant. */
-export type MerchantVisit = Visit & { readonly merchant: ShownMerchant };
+type MerchantVisit = Visit & { readonly merchant: ShownMerchant };
 
 export interface Page {
   readonly title: string;
@@ -96,7 +96,7 @@ export interface ChangeRoute<Visiting extends Visit = Visit> {
   run(visit: Visiting, signatures: readonly (Signature | null)[]): Promise<{ readonly detail: string; readonly shown: Shown }>;
 }
 
-export type Recorded = Extract<PersonEvent, { type: 'ActionTaken' }>['data'];
+type Recorded = Extract<PersonEvent, { type: 'ActionTaken' }>['data'];
 
 /** Why it is done; stands in the record. Throws `Refused`. */
 export function reasonIn({ form }: Visit): string {

@@ -17,7 +17,7 @@ import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { passkey } from './approvers.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 
-export const RP_OF_CONSOLE = { rpId: 'console.example', origin: 'https://console.example' } as const;
+const RP_OF_CONSOLE = { rpId: 'console.example', origin: 'https://console.example' } as const;
 export const SHOP: ShownMerchant = { id: 'mer_shop' as MerchantId, name: 'Shop', mode: 'live' };
 export const OTHER_SHOP: ShownMerchant = { id: 'mer_other' as MerchantId, name: 'Other', mode: 'live' };
 

@@ -81,7 +81,7 @@ export class OnceNumbers {
 }
 
 /** What an authenticator signs for a text: as the signer has it. */
-export const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
+const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
 
 /** What a browser answered to `navigator.credentials.create` for the text. */
 export async function provenRegistration({ rpId, origin }: RelyingParty, text: string, json: string): Promise<Proven<NewPasskey>> {
