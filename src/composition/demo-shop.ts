@@ -1,9 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import type { MerchantId } from '../domain/ids.ts';
+import type { ApiKeyId, MerchantId } from '../domain/ids.ts';
+import type { Outcome } from '../features/shared/merchant-api.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
 import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import type { Core } from './core.ts';
 import { readJson, writePrivate } from './secrets-files.ts';
@@ -22,6 +25,7 @@ interface KeptMerchant extends DemoMerchant {
 }
 
 export interface DemoShop {
+  readonly merchantId: MerchantId;
   readonly inbox: WebhookInbox;
   /** Called at once, and again when the webhook secret has changed. */
   onMerchant(listener: (merchant: DemoMerchant) => void): void;
@@ -72,6 +76,7 @@ export async function startDemoShop(
   follow();
   const detach = core.directory.onEndpointChange((id) => (id === merchant.id ? follow() : undefined));
   return {
+    merchantId: merchant.id,
     inbox,
     onMerchant: (listener) => {
       listeners.push(listener);
@@ -79,6 +84,23 @@ export async function startDemoShop(
     },
     detach,
   };
+}
+
+/** An order as the shop itself would make it; its page leads back to the sandbox's first page. */
+export function demoOrder(
+  { core, baseUrl }: { readonly core: Pick<Core, 'sessions'>; readonly baseUrl: string },
+  merchantId: MerchantId,
+  random: Random,
+): Promise<Outcome<SessionView>> {
+  const requestId = random.uuid();
+  return core.sessions.createSession(
+    { merchantId, mode: 'test', keyId: 'sandbox' as ApiKeyId, requestId },
+    {
+      ...{ amount: '12.50', currency: 'EUR', orderId: `demo-${requestId.slice(0, 8)}`, description: 'A demo order' },
+      lineItems: [{ price_data: { currency: 'EUR', unit_amount: '6.25', product_data: { name: 'Mug' } }, quantity: 2 }],
+      ...{ successUrl: `${baseUrl}/`, cancelUrl: `${baseUrl}/` },
+    },
+  );
 }
 
 const textOf = (key: KeyObject): string => key.export().toString();

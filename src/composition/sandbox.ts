@@ -2,11 +2,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
-import { nodeRandom } from '../adapters/node/random.ts';
+import { nodeRandom as random } from '../adapters/node/random.ts';
+import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
-import { systemClock } from '../ports/clock.ts';
+import { systemClock as clock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
+import type { Random } from '../ports/random.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
@@ -17,7 +19,7 @@ import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import { chainReaders } from './chain-readers.ts';
-import { startDemoShop, type DemoMerchant } from './demo-shop.ts';
+import { demoOrder, startDemoShop, type DemoMerchant, type DemoShop } from './demo-shop.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-files.ts';
@@ -56,13 +58,11 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const dataDir = config.DATA_DIR;
   const sandboxFile = join(dataDir, 'sandbox.json');
   rmSync(sandboxFile, { force: true });
-  const clock = systemClock;
-  const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
   const roles = rolesOf(config);
   const masterKey = config.MASTER_KEY ?? sandboxMasterKey(dataDir);
   const namespace = sandboxNamespace(masterKey);
-  const onFatal = (error: Error): void => endWith(log, error);
+  const onFatal = endWith(log);
   const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
   const chains = await startChains(dataDir, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
@@ -71,6 +71,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const readers = chainReaders(access, metrics);
+  let home: SandboxHome | null = null;
   const service = await startService({
     config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true },
     roles,
@@ -100,11 +101,13 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     checkpointSigner: signer,
     sandbox: true,
     testWallet: (core) => new TestWallet(core, chains, clock),
+    sandboxHome: () => home,
   });
   fundTreasuries(chains, treasury, log);
   const shop = await startDemoShop(service.core, config, clock, log);
   const { inbox } = shop;
   shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
+  home = sandboxHome(service, shop, chains, { factsFile: sandboxFile, random });
   // A damaged log takes no link: the sandbox is read-only then, and must start all the same.
   await offerConsole(service).catch((error: unknown) => log.warn({ err: error }, 'no link to the console could be made'));
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
@@ -128,6 +131,20 @@ const startSandboxSigner = (config: Config, access: Parameters<typeof sandboxPay
     ...(crashAt !== '' && { crashAt }),
     log,
   });
+
+function sandboxHome(
+  service: RunningService,
+  { merchantId, inbox }: DemoShop,
+  { chains, unavailable }: SandboxChains,
+  { factsFile, random }: { readonly factsFile: string; readonly random: Random },
+): SandboxHome {
+  const { opsUrl: statusUrl, consoleUrl } = service;
+  return {
+    ...{ merchantId, networks: chains.map(({ settings }) => settings), unavailable },
+    ...{ inboxUrl: inbox.pageUrl, statusUrl, consoleUrl, factsFile },
+    order: () => demoOrder(service, merchantId, random),
+  };
+}
 
 /** Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent elsewhere. */
 async function offerConsole({ core, consoleUrl }: RunningService): Promise<void> {
@@ -203,7 +220,9 @@ function sandboxFacts(
 
 const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);
 
-function endWith(log: Logger, error: Error): void {
-  log.fatal({ err: error }, 'the ledger cannot be written any more');
-  process.exit(1);
-}
+const endWith =
+  (log: Logger) =>
+  (error: Error): void => {
+    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    process.exit(1);
+  };

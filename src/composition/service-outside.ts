@@ -164,6 +164,7 @@ function webApp(
     outageSince: (mode, network) => outageSince(statusOf(watched, mode, network), toSec(clock.nowMs())),
     waitingFor: waitingIn(payouts),
     testWallet,
+    sandboxHome: parts.sandboxHome,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
     audit: new AuditRecords({ store: storage.store, tree: audit.tree, verifierKey: audit.verifierKey }),
     readOnly: audit.readOnly,

@@ -1,4 +1,5 @@
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
+import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { AdminCommands } from '../operator/commands.ts';
 import type { Config, RateProviderName } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -49,5 +50,7 @@ export interface ServiceParts {
   readonly sandbox: boolean;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
+  /** What `/` of a sandbox shows; null until all of it runs. */
+  readonly sandboxHome?: () => SandboxHome | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;
 }

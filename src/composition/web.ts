@@ -1,6 +1,7 @@
 import type { Express } from 'express';
 import { checkoutRoutes } from '../checkout/checkout.routes.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
+import { sandboxHomeRoutes, type SandboxHome } from '../checkout/sandbox-home.ts';
 import type { Config } from '../config.ts';
 import type { Mode, SessionId } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
@@ -49,6 +50,8 @@ export interface WebParts {
   readonly waitingFor: (refundId: string) => string | null;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
+  /** The first page of a sandbox; absent anywhere else. */
+  readonly sandboxHome: (() => SandboxHome | null) | undefined;
   /** Null where the mode has no Solana. */
   readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
   readonly audit: AuditRecords;
@@ -111,7 +114,11 @@ export function createWebApp(parts: WebParts): Express {
       proofOf: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? parts.audit.proofOf(id) : null),
     },
     readOnly: parts.readOnly,
-    mounts: [(app) => app.use(observePages(parts.metrics.http)), (app) => app.use(checkout)],
+    mounts: [
+      (app) => app.use(observePages(parts.metrics.http)),
+      (app) => app.use(checkout),
+      ...(parts.sandboxHome ? [(app: Express) => app.use(sandboxHomeRoutes(parts.sandboxHome!))] : []),
+    ],
   });
 }
 
