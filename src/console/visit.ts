@@ -1,4 +1,3 @@
-import type { PersonEvent } from '../domain/events/person-events.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import type { SignedInPerson } from '../features/people/people.ts';
 import type { Html } from '../checkout/html.ts';
@@ -30,9 +29,6 @@ export interface Visit {
   readonly nowSec: number;
   can(action: Action, merchantId?: MerchantId): boolean;
 }
-
-/** A visit to the pages of one merchant. */
-type MerchantVisit = Visit & { readonly merchant: ShownMerchant };
 
 export interface Page {
   readonly title: string;
@@ -95,8 +91,6 @@ export interface ChangeRoute<Visiting extends Visit = Visit> {
   /** `detail` stands in the record. Throws `Refused`. */
   run(visit: Visiting, signatures: readonly (Signature | null)[]): Promise<{ readonly detail: string; readonly shown: Shown }>;
 }
-
-type Recorded = Extract<PersonEvent, { type: 'ActionTaken' }>['data'];
 
 /** Why it is done; stands in the record. Throws `Refused`. */
 export function reasonIn({ form }: Visit): string {
