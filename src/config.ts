@@ -137,7 +137,11 @@ const environment = z.object({
   SESSION_TTL_SECONDS: seconds.default(1800),
   RATE_PROVIDERS: list.pipe(z.array(z.enum(RATE_PROVIDERS)).min(1)).optional(),
   /** Units of the coin for one unit of each currency. */
-  RATE_STATIC: z.string().default('USD=1.0002,EUR=1.08,CNY=0.139'),
+  RATE_STATIC: z
+    .string()
+    .default(
+      'USD=1.0002,EUR=1.08,CNY=0.139,GBP=1.27,CHF=1.13,JPY=0.0067,KRW=0.00072,HKD=0.128,TWD=0.031,SGD=0.75,AUD=0.66,NZD=0.61,CAD=0.73,INR=0.012,IDR=0.000063,THB=0.029,VND=0.00004,PHP=0.0175,MYR=0.22,AED=0.272,SAR=0.267,TRY=0.029,BRL=0.18,MXN=0.055,ZAR=0.055,NGN=0.00063,PLN=0.25,CZK=0.043,SEK=0.095,NOK=0.093,DKK=0.145',
+    ),
   RATE_COINBASE_URL: url.optional(),
   RATE_KRAKEN_URL: url.optional(),
   RATE_COINGECKO_URL: url.optional(),

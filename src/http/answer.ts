@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERRORS } from '../domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import type { Refusal } from '../domain/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
+import { errorUrl } from './openapi/reference-page.ts';
 import { drainThen } from './request-body.ts';
 
 /** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */
@@ -37,11 +38,13 @@ export interface Responder {
   sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number;
 }
 
-export function createResponder(options: { readonly secure: boolean }): Responder {
+export function createResponder(options: { readonly secure: boolean; readonly publicUrl?: string }): Responder {
+  const { publicUrl } = options;
+  const docUrl = (code: ErrorCode): string | undefined => (publicUrl === undefined ? undefined : errorUrl(publicUrl, code));
   const fixed = options.secure ? [...SECURITY_HEADERS, ...HSTS] : SECURITY_HEADERS;
 
   function send(response: ServerResponse, requestId: string, given: Answer, rate?: RateDecision): number {
-    const { status, text, encoding, headers } = prepare(fixed, requestId, given);
+    const { status, text, encoding, headers } = prepare(fixed, requestId, given, docUrl);
     if (rate !== undefined)
       headers.push('RateLimit-Limit', String(rate.limit), 'RateLimit-Remaining', String(rate.remaining), 'RateLimit-Reset', String(rate.resetSec));
     response.writeHead(status, headers);
@@ -50,7 +53,7 @@ export function createResponder(options: { readonly secure: boolean }): Responde
   }
 
   function sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number {
-    const { status, text, headers } = prepare(fixed, requestId, given);
+    const { status, text, headers } = prepare(fixed, requestId, given, docUrl);
     headers.push('Connection', 'close');
     response.writeHead(status, headers);
     response.write(text);
@@ -68,9 +71,11 @@ interface Prepared {
   readonly headers: string[];
 }
 
-function prepare(fixed: readonly string[], requestId: string, given: Answer): Prepared {
+type DocUrl = (code: ErrorCode) => string | undefined;
+
+function prepare(fixed: readonly string[], requestId: string, given: Answer, docUrl: DocUrl): Prepared {
   const status = given.ok ? 200 : ERRORS[given.refusal.code].status;
-  const text = JSON.stringify(given.ok ? given.body : errorBody(given.refusal, requestId));
+  const text = JSON.stringify(given.ok ? given.body : errorBody(given.refusal, requestId, docUrl));
   const length = Buffer.byteLength(text);
   const headers = [...fixed, 'Content-Length', String(length), 'X-Request-Id', requestId];
   if (!given.ok) addErrorHeaders(headers, status, given);
@@ -84,7 +89,7 @@ function addErrorHeaders(headers: string[], status: number, given: Answer & { ok
   if (status === 429 || status === 503) headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
 }
 
-function errorBody(refusal: Refusal, requestId: string): object {
-  const { code, message, param } = refusal;
-  return { error: param === undefined ? { code, message, request_id: requestId } : { code, message, param, request_id: requestId } };
+/** What is undefined is left out of the text. */
+function errorBody({ code, message, param }: Refusal, requestId: string, docUrl: DocUrl): object {
+  return { error: { code, message, param, request_id: requestId, doc_url: docUrl(code) } };
 }

@@ -68,7 +68,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.enable('case sensitive routing');
 
   const secure = options.publicUrl.startsWith('https://');
-  const responder = createResponder({ secure });
+  const responder = createResponder({ secure, publicUrl: options.publicUrl });
   const tools = endpointTools(options, responder);
   const routes = allRoutes(options);
   const unmatched = createEndpoint(tools, createUnmatched(routes));

@@ -77,7 +77,14 @@ describe('authentication refuses', () => {
   it.each(Object.keys(cases))('%s, with the one identical 401', async (name) => {
     const { status, json, headers } = await cases[name]!();
     expect(status).toBe(401);
-    expect(json).toEqual({ error: { code: 'authentication_failed', message: 'Authentication failed.', request_id: json.error.request_id } });
+    expect(json).toEqual({
+      error: {
+        code: 'authentication_failed',
+        message: 'Authentication failed.',
+        request_id: json.error.request_id,
+        doc_url: expect.stringMatching(/\/docs\/errors#authentication_failed$/),
+      },
+    });
     expect(headers.get('www-authenticate')).toBe('Bearer');
     expect(headers.get('ratelimit-limit')).toBeNull();
   });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NOTIFICATION_TYPES } from '../../src/domain/notifications.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
@@ -30,7 +31,8 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
   });
 
   it('shows every operation from this server alone, under a strict policy', async () => {
-    expect(await page.locator('details[id]').count()).toBe(8);
+    expect(await page.locator('#operations details[id]').count()).toBe(8);
+    expect(await page.locator('#events details[id]').count()).toBe(NOTIFICATION_TYPES.length);
     expect(requested.every((url) => url.startsWith(service.base))).toBe(true);
     expect(faults).toEqual([]);
     const policy = (await fetch(`${service.base}/docs`)).headers.get('content-security-policy');
@@ -40,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
 
   it('signs and sends a request with a test key, and none with a live key', async () => {
     await page.locator('#createPaymentSession > summary').click();
-    const send = page.locator('#createPaymentSession button');
+    const send = page.locator('#createPaymentSession form button');
     const output = page.locator('#createPaymentSession form pre');
     await page.fill('#api-key', 'sk_live_0123456789');
     await page.fill('#api-secret', 'secret');
@@ -63,15 +65,23 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
     await page.fill('#api-secret', service.key.secret);
     await page.locator('#getPaymentSession > summary').click();
     await page.fill('#getPaymentSession-id', [...service.api.sessions.keys()][0]!);
-    await page.locator('#getPaymentSession button').click();
+    await page.locator('#getPaymentSession form button').click();
     await expect.poll(() => page.locator('#getPaymentSession form pre').textContent()).toMatch(/^200/);
     await page.locator('#listRefunds > summary').click();
     await page.fill('#listRefunds-page_size', '101');
-    await page.locator('#listRefunds button').click();
+    await page.locator('#listRefunds form button').click();
     await expect.poll(() => page.locator('#listRefunds form pre').textContent()).toMatch(/^400[\s\S]*page_size/);
   });
 
+  it('keeps the language that was chosen, for every operation, with the keyboard, too', async () => {
+    await page.locator('#createPaymentSession').getByRole('tab', { name: 'Python' }).click();
+    expect(await page.locator('#getPaymentSession').getByRole('tab', { selected: true }).textContent()).toBe('Python');
+    await page.keyboard.press('ArrowRight');
+    expect(await page.locator('#createPaymentSession [role=tabpanel]:visible').textContent()).toContain('<?php');
+  });
+
   it('has no violation that axe can find, with an operation open', async () => {
+    await page.locator('[id="event-payment.late"] > summary').click();
     // The page's own policy forbids foreign script, so the checker is put in through the debugger.
     await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
     const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()');

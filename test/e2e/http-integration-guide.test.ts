@@ -94,6 +94,35 @@ print(got["metadata"]["order_id"])
   });
 });
 
+describe('the code samples of the document', () => {
+  const LANGUAGES = {
+    curl: ['sh', 'sh', has('curl') && has('openssl', 'version')],
+    JavaScript: [process.execPath, 'mjs', true],
+    Python: ['python3', 'py', has('python3')],
+    PHP: ['php', 'php', has('php')],
+    // Run where the compiler is installed.
+    Go: ['go', 'go', has('go', 'version')],
+  } as const;
+
+  for (const [label, [command, extension, installed]] of Object.entries(LANGUAGES)) {
+    it.skipIf(!installed)(`work as printed in ${label}`, async () => {
+      const { paths } = (await (await fetch(`${service.base}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, { 'x-codeSamples': { label: string; source: string }[] }>>;
+      };
+      const sampled = async (method: string, path: string, change = (source: string) => source): Promise<Record<string, unknown>> => {
+        const { source } = paths[path]![method]!['x-codeSamples'].find((sample) => sample.label === label)!;
+        const program = write(`sample-${label}-${method}.${extension}`, change(source.replace('http://127.0.0.1:8080', service.base)));
+        const env = { QUITTANCE_API_KEY: service.key.apiKey, QUITTANCE_API_SECRET: service.key.secret };
+        return JSON.parse(await run(command, command === 'go' ? ['run', program] : [program], env)) as Record<string, unknown>;
+      };
+      // The order is the guide's own already, with another body.
+      const made = await sampled('post', '/api/v1/checkout/sessions/create', (source) => source.replace('order-1042', `order-${label}`));
+      expect(made).toMatchObject({ payment_status: 'unpaid', order_id: `order-${label}` });
+      expect(await sampled('get', '/v1/payment/sessions')).toHaveProperty('pagination.page_size', 5);
+    });
+  }
+});
+
 describe('the guide', () => {
   it('names only what the client has', async () => {
     const client = await import('../../src/client/client.ts');

@@ -1,6 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/domain/errors.ts';
+import { NOTIFICATION_TYPES } from '../../src/domain/notifications.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestAnswer, type TestServer } from '../support/http-api.ts';
 import { schemaFaults } from '../support/json-schema.ts';
@@ -108,7 +109,11 @@ describe('the OpenAPI document', () => {
 
   it('describes the signature headers under the configured prefix, and all webhooks', async () => {
     expect(document.components.securitySchemes.signature?.name).toBe('X-Service-Signature');
-    expect(Object.keys(document.webhooks)).toEqual(['payment', 'payment_notice', 'refund']);
+    expect(Object.keys(document.webhooks)).toEqual(NOTIFICATION_TYPES);
+    for (const [type, { post }] of Object.entries(document.webhooks)) {
+      const { schema, example } = post.requestBody!.content['application/json'];
+      expect([type, (example as { type: string }).type, schemaFaults(document, schema, example)]).toEqual([type, type, []]);
+    }
     const other = await startTestServer({ headerPrefix: 'X-Shop-' });
     const text = await (await fetch(`${other.base}/openapi.json`)).text();
     await other.close();

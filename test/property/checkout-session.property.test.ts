@@ -81,6 +81,9 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
     reason: drawn.late ? 'failed' : 'reorg',
     headNumber: 300,
   })),
+  fc
+    .tuple(fc.integer({ min: -10, max: 5 }), fc.integer({ min: -10, max: 5 }))
+    .map(([to, now]): SessionCommand => ({ type: 'MoveDeadline', expiresAtSec: EXPIRES_AT + to, nowSec: EXPIRES_AT + now })),
   fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'CancelSession', nowSec: EXPIRES_AT + offset })),
   fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'ExpireSession', nowSec: EXPIRES_AT + offset, scannedToSec: {} })),
   fc

@@ -1,12 +1,9 @@
 /* global document, window, crypto, TextEncoder, URLSearchParams */
-// Shows the OpenAPI document and sends signed requests to this server. Everything is built with text nodes, so nothing
-// that the document or an answer says can become markup.
+// Shows the OpenAPI document and sends signed requests to this server.
+import { element } from './element.js';
+import { codeTabs } from './samples.js';
+import { describe, fieldTable } from './schema.js';
 
-const element = (tag, properties = {}, ...children) => {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-};
 const pretty = (value) => JSON.stringify(value, null, 2);
 const credentials = () => ({ key: document.getElementById('api-key').value.trim(), secret: document.getElementById('api-secret').value.trim() });
 
@@ -44,14 +41,14 @@ function field(id, labelText, input) {
   return [element('label', { htmlFor: id, textContent: labelText }), Object.assign(input, { id, name: id })];
 }
 
-function parameterTable(parameters) {
-  const rows = parameters.map(({ name, in: place, description = '', required }) =>
+function parameterTable(api, parameters) {
+  const rows = parameters.map(({ name, in: place, description, schema, required }) =>
     element(
       'tr',
       {},
       element('td', {}, element('code', { textContent: name })),
       element('td', { textContent: required ? `${place}, required` : place }),
-      element('td', { textContent: description }),
+      element('td', { textContent: (description ?? describe(api, schema)).replaceAll('`', '') }),
     ),
   );
   const head = element('tr', {}, ...['Parameter', 'In', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })));
@@ -67,7 +64,7 @@ function errorTable(responses) {
           'tr',
           {},
           element('td', { textContent: status }),
-          element('td', {}, element('code', { textContent: code })),
+          element('td', {}, element('a', { href: `/docs/errors#${code}` }, element('code', { textContent: code }))),
           element('td', { textContent: value.error.message }),
         ),
       ),
@@ -124,7 +121,7 @@ function testKeyGiven() {
   return isTest && secret !== '';
 }
 
-function showOperation(names, path, method, operation) {
+function showOperation(api, names, path, method, operation) {
   const heading = element(
     'summary',
     {},
@@ -137,12 +134,28 @@ function showOperation(names, path, method, operation) {
   details.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return;
     if (operation.description) details.append(element('p', { textContent: operation.description }));
-    if (operation.parameters?.length) details.append(parameterTable(operation.parameters));
-    const example = operation.responses['200'].content['application/json'].example;
+    if (operation.parameters?.length) details.append(parameterTable(api, operation.parameters));
+    const body = operation.requestBody?.content['application/json'];
+    if (body) details.append(fieldTable(api, body.schema, 'Fields of the request'));
+    details.append(codeTabs(operation.operationId, operation['x-codeSamples']));
+    const { example, schema } = operation.responses['200'].content['application/json'];
+    details.append(fieldTable(api, schema, 'Fields of the answer'));
     details.append(
       element('details', {}, element('summary', { textContent: 'Example answer' }), element('pre', { textContent: pretty(example), tabIndex: 0 })),
     );
     details.append(errorTable(operation.responses), tryForm(names, method.toUpperCase(), path, operation));
+  });
+  return details;
+}
+
+/** What the merchant's endpoint receives. */
+function showEvent(api, type, { summary, description, requestBody }) {
+  const { schema, example } = requestBody.content['application/json'];
+  const details = element('details', { id: `event-${type}` }, element('summary', {}, element('code', { textContent: type }), ` ${summary}`));
+  details.addEventListener('toggle', () => {
+    if (details.childElementCount > 1) return;
+    details.append(element('p', { textContent: description }), fieldTable(api, schema, 'Fields of the event'));
+    details.append(element('pre', { textContent: pretty(example), tabIndex: 0 }));
   });
   return details;
 }
@@ -156,9 +169,10 @@ async function show() {
     .append(...api.info.description.split('\n').map((textContent) => element('p', { textContent: textContent.replaceAll('`', '') })));
   const byTag = new Map(api.tags.map(({ name }) => [name, []]));
   for (const [path, methods] of Object.entries(api.paths)) {
-    for (const [method, operation] of Object.entries(methods)) byTag.get(operation.tags[0]).push(showOperation(names, path, method, operation));
+    for (const [method, operation] of Object.entries(methods)) byTag.get(operation.tags[0]).push(showOperation(api, names, path, method, operation));
   }
   document.getElementById('operations').replaceChildren(...[...byTag].flatMap(([name, shown]) => [element('h3', { textContent: name }), ...shown]));
+  document.getElementById('events').replaceChildren(...Object.entries(api.webhooks).map(([type, { post }]) => showEvent(api, type, post)));
   document.getElementById('credentials').addEventListener('input', testKeyGiven);
 }
 

@@ -11,8 +11,13 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_BODY_BYTES } from '../endpoint.ts';
 import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
-import { PAYMENT_EVENT_EXAMPLE, PAYMENT_NOTICE_EXAMPLE } from '../schemas/webhook.example.ts';
-import { paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import { sampleNotification } from '../../domain/notification-samples.ts';
+import { NOTIFICATION_TYPES, type NotificationType } from '../../domain/notifications.ts';
+import { isOptionalType } from '../../domain/optional-notifications.ts';
+import { EVENT_MEANINGS, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import { codeSamples } from './code-samples.ts';
+import { errorUrl } from './reference-page.ts';
 import { TAGS } from './tags.ts';
 
 export interface DocumentOptions {
@@ -50,7 +55,7 @@ export function openApiDocument(options: DocumentOptions): object {
   const { headerPrefix, operations } = options;
   const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name: headerPrefix + name, description }) as const;
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
+  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = operationObject(operation, options);
   return createDocument(
     {
       openapi: '3.1.0',
@@ -93,7 +98,7 @@ function plainer({ zodSchema, jsonSchema, io }: Parameters<NonNullable<CreateDoc
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
-function operationObject(operation: Operation): ZodOpenApiOperationObject {
+function operationObject(operation: Operation, options: DocumentOptions): ZodOpenApiOperationObject {
   const { id, tag, summary, description, body, query, example } = operation;
   const isPost = operation.method === 'post';
   return {
@@ -106,7 +111,7 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     requestParams: {
       ...pathParameters(operation.path),
       ...(query === undefined ? undefined : { query: query as unknown as NonNullable<ZodOpenApiParameters['query']> }),
-      ...(isPost ? { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY.optional() }) } : undefined),
+      ...(isPost ? { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY }) } : undefined),
     },
     ...(body === undefined
       ? undefined
@@ -116,7 +121,8 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
             content: { 'application/json': { schema: body, ...(example.body === undefined ? undefined : { example: example.body }) } },
           },
         }),
-    responses: responsesOf(operation),
+    responses: responsesOf(operation, options.serverUrl),
+    'x-codeSamples': codeSamples(operation, options),
   };
 }
 
@@ -129,6 +135,7 @@ const IDEMPOTENCY_KEY = z
   .string()
   .min(1)
   .max(255)
+  .optional()
   .meta({
     description: 'Printable ASCII. The same key with the same request is carried out once; with another request it is a 409.',
     examples: ['2f1c9c1e-6a1d-4a8e-9d5f-0f8b8f0c7b11'],
@@ -148,7 +155,7 @@ const RESPONSE_HEADERS = z.object({
 });
 const RETRY_HEADERS = z.object({ 'Retry-After': z.int().meta({ description: 'Seconds to wait.' }) });
 
-function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
+function responsesOf(operation: Operation, serverUrl: string): ZodOpenApiResponsesObject {
   const codes = new Set<ErrorCode>([...operation.errors, ...ALWAYS, ...(operation.method === 'get' ? [] : WITH_BODY)]);
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code]);
@@ -164,15 +171,18 @@ function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
       description: statusCodes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n'),
       ...(status === 429 || status === 503 ? { headers: RETRY_HEADERS } : undefined),
       content: {
-        'application/json': { schema: errorBody, examples: Object.fromEntries(statusCodes.map((code) => [code, { value: errorExample(code) }])) },
+        'application/json': {
+          schema: errorBody,
+          examples: Object.fromEntries(statusCodes.map((code) => [code, { value: errorExample(code, serverUrl) }])),
+        },
       },
     };
   }
   return responses;
 }
 
-function errorExample(code: ErrorCode): z.output<typeof errorBody> {
-  return { error: { code, message: ERRORS[code].meaning, request_id: REQUEST_ID } };
+function errorExample(code: ErrorCode, serverUrl: string): z.output<typeof errorBody> {
+  return { error: { code, message: ERRORS[code].meaning, request_id: REQUEST_ID, doc_url: errorUrl(serverUrl, code) } };
 }
 
 function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApiOperationObject }> {
@@ -180,25 +190,22 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
     [`${headerPrefix}Signature`]: z.string().meta({ description: 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the webhook secret, hex.' }),
     [`${headerPrefix}Timestamp`]: z.string().meta({ description: 'Unix seconds at signing time; reject more than 300 s of difference.' }),
     [`${headerPrefix}Nonce`]: z.string().meta({ description: 'UUID v4.' }),
-    [`${headerPrefix}Event-Type`]: z.string(),
+    [`${headerPrefix}Event-Type`]: z.string().meta({ description: 'Type of the event, as in the body.' }),
     [`${headerPrefix}Event-ID`]: z.string().meta({ description: 'Deduplicate by it.' }),
     [`${headerPrefix}Signature-Next`]: z
       .string()
       .optional()
       .meta({ description: 'Signature with the next secret while one is waiting to take over.' }),
   });
-  const hook = (operationId: string, summary: string, schema: z.ZodType, example?: object): { post: ZodOpenApiOperationObject } => ({
+  const hook = (type: NotificationType): { post: ZodOpenApiOperationObject } => ({
     post: {
-      operationId,
+      operationId: `on_${type.replace('.', '_')}`,
       tags: ['Webhooks'],
-      summary,
-      description: 'Sent to your endpoint; verify the signature over the raw body and deduplicate by event id.',
+      summary: `${EVENT_MEANINGS[type][0]!.toUpperCase()}${EVENT_MEANINGS[type].slice(1)}`,
+      description: `Sent to ${isOptionalType(type) ? 'endpoints that ask for it' : 'every endpoint'}; verify the signature over the raw body and deduplicate by event id.`,
       security: [],
       requestParams: { header: headers },
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema, ...(example && { example }) } },
-      },
+      requestBody: { required: true, content: { 'application/json': { schema: bodyOf(type), example: sampleOf(type) } } },
       responses: {
         200: { description: 'Any 2xx means received.' },
         401: { description: 'The signature is wrong.' },
@@ -206,14 +213,16 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       },
     },
   });
-  return {
-    payment: hook('onPaymentEvent', 'The outcome of a payment', paymentEvent, PAYMENT_EVENT_EXAMPLE),
-    payment_notice: hook(
-      'onPaymentNotice',
-      'What else happens to a payment, for endpoints that ask for it',
-      paymentNoticeEvent,
-      PAYMENT_NOTICE_EXAMPLE,
-    ),
-    refund: hook('onRefundEvent', 'The outcome of a refund; its beginning for endpoints that ask for it', refundEvent),
-  };
+  return Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, hook(type)]));
+}
+
+function bodyOf(type: NotificationType): z.ZodType {
+  if (type.startsWith('refund.')) return refundEvent;
+  return isOptionalType(type) ? paymentNoticeEvent : paymentEvent;
+}
+
+/** The very body that a test of the endpoint sends. */
+function sampleOf(type: NotificationType): unknown {
+  const owner = { merchantId: 'mer_sample' as MerchantId, mode: 'test' } as const;
+  return JSON.parse(sampleNotification(type, 'evt_1767225660123456789' as NotificationId, owner, 1_767_225_660_123).body);
 }

@@ -3,17 +3,18 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 /** The error catalogue as Markdown: `node src/http/openapi/errors-page.ts > docs/errors.md`. */
 export function errorsPage(): string {
   const codes = Object.keys(ERRORS) as ErrorCode[];
-  const rows = codes.map((code) => `| \`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`);
+  const rows = codes.map((code) => `| <a id="${code}"></a>\`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`);
   return `# Errors
 
 Made from \`src/domain/errors.ts\`; a test keeps this page current.
 
 Every error has the same form. \`code\` is stable, \`message\` is for people and may change, \`param\` names the field, header or
 query parameter at fault (nested fields with their path, such as \`line_items[0].quantity\`), and \`request_id\` is what support asks for.
-It is also in the \`X-Request-Id\` header of every answer.
+It is also in the \`X-Request-Id\` header of every answer. \`doc_url\` is where the installation explains the code (\`/docs/errors#code\`); the address is stable.
 
 \`\`\`json
-{ "error": { "code": "invalid_request", "message": "amount must be a decimal string ...", "param": "amount", "request_id": "req_..." } }
+{ "error": { "code": "invalid_request", "message": "amount must be a decimal string ...", "param": "amount", "request_id": "req_...",
+             "doc_url": "https://pay.example/docs/errors#invalid_request" } }
 \`\`\`
 
 - Every authentication failure is the one identical 401, whatever was wrong, so that nobody learns which keys exist.

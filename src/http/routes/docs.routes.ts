@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Express, RequestHandler } from 'express';
+import { errorsHtml, llmsText, referencePage, type ReferenceDocument } from '../openapi/reference-page.ts';
 
 /** What the page may do: its own script and style, requests to this server, nothing from anywhere else. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and the page that shows it, both made once and served from memory. */
+/** The OpenAPI document, the page that shows it and the same as text, all made once and served from memory. */
 export function mountDocs(app: Express, document: object): void {
   const asset = (name: string): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
   app.get('/openapi.json', served('application/json; charset=utf-8', JSON.stringify(document)));
+  const reference = document as ReferenceDocument;
+  app.get('/docs/reference.md', served('text/markdown; charset=utf-8', referencePage(reference)));
+  app.get('/llms.txt', served('text/plain; charset=utf-8', llmsText(reference)));
+  app.get('/docs/errors', served('text/html; charset=utf-8', errorsHtml()));
   app.get('/docs', served('text/html; charset=utf-8', asset('docs.html')));
-  app.get('/docs/docs.js', served('text/javascript; charset=utf-8', asset('docs.js')));
+  for (const script of ['docs.js', 'element.js', 'schema.js', 'samples.js'])
+    app.get(`/docs/${script}`, served('text/javascript; charset=utf-8', asset(script)));
   app.get('/docs/docs.css', served('text/css; charset=utf-8', asset('docs.css')));
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pagination, pagingFields } from './list.schema.ts';
-import { unixSeconds } from './words.schema.ts';
+import { integer, sessionId, text, unixSeconds } from './words.schema.ts';
 
 const wholeNumber = z
   .string()
@@ -18,40 +18,55 @@ export const auditCheckpoint = z
     size: z.int().meta({ description: 'Number of events that the checkpoint covers.' }),
     root_hash: z.string().meta({ description: 'Base64.' }),
     checkpoint: z.string().meta({ description: 'The signed note (C2SP tlog-checkpoint). Keep it as it is.' }),
-    created: unixSeconds,
+    created: unixSeconds.meta({ description: 'When it was signed, Unix seconds.' }),
   })
   .meta({ id: 'AuditCheckpoint' });
 
 const verifierKey = z.string().nullable().meta({ description: 'Public key of the signer (C2SP signed note); null where nobody signs.' });
 
-export const checkpointList = z.object({ verifier_key: verifierKey, data: z.array(auditCheckpoint), pagination });
+export const checkpointList = z.object({
+  verifier_key: verifierKey,
+  data: z.array(auditCheckpoint).meta({ description: 'Checkpoints, newest first.' }),
+  pagination,
+});
 
-export const consistency = z.object({ from: z.int(), to: z.int(), proof: hashes }).meta({ id: 'ConsistencyProof' });
+export const consistency = z
+  .object({ from: integer('Size of the smaller tree.'), to: integer('Size of the larger tree.'), proof: hashes })
+  .meta({ id: 'ConsistencyProof' });
 
 export const sessionProof = z
   .object({
-    session_id: z.string(),
+    session_id: sessionId,
     verifier_key: verifierKey,
     checkpoint: auditCheckpoint.nullable().meta({ description: 'The newest one; null before the first.' }),
     proves: z
       .discriminatedUnion('kind', [
-        z.object({ kind: z.literal('stream'), events: z.int(), through_revision: z.int() }),
-        z.object({ kind: z.literal('inclusion'), events: z.int() }),
+        z.object({
+          kind: z.literal('stream').meta({ description: 'These are all events of the session.' }),
+          events: integer('How many events are proven.'),
+          through_revision: integer('Up to this revision of the session; -1 for none.'),
+        }),
+        z.object({
+          kind: z.literal('inclusion').meta({ description: 'These events are in the ledger; others may be, too.' }),
+          events: integer('How many events are proven.'),
+        }),
       ])
       .meta({
         description:
           '`stream`: these are all events of the session up to `through_revision` (-1 for none). `inclusion`: these are in the ledger; others may be, too.',
       }),
-    events: z.array(
-      z.object({
-        type: z.string(),
-        revision: z.int(),
-        leaf_index: z.int(),
-        text: z.string().meta({ description: "The event's canonical text. Its SHA-256 is `hash`, whose bytes are the leaf's entry." }),
-        hash: z.string().meta({ description: 'Hex.' }),
-        inclusion_proof: hashes,
-      }),
-    ),
+    events: z
+      .array(
+        z.object({
+          type: text('Name of the event in the ledger.'),
+          revision: integer('Its place in the session, from 0.'),
+          leaf_index: integer('Its place in the log, from 0.'),
+          text: z.string().meta({ description: "The event's canonical text. Its SHA-256 is `hash`, whose bytes are the leaf's entry." }),
+          hash: z.string().meta({ description: 'Hex.' }),
+          inclusion_proof: hashes,
+        }),
+      )
+      .meta({ description: 'The proven events, oldest first.' }),
     pending_events: z.int().meta({ description: 'Events that the next checkpoint will cover.' }),
   })
   .meta({ id: 'SessionProof' });

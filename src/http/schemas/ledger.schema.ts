@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isDay } from '../../domain/calendar.ts';
 import { LEDGER_CLOCKS, MERCHANT_ACCOUNTS } from '../../domain/ledger.ts';
 import { pagingFields, pagination } from './list.schema.ts';
-import { network, unixSeconds } from './words.schema.ts';
+import { blockNumber, enumeration, logIndex, network, orderId, refundId, sessionId, text, transactionHash, unixSeconds } from './words.schema.ts';
 
 const DAY_RULE = 'must be a day such as 2026-10-31';
 const day = (description: string) =>
@@ -12,10 +12,12 @@ const day = (description: string) =>
     .optional()
     .meta({ description, override: { type: 'string', format: 'date' } });
 
-const clock = z
-  .enum(LEDGER_CLOCKS, `must be one of ${LEDGER_CLOCKS.join(', ')}`)
-  .optional()
-  .meta({ description: 'By which time days are told: `recorded` (default), when the service wrote the fact down, or `chain`, its block time.' });
+const ledgerClock = enumeration('By which time days are told.', {
+  recorded: 'when the service wrote the fact down',
+  chain: 'the time of its block',
+} satisfies Record<(typeof LEDGER_CLOCKS)[number], string>);
+
+const clock = ledgerClock.optional().meta({ default: 'recorded' });
 
 const rangeFields = {
   from: day('First day (UTC), inclusive.'),
@@ -30,6 +32,8 @@ export const ledgerRangeQuery = z.strictObject(rangeFields);
 
 const signedAmount = (description: string) => z.string().meta({ description, examples: ['10.01', '-10.01'] });
 
+const coinName = text('The coin, such as `USDT`.');
+
 const owed = {
   payable: signedAmount('Of paid orders: yours.'),
   unapplied: signedAmount('Money that pays no order: too little, too much, late, or of another coin.'),
@@ -37,24 +41,24 @@ const owed = {
   total: signedAmount('All three together.'),
 };
 
-export const owedBalance = z.object({ network, coin: z.string(), ...owed }).meta({ id: 'LedgerBalance' });
+export const owedBalance = z.object({ network, coin: coinName, ...owed }).meta({ id: 'LedgerBalance' });
 
 export const ledgerBalances = z
   .object({
     as_of: z.string().nullable().meta({ description: 'Null for now.' }),
-    clock: z.enum(LEDGER_CLOCKS),
-    data: z.array(owedBalance),
+    clock: ledgerClock,
+    data: z.array(owedBalance).meta({ description: 'What you are owed, per network and coin.' }),
   })
   .meta({ id: 'LedgerBalances' });
 
 export const fiatValue = z
   .object({
-    currency: z.string(),
-    at_locked_rate: z.string(),
+    currency: text('Currency of the order.'),
+    at_locked_rate: text('What the coin is worth at the rate of the session.'),
     at_settlement_quote: z.string().nullable().meta({ description: 'Null when there was no quote.' }),
     difference: z.string().nullable().meta({ description: 'At the settlement quote less at the locked rate.' }),
   })
-  .meta({ id: 'LedgerFiatValue' });
+  .meta({ id: 'LedgerFiatValue', description: 'What it is worth in the currency of the order.' });
 
 const KINDS = [
   'deposit_seen',
@@ -86,15 +90,15 @@ const entryFields = {
   recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
   chain_time: unixSeconds.nullable().meta({ description: 'Block time; null when the fact is not one of a chain.' }),
   chain_day: z.string().meta({ description: 'Day of the books by block time; that of a later period when its own was closed.' }),
-  order_id: z.string().nullable(),
-  session_id: z.string().nullable(),
-  refund_id: z.string().nullable(),
-  tx_hash: z.string().nullable(),
-  log_index: z.int().nullable(),
-  block_number: z.int().nullable(),
-  block_hash: z.string().nullable(),
+  order_id: orderId.nullable(),
+  session_id: sessionId.nullable(),
+  refund_id: refundId.nullable(),
+  tx_hash: transactionHash.nullable(),
+  log_index: logIndex.nullable(),
+  block_number: blockNumber.nullable(),
+  block_hash: text('Hash of that block.').nullable(),
   reverses: z.string().nullable().meta({ description: 'Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`.' }),
-  value: fiatValue.nullable(),
+  value: fiatValue.nullable().meta({ description: 'What it is worth in the currency of the order; null without conversion.' }),
 };
 
 export const ledgerEntry = z
@@ -102,35 +106,40 @@ export const ledgerEntry = z
     number: z.int().meta({ description: 'From 1, without gaps, in the order of recording.' }),
     ...entryFields,
     memo: z
-      .object({ network: network.nullable(), coin: z.string(), amount: z.string() })
+      .object({ network: network.nullable(), coin: coinName, amount: signedAmount('Units of the coin.') })
       .nullable()
       .meta({ description: 'An amount that moves no account, such as a transfer that is seen and not final.' }),
-    lines: z.array(
-      z.object({
-        account: z.enum(MERCHANT_ACCOUNTS.map((name) => name.replaceAll('-', '_'))),
-        network,
-        coin: z.string(),
-        amount: signedAmount('Above zero: you are owed more.'),
-        balance: signedAmount('Of the account in this coin on this network after the line, in the order of recording.'),
-      }),
-    ),
+    lines: z
+      .array(
+        z.object({
+          account: z.enum(MERCHANT_ACCOUNTS.map((name) => name.replaceAll('-', '_'))).meta({
+            description:
+              'The account that it moves. `payable`: of paid orders, yours; `unapplied`: money that pays no order; `refunds_reserved`: refunds accepted and not yet paid out.',
+          }),
+          network,
+          coin: coinName,
+          amount: signedAmount('Above zero: you are owed more.'),
+          balance: signedAmount('Of the account in this coin on this network after the line, in the order of recording.'),
+        }),
+      )
+      .meta({ description: 'What it changes; the sum is zero unless money came or went.' }),
   })
   .meta({ id: 'LedgerEntry' });
 
-export const settlementLine = z
-  .object({ ...entryFields, network: network.nullable(), coin: z.string(), ...owed })
-  .meta({ id: 'LedgerSettlementLine' });
+export const settlementLine = z.object({ ...entryFields, network: network.nullable(), coin: coinName, ...owed }).meta({ id: 'LedgerSettlementLine' });
 
-export const ledgerEntries = z.object({ data: z.array(ledgerEntry), pagination }).meta({ id: 'LedgerEntries' });
+export const ledgerEntries = z
+  .object({ data: z.array(ledgerEntry).meta({ description: 'Entries in the order of recording.' }), pagination })
+  .meta({ id: 'LedgerEntries' });
 
 export const settlementReport = z
   .object({
-    from: z.string().nullable(),
-    to: z.string().nullable(),
-    clock: z.enum(LEDGER_CLOCKS),
+    from: text('First day, as asked for; null for the beginning.').nullable(),
+    to: text('Last day, as asked for; null for now.').nullable(),
+    clock: ledgerClock,
     opening: z.array(owedBalance).meta({ description: 'Before the first day.' }),
     closing: z.array(owedBalance).meta({ description: 'After the last day: opening plus every line of every page.' }),
-    data: z.array(settlementLine),
+    data: z.array(settlementLine).meta({ description: 'Every line of the days, oldest first.' }),
     pagination,
   })
   .meta({ id: 'LedgerSettlementReport' });

@@ -2,7 +2,23 @@ import { z } from 'zod';
 import { parseSessionId } from '../../domain/ids.ts';
 import { COINS } from '../../domain/money.ts';
 import { NATIVE_COIN } from '../../domain/networks.ts';
-import { coinCode, network, plainText, unixSeconds } from './words.schema.ts';
+import {
+  blockNumber,
+  coinCode,
+  enumeration,
+  explorerUrl,
+  flag,
+  integer,
+  logIndex,
+  network,
+  orderId,
+  plainText,
+  refundId,
+  sessionId,
+  text,
+  transactionHash,
+  unixSeconds,
+} from './words.schema.ts';
 
 export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;
@@ -32,36 +48,63 @@ export const pagingFields = {
 };
 
 const filterFields = {
-  order_id: plainText(128).optional(),
-  network: network.optional(),
+  order_id: plainText(128).optional().meta({ description: 'Only records of this order.' }),
+  network: network.optional().meta({ description: 'Only records of this network.' }),
   created_from: secondsParameter,
   created_to: secondsParameter,
 };
 
-const STATUS_OF = {
-  sessions: ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'],
-  refunds: ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'],
-  transactions: ['detected', 'final', 'reverted', 'failed'],
+export const SESSION_STATUS = {
+  open: 'it waits for money',
+  processing: 'money in time was seen and is not final yet',
+  paid: 'enough is final',
+  expired: 'the deadline passed without enough money',
+  failed: 'a payment that would have sufficed was seen and is lost for good',
+  cancelled: 'you cancelled it',
 } as const;
 
-const statusOf = (kind: keyof typeof STATUS_OF) => z.enum(STATUS_OF[kind], `must be one of ${STATUS_OF[kind].join(', ')}`).optional();
+export const refundStatus = enumeration('Where it stands.', {
+  PENDING: 'accepted, and nothing was sent yet',
+  PROCESSING: 'a payment to the payer is being made, or is not final yet',
+  COMPLETED: 'the money reached the payer',
+  FAILED: 'it could not be paid out',
+});
+
+export const transferStatus = enumeration('Where it stands on chain.', {
+  detected: 'seen in a block that can still go away',
+  final: 'it cannot go away any more',
+  reverted: 'its block left the chain, and it with it',
+  failed: 'it was seen and never became final',
+});
+
+const coinFilter = coinCode.optional().meta({ description: 'Only records in this coin: USDT or USDC, in any case.' });
 
 const sessionOf = plainText(64)
   .refine((text) => parseSessionId(text) !== null, 'must be the id of a session')
   .optional()
   .meta({ description: 'Only records of this session.' });
 
-const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
+const transactionType = enumeration('What moved the money.', {
+  deposit: 'a payer to the session',
+  refund: 'the service to a payer',
+  fee: 'what the network took, in its native coin',
+  sweep: 'a collection address to the treasury',
+});
 const TRANSACTION_COINS: readonly string[] = [...COINS, ...Object.values(NATIVE_COIN)];
 const TRANSACTION_COIN_RULE = `must be one of ${TRANSACTION_COINS.join(', ')}`;
 
-export const listSessionsQuery = z.strictObject({ ...pagingFields, ...filterFields, coin: coinCode.optional(), status: statusOf('sessions') });
+export const listSessionsQuery = z.strictObject({
+  ...pagingFields,
+  ...filterFields,
+  coin: coinFilter,
+  status: enumeration('Only sessions that stand so.', { ...SESSION_STATUS, unpaid: 'all but the paid ones' }).optional(),
+});
 
 export const listRefundsQuery = z.strictObject({
   ...pagingFields,
   ...filterFields,
-  coin: coinCode.optional(),
-  status: statusOf('refunds'),
+  coin: coinFilter,
+  status: refundStatus.optional(),
   session_id: sessionOf,
 });
 
@@ -73,44 +116,45 @@ export const listTransactionsQuery = z.strictObject({
     .refine((code) => TRANSACTION_COINS.includes(code.toUpperCase()), TRANSACTION_COIN_RULE)
     .optional()
     .meta({ override: { enum: [...TRANSACTION_COINS] }, description: "A coin, or a network's native coin for fees; in any case." }),
-  status: statusOf('transactions'),
-  type: z.enum(TRANSACTION_TYPES, `must be one of ${TRANSACTION_TYPES.join(', ')}`).optional(),
+  status: transferStatus.optional(),
+  type: transactionType.optional(),
   session_id: sessionOf,
 });
 
 export const pagination = z
   .object({
     page: z.int().optional().meta({ description: 'Page mode only.' }),
-    page_size: z.int(),
+    page_size: integer('Records per page, as asked for.'),
     total: z.int().optional().meta({ description: 'Page mode only.' }),
     total_pages: z.int().optional().meta({ description: 'Page mode only.' }),
-    has_more: z.boolean(),
+    has_more: flag('Whether another page follows.'),
     next_cursor: z.string().nullable().meta({ description: 'Goes on after this page in cursor mode; null at the end.' }),
   })
-  .meta({ id: 'Pagination' });
+  .meta({ id: 'Pagination', description: 'Where this page stands in the list.' });
 
-export const listOf = <Record extends z.ZodType>(record: Record) => z.object({ data: z.array(record), pagination });
+export const listOf = <Record extends z.ZodType>(record: Record) =>
+  z.object({ data: z.array(record).meta({ description: 'The records of this page, newest first.' }), pagination });
 
 export const transaction = z
   .object({
-    id: z.string().meta({ examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
-    type: z.enum(TRANSACTION_TYPES),
-    status: z.enum(STATUS_OF.transactions),
-    session_id: z.string().nullable(),
-    order_id: z.string().nullable(),
-    refund_id: z.string().nullable(),
+    id: z.string().meta({ description: 'Id of the transaction.', examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
+    type: transactionType,
+    status: transferStatus,
+    session_id: sessionId.nullable(),
+    order_id: orderId.nullable(),
+    refund_id: refundId.nullable(),
     network,
     coin: z.string().meta({ description: "The coin, or the network's native coin for a fee." }),
-    amount: z.string(),
-    from_address: z.string().nullable(),
-    to_address: z.string().nullable(),
-    tx_hash: z.string(),
-    log_index: z.int().nullable(),
-    block_number: z.int().nullable(),
-    block_time: unixSeconds.nullable(),
-    confirmations: z.int().nullable(),
-    explorer_url: z.string().nullable(),
-    created: unixSeconds,
+    amount: text('Units of `coin`, decimal string.'),
+    from_address: text('Address that paid; null where the chain names no single one.').nullable(),
+    to_address: text('Address that received; null where there is none, as for a fee.').nullable(),
+    tx_hash: transactionHash,
+    log_index: logIndex.nullable(),
+    block_number: blockNumber.nullable(),
+    block_time: unixSeconds.nullable().meta({ description: 'Time of the block, Unix seconds; null before it is in one.' }),
+    confirmations: integer('Blocks from its own to the newest one seen; null where they are not counted.').nullable(),
+    explorer_url: explorerUrl,
+    created: unixSeconds.meta({ description: 'When it was first seen or sent, Unix seconds.' }),
   })
   .meta({ id: 'Transaction' });
 

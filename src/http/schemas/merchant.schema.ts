@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
 import { optionalEventType } from './webhook.schema.ts';
-import { amountText, coin, coinCode, network, plainText, sessionLifetime, unixSeconds } from './words.schema.ts';
+import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
+
+const TRON_USDC = 'Whether USDC is offered on TRON, where its issuer no longer supports it.';
+const HOST = 'Host name of a shop of yours, where its return URLs must be.';
+const NAME = 'Name of the shop, as the payment page shows it.';
+const DURABLE = 'Whether failed deliveries are tried again for 72 hours.';
 
 const policyFields = {
   settlement_currency: coinCode.optional().meta({ description: 'Coin that orders in other currencies are paid in.' }),
@@ -12,7 +17,7 @@ const policyFields = {
     .refine((networks) => new Set(networks).size === networks.length, 'must name each network once')
     .optional()
     .meta({ description: 'Networks offered to payers, in the order shown.' }),
-  offer_tron_usdc: z.boolean('must be true or false').optional(),
+  offer_tron_usdc: flag(TRON_USDC).optional(),
   tolerance: amountText.optional().meta({
     description:
       'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
@@ -30,8 +35,8 @@ const policyFields = {
 };
 
 const domainFields = {
-  host: plainText(253, { min: 1 }).meta({ examples: ['shop.example'] }),
-  name: plainText(100, { min: 1 }).meta({ examples: ['Shop'] }),
+  host: plainText(253, { min: 1 }).meta({ description: HOST, examples: ['shop.example'] }),
+  name: plainText(100, { min: 1 }).meta({ description: NAME, examples: ['Shop'] }),
 };
 
 /** Body of "change merchant settings": only what is given is changed. */
@@ -41,7 +46,7 @@ export const changeMerchantBody = z
     webhook: z
       .strictObject({
         url: plainText(2048).nullable().optional().meta({ description: 'https URL; null stops deliveries.' }),
-        durable_redelivery: z.boolean('must be true or false').optional(),
+        durable_redelivery: flag(DURABLE).optional(),
         events: z
           .array(optionalEventType, 'must be an array of event types')
           .max(OPTIONAL_TYPES.length, 'must name each event type once')
@@ -53,7 +58,8 @@ export const changeMerchantBody = z
           .optional()
           .meta({ description: 'Sign each request after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).' }),
       })
-      .optional(),
+      .optional()
+      .meta({ description: 'Where you are told what happened; only what is given is changed.' }),
     domains: z
       .array(z.strictObject(domainFields), 'must be an array of domains')
       .max(100, 'must hold at most 100 domains')
@@ -67,13 +73,13 @@ export const webhookEndpoint = z
   .object({
     id: z.string().meta({ description: 'The endpoint, in the paths that change it.' }),
     url: z.string().nullable().meta({ description: 'Null: nothing is sent, and what is to be told waits.' }),
-    durable_redelivery: z.boolean().meta({ description: 'Whether failed deliveries are tried again for 72 hours.' }),
+    durable_redelivery: flag(DURABLE),
     events: z.array(optionalEventType).meta({ description: 'What is told beside the six outcomes.' }),
     standard_webhooks: z.boolean().meta({ description: 'Whether each request is signed after Standard Webhooks, too.' }),
-    suspended: z
-      .enum(['only_failures', 'gone'])
-      .nullable()
-      .meta({ description: 'Why nothing is sent: five days of failures, or three answers of 410 in a row. Null while it is not suspended.' }),
+    suspended: enumeration('Why nothing is sent; null while it is not suspended.', {
+      only_failures: 'five days of failures',
+      gone: 'three answers of 410 in a row',
+    }).nullable(),
     next_secret_activates_at: unixSeconds
       .nullable()
       .meta({ description: 'When an issued secret takes over, in Unix seconds; null when none waits.' }),
@@ -91,18 +97,20 @@ export const webhookSecret = z
 
 export const merchant = z
   .object({
-    id: z.string(),
-    name: z.string(),
-    mode: z.enum(['live', 'test']),
-    settlement_currency: coin,
-    networks: z.array(network),
-    offer_tron_usdc: z.boolean(),
-    tolerance: z.string(),
-    session_ttl_seconds: z.int().nullable(),
-    ethereum_finalized_from: z.string(),
-    ethereum_confirmations: z.int(),
-    webhook: webhookEndpoint.nullable(),
-    domains: z.array(z.object({ id: z.string().meta({ description: 'The `merchant_domain_id` of a create.' }), host: z.string(), name: z.string() })),
+    id: text('Id of the merchant.'),
+    name: text('Name of the merchant.'),
+    mode: enumeration('Which money it is about.', { live: 'real money', test: 'the sandbox' }),
+    settlement_currency: coin.meta({ description: 'Coin that orders in other currencies are paid in: `USDT` or `USDC`.' }),
+    networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
+    offer_tron_usdc: flag(TRON_USDC),
+    tolerance: text('Units of the coin that a payment may be short.'),
+    session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
+    ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
+    ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),
+    webhook: webhookEndpoint.nullable().meta({ description: 'Where you are told what happened; null before an endpoint was set.' }),
+    domains: z
+      .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))
+      .meta({ description: 'Your registered domains.' }),
   })
   .meta({ id: 'Merchant' });
 

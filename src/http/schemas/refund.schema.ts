@@ -1,12 +1,29 @@
 import { z } from 'zod';
-import { coin, currencyCode, network, plainText, positiveAmountText, unixSeconds } from './words.schema.ts';
+import { refundStatus } from './list.schema.ts';
+import {
+  coin,
+  currencyCode,
+  enumeration,
+  explorerUrl,
+  network,
+  orderId,
+  plainText,
+  positiveAmountText,
+  refundId,
+  sessionId,
+  text,
+  transactionHash,
+  unixSeconds,
+} from './words.schema.ts';
 
 const AMOUNT_RULE = 'must be an object with `value` and `currency`';
 
 /** Body of "create refund". */
 export const createRefundBody = z
   .strictObject({
-    session_id: z.string('must be the id of a session').meta({ examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
+    session_id: z
+      .string('must be the id of a session')
+      .meta({ description: 'The session whose money goes back.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
     amount: z
       .strictObject({ value: positiveAmountText, currency: currencyCode }, AMOUNT_RULE)
       .optional()
@@ -22,7 +39,7 @@ export const createRefundBody = z
         description: 'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
         examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
-    reason: plainText(500, { lines: true }).optional(),
+    reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
     acknowledge_sender: z
       .boolean('must be true or false')
       .optional()
@@ -30,41 +47,41 @@ export const createRefundBody = z
   })
   .meta({ id: 'CreateRefund' });
 
-const refundStatus = z.enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED']);
+const whyFailed = text('Why it could not be paid out; null unless it failed.').nullable();
 
 export const payout = z
   .object({
     network,
     coin,
-    to_address: z.string(),
-    amount: z.string(),
+    to_address: text('Address of the payer that receives.'),
+    amount: text('Units of the coin, decimal string.'),
     status: refundStatus,
-    tx_hash: z.string().nullable(),
+    tx_hash: transactionHash.nullable(),
     network_fee: z.string().nullable().meta({ description: "In the network's native coin; paid by the operator." }),
-    network_fee_currency: z.string(),
-    explorer_url: z.string().nullable(),
-    failure_reason: z.string().nullable(),
+    network_fee_currency: text('Native coin of the network, such as `ETH`.'),
+    explorer_url: explorerUrl,
+    failure_reason: whyFailed,
   })
   .meta({ id: 'Payout' });
 
 export const refund = z
   .object({
-    id: z.string().meta({ examples: ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
-    session_id: z.string(),
-    order_id: z.string(),
-    amount: z.object({ value: z.string(), currency: coin }),
+    id: refundId,
+    session_id: sessionId,
+    order_id: orderId,
+    amount: z.object({ value: text('Decimal string in units of the coin.'), currency: coin }).meta({ description: 'What goes back.' }),
     amount_returned: z.string().meta({ description: 'What has reached the payers.' }),
-    type: z.enum(['full', 'partial']).meta({ description: '`full`: the first refund took all that paid the order, or all there was.' }),
+    type: enumeration('How much it takes.', { full: 'it is the first and took all that paid the order, or all there was', partial: 'any other' }),
     status: refundStatus,
-    reason: z.string().nullable(),
+    reason: text('Why, as given; null without.').nullable(),
     network: network.nullable().meta({ description: 'Of the only payout; null with several.' }),
     to_address: z.string().nullable().meta({ description: 'Of the only payout; null with several.' }),
     tx_hash: z.string().nullable().meta({ description: 'Of the only payout; null with several or before it is signed.' }),
     network_fee: z.string().nullable().meta({ description: 'Of the only payout; null with several or before it has landed.' }),
-    payouts: z.array(payout),
-    created: unixSeconds,
-    updated: unixSeconds,
-    failure_reason: z.string().nullable(),
+    payouts: z.array(payout).meta({ description: 'The payments that it is made of, one per payer and network.' }),
+    created: unixSeconds.meta({ description: 'When it was asked for, Unix seconds.' }),
+    updated: unixSeconds.meta({ description: 'When it last changed, Unix seconds.' }),
+    failure_reason: whyFailed,
     waiting_reason: z.string().nullable().optional().meta({
       description:
         'While it is not paid: what holds it up (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); null when nothing does.',

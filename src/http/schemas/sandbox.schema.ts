@@ -1,27 +1,46 @@
 import { z } from 'zod';
-import { coin, coinCode, network, positiveAmountText, unixSeconds } from './words.schema.ts';
+import { coin, coinCode, enumeration, network, positiveAmountText, sessionId, text, transactionHash, unixSeconds } from './words.schema.ts';
 
 /** What the sandbox's test wallet can do to a session. */
-export const SANDBOX_CASES = ['exact', 'partial', 'over', 'late', 'wrong_coin', 'two_payers', 'reorg', 'lost'] as const;
-export type SandboxCase = (typeof SANDBOX_CASES)[number];
+const CASES = {
+  exact: 'what is due',
+  partial: 'half of it',
+  over: 'more than is due',
+  late: 'what is due, after the deadline',
+  wrong_coin: 'the other coin',
+  two_payers: 'two payers share what is due',
+  reorg: 'the transfer is mined, thrown out and mined again',
+  lost: 'the transfer is mined and thrown out for good',
+} as const;
+export type SandboxCase = keyof typeof CASES;
+export const SANDBOX_CASES = Object.keys(CASES) as SandboxCase[];
+const sandboxCase = enumeration('What happens.', CASES);
 
 export const sandboxPayBody = z
   .strictObject({
-    network,
+    network: network.meta({ description: 'Network to pay on, one of those that the session offers: `ethereum`, `bsc`, `tron` or `solana`.' }),
     coin: coinCode.optional().meta({ description: 'By default the coin of the session; the other one for `wrong_coin`.' }),
     amount: positiveAmountText.optional().meta({ description: 'Units of the coin; by default what the case needs.' }),
-    case: z
-      .enum(SANDBOX_CASES, `must be one of ${SANDBOX_CASES.join(', ')}`)
-      .optional()
-      .meta({ description: 'Default `exact`.' }),
+    case: sandboxCase.optional().meta({ default: 'exact' }),
   })
   .meta({ id: 'SandboxPay' });
 
 export const sandboxPayment = z
   .object({
-    session_id: z.string(),
-    case: z.enum(SANDBOX_CASES),
-    transfers: z.array(z.object({ network, coin, amount: z.string(), from_address: z.string(), to_address: z.string(), tx_hash: z.string() })),
+    session_id: sessionId,
+    case: sandboxCase,
+    transfers: z
+      .array(
+        z.object({
+          network,
+          coin,
+          amount: text('Units of the coin.'),
+          from_address: text('Address of the test wallet.'),
+          to_address: text('Collection address of the session.'),
+          tx_hash: transactionHash,
+        }),
+      )
+      .meta({ description: 'The transfers that were sent.' }),
   })
   .meta({ id: 'SandboxPayment' });
 

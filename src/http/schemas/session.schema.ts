@@ -1,14 +1,24 @@
 import { z } from 'zod';
+import { SESSION_STATUS, transferStatus } from './list.schema.ts';
 import {
   amountText,
+  blockNumber,
   coin,
   coinCode,
   currencyCode,
+  enumeration,
+  explorerUrl,
   httpsUrl,
+  integer,
+  logIndex,
   network,
+  orderId,
   plainText,
   positiveAmountText,
+  sessionId,
   sessionLifetime,
+  text,
+  transactionHash,
   unixSeconds,
 } from './words.schema.ts';
 
@@ -19,22 +29,27 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 const MAX_QUANTITY = 1e9;
 
 const productData = z.strictObject({
-  name: plainText(250, { min: 1 }).meta({ examples: ['Mug'] }),
-  description: plainText(1000, { lines: true }).optional(),
+  name: plainText(250, { min: 1 }).meta({ description: 'Name of the product, as the payer reads it.', examples: ['Mug'] }),
+  description: plainText(1000, { lines: true }).optional().meta({ description: 'What the product is, in a sentence.' }),
 });
 
 const priceData = z.strictObject({
-  currency: currencyCode,
+  currency: currencyCode.meta({ description: 'Currency of the price.' }),
   unit_amount: amountText.meta({ description: 'Unit price, decimal string.' }),
-  product_data: productData,
+  product_data: productData.meta({ description: 'What is sold.' }),
 });
 
 const QUANTITY_RULE = 'must be a number above zero';
 
 export const lineItem = z
   .strictObject({
-    price_data: priceData,
-    quantity: z.number(QUANTITY_RULE).positive(QUANTITY_RULE).max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}`).optional().meta({ default: 1 }),
+    price_data: priceData.meta({ description: 'What one unit costs and what it is.' }),
+    quantity: z
+      .number(QUANTITY_RULE)
+      .positive(QUANTITY_RULE)
+      .max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}`)
+      .optional()
+      .meta({ description: 'How many units; 1 when absent.', default: 1 }),
   })
   .meta({ id: 'LineItem' });
 
@@ -66,15 +81,19 @@ export const createSessionBody = z
     amount: positiveAmountText.meta({
       description: "The order's total, tax and shipping included; at most the currency's ISO 4217 decimals (6 for coins).",
     }),
-    currency: currencyCode,
+    currency: currencyCode.meta({ description: 'Currency of the order: an ISO 4217 code or a coin, in any case.' }),
     order_id: plainText(128, { min: 1 }).meta({ description: 'Your order id, unique per merchant and mode.', examples: ['order-1042'] }),
     merchant_domain_id: plainText(64, { min: 1 }).optional().meta({ description: 'A domain registered for the merchant.' }),
-    description: plainText(1000, { lines: true }).optional(),
-    line_items: z.array(lineItem, 'must be an array of line items').max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`).optional(),
-    tax_amount: amountText.optional(),
-    shipping_amount: amountText.optional(),
-    success_url: httpsUrl.optional(),
-    cancel_url: httpsUrl.optional(),
+    description: plainText(1000, { lines: true }).optional().meta({ description: 'What the order is; the payer reads it.' }),
+    line_items: z
+      .array(lineItem, 'must be an array of line items')
+      .max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`)
+      .optional()
+      .meta({ description: 'What is sold, as the payer is shown it.' }),
+    tax_amount: amountText.optional().meta({ description: 'Tax within `amount`, decimal string.' }),
+    shipping_amount: amountText.optional().meta({ description: 'Shipping within `amount`, decimal string.' }),
+    success_url: httpsUrl.optional().meta({ description: 'Where the payment page sends the payer after the payment: an https URL.' }),
+    cancel_url: httpsUrl.optional().meta({ description: 'Where the payment page sends a payer who gives up: an https URL.' }),
     metadata: metadata.optional(),
     expires_in: sessionLifetime
       .optional()
@@ -90,66 +109,84 @@ export const paymentOption = z
     network,
     coin,
     token_address: z.string().meta({ description: 'The contract or mint that counts as the coin.' }),
-    chain_id: z.string(),
-    decimals: z.int(),
+    chain_id: text("The network's own id of its chain, such as `1` for Ethereum."),
+    decimals: integer('Decimals of the token on this network.'),
     address: z.string().meta({ description: 'Collection address of this session.' }),
     amount: z.string().meta({ description: 'Units of the coin to pay.' }),
     qr_payload: z.string().meta({ description: 'Text of the QR code: the plain address, the one form every wallet reads.' }),
     deep_links: z.record(z.string(), z.string()).meta({ description: 'Link by wallet name.' }),
     token_account: z.string().optional().meta({ description: "Solana: the address's token account of the coin." }),
-    finality: z.enum(['confirmations', 'finalized']),
+    finality: enumeration('When the payment counts.', {
+      confirmations: 'after `confirmations` blocks',
+      finalized: "when the chain's own finality covers it",
+    }),
     confirmations: z.int().optional().meta({ description: 'Blocks needed, when finality goes by confirmations.' }),
     simulated: z.boolean().meta({ description: 'True on a stand-in chain of the sandbox that is not the real node software.' }),
   })
   .meta({ id: 'PaymentOption' });
 
-const sender = z.object({ kind: z.enum(['wallet', 'contract', 'exchange']), name: z.string().nullable() }).meta({ id: 'Sender' });
+const sender = z
+  .object({
+    kind: enumeration('Who paid.', {
+      wallet: 'an ordinary address',
+      contract: 'a smart contract, which may not be able to receive',
+      exchange: 'a wallet of an exchange, which may not credit what comes back',
+    }),
+    name: text('Name of the exchange, where it is known.').nullable(),
+  })
+  .meta({ id: 'Sender' });
 
 export const deposit = z
   .object({
     transaction_id: z.string().meta({ description: 'Its id in `/v1/transactions`, to refund this very deposit.' }),
     network,
     coin,
-    amount: z.string(),
-    status: z.enum(['detected', 'final', 'reverted', 'failed']),
-    kind: z.enum(['on_time', 'late', 'wrong_coin', 'wrong_network', 'dust']),
-    from_address: z.string().nullable(),
+    amount: text('Units of the coin that arrived.'),
+    status: transferStatus,
+    kind: enumeration('What the money counts as.', {
+      on_time: 'it pays the session',
+      late: 'it came after the deadline and pays nothing',
+      wrong_coin: 'it is of another coin and pays nothing',
+      wrong_network: 'it came on a network that the session does not offer and pays nothing',
+      dust: 'it is too little to change anything',
+    }),
+    from_address: text('Address that paid; null where the chain names no single one.').nullable(),
     sender: sender.nullable().meta({ description: 'Who paid, once that could be told: a refund to a contract or an exchange may be lost.' }),
-    to_address: z.string(),
-    tx_hash: z.string(),
-    log_index: z.int(),
-    block_number: z.int(),
-    block_time: unixSeconds,
-    explorer_url: z.string().nullable(),
+    to_address: text('Collection address that received.'),
+    tx_hash: transactionHash,
+    log_index: logIndex,
+    block_number: blockNumber,
+    block_time: unixSeconds.meta({ description: 'Time of the block, Unix seconds.' }),
+    explorer_url: explorerUrl,
     refundable: z.string().meta({ description: 'What a refund that names it may take; "0.00" without a single payer.' }),
   })
   .meta({ id: 'Deposit' });
 
-const refundableAmount = z.object({ value: z.string(), currency: coin }).meta({
+const refundableAmount = z.object({ value: text('Decimal string in units of the coin.'), currency: coin }).meta({
   id: 'RefundableAmount',
   description: 'In the form of the `amount` of a refund.',
 });
 
 const sessionCore = {
-  id: z.string().meta({ examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
-  amount_total: z.string(),
+  id: sessionId,
+  amount_total: text('Total of the order, decimal string in its currency.'),
   currency: z.string().meta({ description: 'Merchant currency, lower case.' }),
-  payment_status: z.enum(['unpaid', 'paid']),
-  created: unixSeconds,
-  expires_at: unixSeconds,
+  payment_status: enumeration('Whether to fulfil the order.', { unpaid: 'not enough is final on chain', paid: 'enough is final on chain' }),
+  created: unixSeconds.meta({ description: 'When it was created, Unix seconds.' }),
+  expires_at: unixSeconds.meta({ description: 'Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled.' }),
   url: z.string().meta({ description: 'Payment page.' }),
-  tax_amount: z.string().optional(),
-  shipping_amount: z.string().optional(),
+  tax_amount: text('Tax within `amount_total`, as given at the create.').optional(),
+  shipping_amount: text('Shipping within `amount_total`, as given at the create.').optional(),
   exchange_rate: z
     .string()
     .optional()
     .meta({ description: 'With conversion only: one unit of the merchant currency is this many units of the coin.' }),
-  target_currency: coin.optional().meta({ description: 'With conversion only: the coin the payer pays.' }),
+  target_currency: coin.optional().meta({ description: 'With conversion only: the coin the payer pays, `USDT` or `USDC`.' }),
   target_amount_total: z.string().optional().meta({ description: 'With conversion only: units of the coin the payer pays.' }),
   rate_locked_at: unixSeconds.optional().meta({ description: 'With conversion only: when the rate was locked.' }),
-  order_id: z.string(),
-  status: z.enum(['open', 'processing', 'paid', 'expired', 'failed', 'cancelled']),
-  settlement_currency: coin,
+  order_id: orderId,
+  status: enumeration('Where the session stands.', SESSION_STATUS),
+  settlement_currency: coin.meta({ description: 'The coin that the session is paid in: `USDT` or `USDC`.' }),
   received: z.string().meta({ description: 'Final on-time money of the settlement coin that you hold: neither refunded nor reserved for a refund.' }),
   pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
   excess: z.string().meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
@@ -161,10 +198,10 @@ const sessionCore = {
   refundable_amounts: z.array(refundableAmount).meta({ description: 'The same of each coin; money in another coin is refunded by naming it.' }),
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
   after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
-  paid_at: unixSeconds.optional(),
-  merchant_domain_id: z.string().optional(),
-  payment_options: z.array(paymentOption),
-  deposits: z.array(deposit),
+  paid_at: unixSeconds.optional().meta({ description: 'When enough was final, Unix seconds.' }),
+  merchant_domain_id: text('The registered domain given at the create.').optional(),
+  payment_options: z.array(paymentOption).meta({ description: 'How it can be paid, one entry per network, in the order shown to the payer.' }),
+  deposits: z.array(deposit).meta({ description: 'Every transfer to the session.' }),
 };
 
 /** Answer of cancel: the session without what the merchant said about people and goods. */
@@ -174,10 +211,10 @@ export const cancelledSession = z.object(sessionCore).meta({ id: 'CancelledPayme
 export const paymentSession = z
   .object({
     ...sessionCore,
-    line_items: z.array(lineItem).optional(),
-    description: z.string().optional(),
-    success_url: z.string().optional(),
-    cancel_url: z.string().optional(),
+    line_items: z.array(lineItem).optional().meta({ description: 'What is sold, as given at the create.' }),
+    description: text('What the order is, as given at the create.').optional(),
+    success_url: text('Where the payer goes after the payment.').optional(),
+    cancel_url: text('Where a payer goes who gives up.').optional(),
     metadata: z.record(z.string(), z.string()).meta({ description: 'Echo of the metadata, with `order_id` added.' }),
   })
   .meta({ id: 'PaymentSession' });

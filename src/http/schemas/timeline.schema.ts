@@ -1,35 +1,41 @@
 import { z } from 'zod';
-import { network, unixSeconds } from './words.schema.ts';
+import { integer, network, sessionId, text, unixSeconds } from './words.schema.ts';
 
 const timelineEntry = z
   .object({
-    at: unixSeconds,
+    at: unixSeconds.meta({ description: 'When it was written down, Unix seconds.' }),
     type: z.string().meta({ description: 'Name of the event in the ledger.', examples: ['DepositDetected'] }),
-    message: z.string(),
-    facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    message: text('What happened, in a sentence.'),
+    facts: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .meta({ description: 'The facts behind the sentence, by name.' }),
   })
   .meta({ id: 'TimelineEntry' });
 
 const coveredRange = z
   .object({
     network,
-    from_block: z.int(),
-    to_block: z.int(),
-    to_time: unixSeconds,
-    providers: z.array(z.string()),
-    gaps: z.array(z.object({ from_block: z.int(), to_block: z.int() })).meta({ description: 'Blocks in between that no recorded reading covers.' }),
+    from_block: integer('First block that was read.'),
+    to_block: integer('Last block that was read.'),
+    to_time: unixSeconds.meta({ description: 'Time of the last block, Unix seconds.' }),
+    providers: z.array(z.string()).meta({ description: 'Who answered: names of the providers that were asked.' }),
+    gaps: z
+      .array(z.object({ from_block: integer('First block that is missing.'), to_block: integer('Last block that is missing.') }))
+      .meta({ description: 'Blocks in between that no recorded reading covers.' }),
   })
   .meta({ id: 'CoveredRange' });
 
 export const timelineOf = z
   .object({
-    session_id: z.string(),
+    session_id: sessionId,
     conclusion: z.string().meta({ description: 'Why the session is, or is not, paid.' }),
     entries: z.array(timelineEntry).meta({ description: 'Every observation and decision, oldest first.' }),
-    read_to: z.array(z.object({ network, time: unixSeconds.nullable() })).meta({
-      description:
-        'Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often.',
-    }),
+    read_to: z
+      .array(z.object({ network, time: unixSeconds.nullable().meta({ description: 'Chain time, Unix seconds; null before anything was read.' }) }))
+      .meta({
+        description:
+          'Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often.',
+      }),
     coverage: z.array(coveredRange).meta({ description: 'What was read of each network while the session could be paid, and by which provider.' }),
   })
   .meta({ id: 'Timeline' });

@@ -2,99 +2,184 @@ import { z } from 'zod';
 import { NOTIFICATION_TYPES, type NotificationType } from '../../domain/notifications.ts';
 import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
-import { coin, network, plainText, unixSeconds } from './words.schema.ts';
+import {
+  coin,
+  enumeration,
+  explanation,
+  flag,
+  integer,
+  network,
+  orderId,
+  plainText,
+  refundId,
+  sessionId,
+  text,
+  transactionHash,
+  unixSeconds,
+} from './words.schema.ts';
 
 /** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
-const eventType = z.enum(NOTIFICATION_TYPES, `must be one of ${NOTIFICATION_TYPES.join(', ')}`);
+export const EVENT_MEANINGS = {
+  'payment.completed': 'the payment is final on chain',
+  'payment.failed': 'a payment that would have sufficed was seen and is lost for good',
+  'payment.expired': 'the session timed out',
+  'payment.cancelled': 'you cancelled the session',
+  'refund.succeeded': 'the refund reached the payer',
+  'refund.failed': 'the refund could not be paid out',
+  'payment.processing': 'a transfer in time was seen, and none was on its way before',
+  'payment.partially_paid': 'money in time is final, and more is missing',
+  'payment.overpaid': 'money came in time to a session that is paid already',
+  'payment.late': 'money became final that pays nothing any more',
+  'payment.wrong_coin': 'money became final that never pays this session',
+  'payment.reversed': 'final money left the chain again',
+  'payment.restored': 'it is back, and the paid session has enough again',
+  'refund.created': 'a refund was accepted',
+} as const satisfies Record<NotificationType, string>;
+
+/** Some of the event types, each with its meaning. */
+function eventTypes<const Types extends readonly NotificationType[]>(types: Types) {
+  return z
+    .enum(types, `must be one of ${types.join(', ')}`)
+    .meta({ description: explanation('What happened.', EVENT_MEANINGS, types as readonly NotificationType[]) });
+}
+
+const eventType = eventTypes(NOTIFICATION_TYPES);
 export type EventType = NotificationType;
 
-export const optionalEventType = z.enum(OPTIONAL_TYPES, `must be one of ${OPTIONAL_TYPES.join(', ')}`);
+export const optionalEventType = eventTypes(OPTIONAL_TYPES);
+const eventId = z.string().meta({ description: 'Event id; deduplicate by it.', examples: ['evt_1767225660123456789'] });
+const createdAt = unixSeconds.meta({ description: 'When it was decided, Unix seconds.' });
+const source = z.literal('api').meta({ description: 'Always `api`.' });
+const ABOUT = 'What the event is about.';
 
 const paymentObject = {
   amount: z.string().meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
   currency: z.string().meta({ description: 'USDT or USDC.' }),
   exchange_rate: z.string().meta({ description: '`1` without conversion.' }),
-  order_id: z.string(),
-  session_id: z.string(),
-  source: z.literal('api'),
+  order_id: orderId,
+  session_id: sessionId,
+  source,
 };
 
 /** Body of a webhook about a payment. */
 export const paymentEvent = z
   .object({
-    id: z.string().meta({ examples: ['evt_1767225660123456789'] }),
-    type: z.enum(['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled']),
-    created_at: unixSeconds,
-    data: z.object({
-      object: z.looseObject({
-        ...paymentObject,
-        status: z.enum(['completed', 'failed', 'expired', 'canceled']),
-        after_expiry: z
-          .literal(true)
-          .optional()
-          .meta({ description: 'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.' }),
-      }),
-    }),
+    id: eventId,
+    type: eventTypes(['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled']),
+    created_at: createdAt,
+    data: z
+      .object({
+        object: z
+          .looseObject({
+            ...paymentObject,
+            status: enumeration('The outcome.', {
+              completed: 'paid',
+              failed: 'the payment is lost for good',
+              expired: 'the session timed out',
+              canceled: 'you cancelled it',
+            }),
+            after_expiry: z.literal(true).optional().meta({
+              description: 'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.',
+            }),
+          })
+          .meta({ description: ABOUT }),
+      })
+      .meta({ description: ABOUT }),
   })
   .meta({ id: 'PaymentEvent' });
+
+const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type !== 'refund.created');
 
 /** Body of a webhook about what happens to a payment beside its outcome, for endpoints that ask for it. */
 export const paymentNoticeEvent = z
   .object({
-    id: z.string(),
-    type: optionalEventType.exclude(['refund.created']),
-    created_at: unixSeconds,
-    data: z.object({
-      object: z.looseObject({
-        ...paymentObject,
-        status: z.enum(['processing', 'partially_paid', 'overpaid', 'late', 'wrong_coin', 'reversed', 'restored']),
-        reason: z
-          .enum(['after_deadline', 'after_cancel', 'wrong_coin', 'wrong_network'])
-          .optional()
-          .meta({ description: 'Only on `payment.late` and `payment.wrong_coin`.' }),
-        transfer: z
-          .object({ amount: z.string(), currency: coin, network, tx_hash: z.string() })
-          .meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
-      }),
-    }),
+    id: eventId,
+    type: eventTypes(PAYMENT_NOTICE_TYPES),
+    created_at: createdAt,
+    data: z
+      .object({
+        object: z
+          .looseObject({
+            ...paymentObject,
+            status: enumeration('The last part of `type`.', {
+              processing: EVENT_MEANINGS['payment.processing'],
+              partially_paid: EVENT_MEANINGS['payment.partially_paid'],
+              overpaid: EVENT_MEANINGS['payment.overpaid'],
+              late: EVENT_MEANINGS['payment.late'],
+              wrong_coin: EVENT_MEANINGS['payment.wrong_coin'],
+              reversed: EVENT_MEANINGS['payment.reversed'],
+              restored: EVENT_MEANINGS['payment.restored'],
+            }),
+            reason: enumeration('Why it pays nothing; only on `payment.late` and `payment.wrong_coin`.', {
+              after_deadline: 'it came after the deadline',
+              after_cancel: 'it came after you cancelled the session',
+              wrong_coin: 'it is of another coin',
+              wrong_network: 'it came on a network that the session does not offer',
+            }).optional(),
+            transfer: z
+              .object({ amount: text('Units of the coin.'), currency: coin, network, tx_hash: transactionHash })
+              .meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
+          })
+          .meta({ description: ABOUT }),
+      })
+      .meta({ description: ABOUT }),
   })
   .meta({ id: 'PaymentNoticeEvent' });
 
 /** Body of a webhook about a refund. */
 export const refundEvent = z
   .object({
-    id: z.string(),
-    type: z.enum(['refund.succeeded', 'refund.failed', 'refund.created']),
-    created_at: unixSeconds,
-    data: z.object({
-      object: z.looseObject({
-        session_id: z.string(),
-        order_id: z.string(),
-        refund_id: z.string(),
-        refund_amount: z.string(),
-        refund_currency: z.string(),
-        status: z.enum(['completed', 'failed', 'pending']).meta({ description: '`pending` on `refund.created`.' }),
-        source: z.string(),
-      }),
-    }),
+    id: eventId,
+    type: eventTypes(['refund.succeeded', 'refund.failed', 'refund.created']),
+    created_at: createdAt,
+    data: z
+      .object({
+        object: z
+          .looseObject({
+            session_id: sessionId,
+            order_id: orderId,
+            refund_id: refundId,
+            refund_amount: text('Units of the coin that go back, decimal string.'),
+            refund_currency: text('USDT or USDC.'),
+            status: enumeration('Where the refund stands.', {
+              completed: EVENT_MEANINGS['refund.succeeded'],
+              failed: EVENT_MEANINGS['refund.failed'],
+              pending: EVENT_MEANINGS['refund.created'],
+            }),
+            source,
+          })
+          .meta({ description: ABOUT }),
+      })
+      .meta({ description: ABOUT }),
   })
   .meta({ id: 'RefundEvent' });
 
 export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent]).meta({ id: 'WebhookEvent' });
 
-const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as const;
+const deliveryStatus = enumeration('Where the delivery stands.', {
+  pending: 'an attempt is due or under way',
+  delivered: 'your endpoint answered 2xx',
+  exhausted: 'all retries failed',
+  rejected: 'your endpoint refused it, or there was none for too long',
+  blocked: 'your URL leads to a forbidden address',
+});
+const lastStatus = integer("HTTP status of your endpoint's last answer; null without an answer.").nullable();
 
 const attempt = z
   .object({
-    attempt: z.int(),
-    started_at: unixSeconds,
-    duration_ms: z.number(),
+    attempt: integer('Number of the attempt, from 1.'),
+    started_at: unixSeconds.meta({ description: 'When it began, Unix seconds.' }),
+    duration_ms: z.number().meta({ description: 'How long it took, in milliseconds.' }),
     status: z.int().nullable().meta({ description: "HTTP status of the receiver's answer." }),
-    failure: z.string().nullable(),
-    detail: z.string().nullable(),
+    failure: text('Why it counts as failed, in a word such as `timeout`; null when it was delivered.').nullable(),
+    detail: text('More about the failure, for people; null without.').nullable(),
     address: z.string().nullable().meta({ description: 'IP address the attempt went to.' }),
-    nonce: z.string(),
-    trigger: z.enum(['automatic', 'durable', 'manual']),
+    nonce: text('Nonce that was sent and signed.'),
+    trigger: enumeration('Why it was made.', {
+      automatic: 'the first attempt or one of the five retries',
+      durable: 'one of the later retries of durable redelivery',
+      manual: 'somebody asked for it',
+    }),
     answer: z.string().nullable().meta({ description: "The first 4 KB of the receiver's answer as text, while it is kept." }),
   })
   .meta({ id: 'DeliveryAttempt' });
@@ -103,26 +188,29 @@ export const delivery = z
   .object({
     id: z.string().meta({ description: 'Event id: the same over all attempts and replays.', examples: ['evt_1767225660123456789'] }),
     event_type: eventType,
-    session_id: z.string(),
-    status: z.enum(DELIVERY_STATUSES),
+    session_id: sessionId,
+    status: deliveryStatus,
     sample: z.boolean().meta({ description: 'True when the merchant asked for a sample.' }),
-    attempts: z.int(),
-    last_status: z.int().nullable(),
-    last_failure: z.string().nullable(),
-    next_attempt_at: unixSeconds.nullable(),
-    created: unixSeconds,
+    attempts: integer('How many attempts were made.'),
+    last_status: lastStatus,
+    last_failure: text('Why the last attempt failed; null when it did not.').nullable(),
+    next_attempt_at: unixSeconds.nullable().meta({ description: 'When the next attempt is due, Unix seconds; null when none is.' }),
+    created: unixSeconds.meta({ description: 'When the event was decided, Unix seconds.' }),
   })
   .meta({ id: 'WebhookDelivery' });
 
 export const deliveryDetail = delivery
-  .extend({ event: webhookEvent.meta({ description: 'What was sent.' }), log: z.array(attempt) })
+  .extend({
+    event: webhookEvent.meta({ description: 'What was sent.' }),
+    log: z.array(attempt).meta({ description: 'Every attempt, oldest first.' }),
+  })
   .meta({ id: 'WebhookDeliveryDetail' });
 
 export const listDeliveriesQuery = z.strictObject({
   ...pagingFields,
-  status: z.enum(DELIVERY_STATUSES, `must be one of ${DELIVERY_STATUSES.join(', ')}`).optional(),
+  status: deliveryStatus.optional(),
   event_type: eventType.optional(),
-  session_id: plainText(64).optional(),
+  session_id: plainText(64).optional().meta({ description: 'Only deliveries of this session.' }),
   created_from: secondsParameter,
   created_to: secondsParameter,
 });
@@ -144,12 +232,14 @@ export const listEventsQuery = z.strictObject({
 
 export const eventFeed = z
   .object({
-    data: z.array(webhookEvent),
-    pagination: z.object({
-      page_size: z.int().max(MAX_PAGE_SIZE),
-      has_more: z.boolean(),
-      next_cursor: z.string().meta({ description: 'Keep it: it goes on after the last event read, also when there are no more yet.' }),
-    }),
+    data: z.array(webhookEvent).meta({ description: 'Events, oldest first, as they were sent.' }),
+    pagination: z
+      .object({
+        page_size: z.int().max(MAX_PAGE_SIZE).meta({ description: 'Events per page at most.' }),
+        has_more: flag('Whether more events wait behind this page.'),
+        next_cursor: z.string().meta({ description: 'Keep it: it goes on after the last event read, also when there are no more yet.' }),
+      })
+      .meta({ description: 'Where this page stands in the feed.' }),
   })
   .meta({ id: 'EventFeed' });
 
@@ -170,7 +260,7 @@ export const replayed = z
 
 export const testWebhookBody = z.strictObject({ event_type: eventType }).meta({ id: 'TestWebhook' });
 
-export const deliveryList = z.object({ data: z.array(delivery), pagination });
+export const deliveryList = z.object({ data: z.array(delivery).meta({ description: 'Deliveries, newest first.' }), pagination });
 
 export type DeliveryBody = z.output<typeof delivery>;
 export type DeliveryDetailBody = z.output<typeof deliveryDetail>;

@@ -1,9 +1,24 @@
 import { z } from 'zod';
 import { isCurrency } from '../../domain/currencies.ts';
-import { COINS } from '../../domain/money.ts';
-import { NETWORKS } from '../../domain/networks.ts';
+import type { Coin } from '../../domain/money.ts';
+import { NETWORKS, type Network } from '../../domain/networks.ts';
 
 /* The small words of the wire, shared by requests and responses. */
+
+/** A text whose description the reference shows. */
+export const text = (description: string) => z.string().meta({ description });
+export const integer = (description: string) => z.int().meta({ description });
+export const flag = (description: string) => z.boolean('must be true or false').meta({ description });
+
+/** An enumeration that says what each of its values means. */
+export function enumeration<const Meanings extends Readonly<Record<string, string>>>(lead: string, meanings: Meanings, rule?: string) {
+  const values = Object.keys(meanings) as (keyof Meanings & string)[];
+  return z.enum(values, rule ?? `must be one of ${values.join(', ')}`).meta({ description: explanation(lead, meanings, values) });
+}
+
+export function explanation<Value extends string>(lead: string, meanings: Readonly<Record<Value, string>>, values: readonly Value[]): string {
+  return `${lead} ${values.map((value) => `\`${value}\`: ${meanings[value]}`).join('; ')}.`;
+}
 
 /** Normal form of amounts, as `parseAmount` reads it; a pattern alone decides it without building a number. */
 const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
@@ -38,7 +53,9 @@ export const currencyCode = z
   .refine((code) => CURRENCY_LETTERS.test(code) && isCurrency(code.toUpperCase()), CURRENCY_RULE)
   .meta({ description: 'ISO 4217 code or coin, in any case.', pattern: '^[A-Za-z]{3,4}$', examples: ['USD'] });
 
-export const coin = z.enum(COINS, 'must be USDT or USDC');
+const COIN_NAMES = { USDT: 'Tether USD', USDC: 'USD Coin' } as const satisfies Record<Coin, string>;
+
+export const coin = enumeration('The stablecoin.', COIN_NAMES, 'must be USDT or USDC');
 
 const COIN_RULE = 'must be USDT or USDC';
 
@@ -48,7 +65,22 @@ export const coinCode = z
   .refine((code) => /^usd[tc]$/i.test(code), COIN_RULE)
   .meta({ description: 'USDT or USDC, in any case.', pattern: '^[Uu][Ss][Dd][TtCc]$', examples: ['USDT'] });
 
-export const network = z.enum(NETWORKS, `must be one of ${NETWORKS.join(', ')}`);
+const NETWORK_NAMES = {
+  ethereum: 'Ethereum',
+  bsc: 'BNB Smart Chain',
+  tron: 'TRON',
+  solana: 'Solana',
+} as const satisfies Record<Network, string>;
+
+export const network = enumeration('The network.', NETWORK_NAMES, `must be one of ${NETWORKS.join(', ')}`);
+
+export const sessionId = z.string().meta({ description: 'Id of the payment session.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] });
+export const orderId = z.string().meta({ description: 'Your order id, as you gave it at the create.', examples: ['order-1042'] });
+export const refundId = z.string().meta({ description: 'Id of the refund.', examples: ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
+export const transactionHash = text("Hash of the transaction in the network's own form.");
+export const explorerUrl = text('The transaction at a block explorer; null where the network has none, as in the sandbox.').nullable();
+export const blockNumber = integer('Block (on Solana: slot) that holds the transaction.');
+export const logIndex = integer('Which of the transfers of the transaction it is.');
 
 const MIN_SESSION_TTL_SEC = 60;
 const MAX_SESSION_TTL_SEC = 30 * 86_400;
