@@ -1,4 +1,4 @@
-/* global document */
+/* global document, Event */
 // The request in several languages, as tabs. What was chosen once holds for all operations of the page.
 import { element } from './element.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isDay } from '../../domain/calendar.ts';
-import { LEDGER_CLOCKS, MERCHANT_ACCOUNTS } from '../../domain/ledger.ts';
+import { MERCHANT_ACCOUNTS, type LedgerClock } from '../../domain/ledger.ts';
 import { pagingFields, pagination } from './list.schema.ts';
 import { blockNumber, enumeration, logIndex, network, orderId, refundId, sessionId, text, transactionHash, unixSeconds } from './words.schema.ts';
 
@@ -15,7 +15,7 @@ const day = (description: string) =>
 const ledgerClock = enumeration('By which time days are told.', {
   recorded: 'when the service wrote the fact down',
   chain: 'the time of its block',
-} satisfies Record<(typeof LEDGER_CLOCKS)[number], string>);
+} satisfies Record<LedgerClock, string>);
 
 const clock = ledgerClock.optional().meta({ default: 'recorded' });
 
