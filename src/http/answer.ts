@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import type { Refusal } from '../domain/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
-import { errorUrl } from './openapi/reference-page.ts';
+import { errorUrl } from './error-url.ts';
 import { drainThen } from './request-body.ts';
 
 /** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */

@@ -17,7 +17,7 @@ import { NOTIFICATION_TYPES, type NotificationType } from '../../domain/notifica
 import { isOptionalType } from '../../domain/optional-notifications.ts';
 import { EVENT_MEANINGS, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
 import { codeSamples } from './code-samples.ts';
-import { errorUrl } from './reference-page.ts';
+import { errorUrl } from '../error-url.ts';
 import { TAGS } from './tags.ts';
 
 export interface DocumentOptions {

@@ -45,9 +45,6 @@ export interface ReferenceDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Where an error code is explained: stable, and the same for every request. */
-export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors#${code}`;
-
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const json = (value: unknown): string => fenced('json', JSON.stringify(value, null, 2));
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
