@@ -16,13 +16,10 @@ export const errorBody = z
         message: z.string().meta({ description: 'For people; may change.' }),
         param: z.string().optional().meta({ description: 'The field, header or query parameter at fault.' }),
         request_id: z.string().meta({ description: 'Quote it when you ask for help.' }),
-        doc_url: z
-          .string()
-          .optional()
-          .meta({
-            description: 'Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP.',
-            format: 'uri',
-          }),
+        doc_url: z.string().optional().meta({
+          description: 'Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP.',
+          format: 'uri',
+        }),
       })
       .meta({ description: 'What is wrong.' }),
   })
