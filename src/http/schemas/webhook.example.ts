@@ -17,7 +17,7 @@ export const PAYMENT_EVENT_EXAMPLE = {
   },
 } satisfies PaymentEventBody;
 
-export const PAYMENT_NOTICE_EXAMPLE = {
+const PAYMENT_NOTICE_EXAMPLE = {
   id: 'evt_1767229260123456789',
   type: 'payment.late',
   created_at: 1767229260,
