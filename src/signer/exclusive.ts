@@ -3,7 +3,7 @@ import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 
 /*
- * Which transactions can never land both, by a rule of their chain that is in the bytes that are signed (ADR 0027). What is not
+ * Which transactions can never land both, by a rule of their chain that is in the bytes that are signed (ADR 0022). What is not
  * proven to exclude another counts as if it had landed.
  */
 

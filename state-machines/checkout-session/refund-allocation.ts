@@ -43,7 +43,7 @@ const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
 /**
  * Splits a refund over those who paid: first whoever paid the order, then the others, in each case who brought most first. Each gets at
- * most what refunds left of its deposits, in whole units of its token (ADR 0024).
+ * most what refunds left of its deposits, in whole units of its token (ADR 0019).
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;

@@ -32,6 +32,11 @@ describe('the house', () => {
     expect(productFiles.filter((file) => read(file).split('\n').length > 401).map(shown)).toEqual([]);
   });
 
+  it('numbers its decisions without gaps', () => {
+    const numbers = readdirSync(join(REPOSITORY, 'docs/adr')).map((name) => Number(name.slice(0, 4)));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index));
+  });
+
   it('names source files in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     expect(productFiles.filter((file) => !kebab.test(file.split('/').at(-1)!)).map(shown)).toEqual([]);
