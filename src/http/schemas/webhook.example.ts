@@ -1,4 +1,4 @@
-import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, PaymentEventBody, PaymentNoticeEventBody, ReplayBody } from './webhook.schema.ts';
+import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, PaymentEventBody, ReplayBody } from './webhook.schema.ts';
 
 export const PAYMENT_EVENT_EXAMPLE = {
   id: 'evt_1767225660123456789',
@@ -16,19 +16,6 @@ export const PAYMENT_EVENT_EXAMPLE = {
     },
   },
 } satisfies PaymentEventBody;
-
-const PAYMENT_NOTICE_EXAMPLE = {
-  id: 'evt_1767229260123456789',
-  type: 'payment.late',
-  created_at: 1767229260,
-  data: {
-    object: {
-      ...{ ...PAYMENT_EVENT_EXAMPLE.data.object, amount: '0.00', status: 'late' },
-      reason: 'after_deadline',
-      transfer: { amount: '10.01', currency: 'USDT', network: 'tron', tx_hash: '6f0f2f9c1f1b0b5a5f2a9e2f4e6d8c7b3a1908f7e6d5c4b3a291807f6e5d4c3b' },
-    },
-  },
-} satisfies PaymentNoticeEventBody;
 
 export const DELIVERY_EXAMPLE = {
   id: PAYMENT_EVENT_EXAMPLE.id,
