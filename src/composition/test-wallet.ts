@@ -124,7 +124,9 @@ export class TestWallet {
 /** Null when there is nothing to pay. */
 function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | null {
   const due = amountOf(session.dueAmount);
-  const missing = roundedUp(due - amountOf(session.received) - amountOf(session.pending), COIN_MAX_DECIMALS);
+  // What was refunded of a paid order is not owed again.
+  const owed = session.status === 'paid' ? 0n : due - amountOf(session.received) - amountOf(session.pending);
+  const missing = roundedUp(owed, COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
   if (request.amount === undefined && missing <= 0n && ONLY_WHAT_IS_MISSING.has(request.case) && coin === session.dueCoin) return null;
   const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({

@@ -63,7 +63,7 @@ describe('the test wallet', () => {
   });
 
   it.each(['exact', 'two_payers', 'reorg', 'lost', 'late'] as const)('says that nothing is missing for %s', async (kind) => {
-    for (const paidFor of [{ received: '10.00' }, { received: '12.00' }, { pending: '10.00' }]) {
+    for (const paidFor of [{ received: '10.00' }, { received: '12.00' }, { pending: '10.00' }, { status: 'paid', received: '0.00' } as const]) {
       const { pay, paid } = wallet(paidFor);
       expect(await pay({ case: kind })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'amount' } });
       expect(paid).toEqual([]);
