@@ -81,6 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       const option = session.payment_options.find(({ network }) => network === 'ethereum')!;
       await page.locator('label[for=network-ethereum]').click();
       expect(await page.locator('.address').locator('visible=true').textContent()).toBe(option.address);
+      await page.locator('.panel[data-network=ethereum] .fold + label').click();
       expect(await readCode(page, '.panel[data-network=ethereum] svg.code')).toBe(option.address);
       expect(incidents).toEqual([]);
       await page.context().close();
