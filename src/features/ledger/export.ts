@@ -1,11 +1,10 @@
+import { csvRow, type CsvCell } from '../../runtime/util/csv.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import type { EntryLine, EntryRow } from '../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from './journal.ts';
 
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
-type Cell = string | number | null;
 
 /** Amounts show at least the decimals of a stablecoin, and every decimal they have. */
 const DECIMALS = 6;
@@ -16,7 +15,7 @@ const time = (ms: number | undefined): string | null => (ms === undefined ? null
  * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change; new
  * columns come last. `docs/ledger.md` describes each of them.
  */
-const COLUMNS: readonly (readonly [name: string, of: (entry: EntryRow, line: EntryLine | null, index: number) => Cell])[] = [
+const COLUMNS: readonly (readonly [name: string, of: (entry: EntryRow, line: EntryLine | null, index: number) => CsvCell])[] = [
   ['entry', ({ number }) => number],
   ['line', (_, line, index) => (line ? index + 1 : 0)],
   ['kind', ({ kind }) => kind],
@@ -68,22 +67,10 @@ export async function* exportJournal(journal: LedgerJournal, scope: JournalScope
   }
 }
 
-function rowsOf(entry: EntryRow): Cell[][] {
+function rowsOf(entry: EntryRow): CsvCell[][] {
   const lines = entry.lines.length === 0 ? [null] : entry.lines;
   return lines.map((line, index) => COLUMNS.map(([, of]) => of(entry, line, index)));
 }
 
-const jsonRow = (cells: readonly Cell[]): string =>
+const jsonRow = (cells: readonly CsvCell[]): string =>
   `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [EXPORT_COLUMNS[index]!, cell])))}\n`;
-
-const csvRow = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
-
-const NUMBER = /^-?\d+(\.\d+)?$/;
-
-/** RFC 4180. Text that a spreadsheet would take for a formula begins with an apostrophe instead, which it shows as text. */
-export function csvCell(cell: Cell): string {
-  if (cell === null) return '';
-  if (typeof cell === 'number' || NUMBER.test(cell)) return String(cell);
-  const text = /^\s*[=+\-@|%\uFF1D\uFF0B\uFF0D\uFF20]|^\s/.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
