@@ -3,7 +3,7 @@ import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import type { ImpossibleReason } from '../domain/events/refund-failures.ts';
 import type { TakenDeposit } from '../domain/deposit-proof.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
-import { amountOf, fitsDecimals, isCoin, type Coin } from '../domain/money.ts';
+import { amountOf, fitsDecimals, formatAmount, isCoin, type Coin } from '../domain/money.ts';
 import { tokenOf, type NativeCoin, type Network, type NetworkSettings, type Token } from '../domain/networks.ts';
 
 export type OutgoingKind = 'refund' | MoveKind;
@@ -92,6 +92,18 @@ export type WaitReason =
 
 /** What a person must look at: it does not end by itself, or should never have come. */
 export const needsLook = (reason: WaitReason): boolean => reason === 'deposit_reverted' || reason === 'unexpected_error';
+
+/** Why the sender's tokens do not suffice for it beside what is reserved; null when they do. `balance` in 10^-18 units. */
+export function lackOfFunds(
+  { fromAddress, amount, coin, network }: Pick<OutgoingTransaction, 'fromAddress' | 'amount' | 'coin' | 'network'>,
+  balance: bigint,
+  reserved: Reserved,
+): PreCheck | null {
+  const need = amountOf(amount) + ((isCoin(coin) ? reserved.coins[coin] : undefined) ?? 0n);
+  if (balance >= need) return null;
+  const detail = `the treasury ${fromAddress} holds ${formatAmount(balance)} ${coin} on ${network} and owes ${formatAmount(need)}`;
+  return { kind: 'wait', reason: 'insufficient_funds', detail };
+}
 
 /** What is reserved to transactions that have not landed yet. */
 export interface Reserved {

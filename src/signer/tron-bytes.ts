@@ -30,47 +30,50 @@ export function tronTokenBytes(draft: TronDraft, from: string, to: string): Tron
   const owner = accountOf(from);
   const contract = accountOf(draft.tokenAddress);
   const data = `a9059cbb${accountOf(to).subarray(1).toString('hex').padStart(64, '0')}${BigInt(draft.tokenUnits).toString(16).padStart(64, '0')}`;
-  const call = Buffer.concat([bytesField(1, owner), bytesField(2, contract), bytesField(4, Buffer.from(data, 'hex'))]);
-  const parameter = Buffer.concat([bytesField(1, Buffer.from(TYPE_URL)), bytesField(2, call)]);
-  const raw = Buffer.concat([
-    bytesField(1, Buffer.from(draft.refBlockBytes, 'hex')),
-    bytesField(4, Buffer.from(draft.refBlockHash, 'hex')),
-    varintField(8, draft.expirationMs),
-    bytesField(11, Buffer.concat([varintField(1, TRIGGER_SMART_CONTRACT), bytesField(2, parameter)])),
-    varintField(14, draft.timestampMs),
-    varintField(18, draft.feeLimit),
-  ]);
+  const bytes = Buffer.concat([bytesField(1, owner), bytesField(2, contract), bytesField(4, Buffer.from(data, 'hex'))]);
   const value = { data, owner_address: owner.toString('hex'), contract_address: contract.toString('hex') };
-  const rawData = {
-    contract: [{ parameter: { value, type_url: TYPE_URL }, type: 'TriggerSmartContract' }],
-    ref_block_bytes: draft.refBlockBytes,
-    ref_block_hash: draft.refBlockHash,
-    expiration: draft.expirationMs,
-    fee_limit: draft.feeLimit,
-    timestamp: draft.timestampMs,
-  };
-  return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
+  return rawOf(draft, { number: TRIGGER_SMART_CONTRACT, type: 'TriggerSmartContract', typeUrl: TYPE_URL, bytes, value }, draft.feeLimit);
 }
 
 /** Builds the `raw_data` of a transfer of TRX. */
 export function tronNativeBytes(draft: TronNativeDraft, from: string, to: string): TronRaw {
   const [owner, target] = [accountOf(from), accountOf(to)];
-  const transfer = Buffer.concat([bytesField(1, owner), bytesField(2, target), varintField(3, draft.sun)]);
-  const parameter = Buffer.concat([bytesField(1, Buffer.from(TRANSFER_TYPE_URL)), bytesField(2, transfer)]);
-  const raw = Buffer.concat([
-    bytesField(1, Buffer.from(draft.refBlockBytes, 'hex')),
-    bytesField(4, Buffer.from(draft.refBlockHash, 'hex')),
-    varintField(8, draft.expirationMs),
-    bytesField(11, Buffer.concat([varintField(1, TRANSFER_CONTRACT), bytesField(2, parameter)])),
-    varintField(14, draft.timestampMs),
-  ]);
+  const bytes = Buffer.concat([bytesField(1, owner), bytesField(2, target), varintField(3, draft.sun)]);
   const value = { owner_address: owner.toString('hex'), to_address: target.toString('hex'), amount: Number(draft.sun) };
+  return rawOf(draft, { number: TRANSFER_CONTRACT, type: 'TransferContract', typeUrl: TRANSFER_TYPE_URL, bytes, value }, null);
+}
+
+/** What a transaction does: one contract of the protocol, in bytes and as nodes show it. */
+interface TronContract {
+  readonly number: number;
+  readonly type: string;
+  readonly typeUrl: string;
+  readonly bytes: Buffer;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** `feeLimit` in sun; null for what calls no code. */
+function rawOf(
+  { refBlockBytes, refBlockHash, expirationMs, timestampMs }: TronDraft | TronNativeDraft,
+  { number, type, typeUrl, bytes, value }: TronContract,
+  feeLimit: number | null,
+): TronRaw {
+  const parameter = Buffer.concat([bytesField(1, Buffer.from(typeUrl)), bytesField(2, bytes)]);
+  const raw = Buffer.concat([
+    bytesField(1, Buffer.from(refBlockBytes, 'hex')),
+    bytesField(4, Buffer.from(refBlockHash, 'hex')),
+    varintField(8, expirationMs),
+    bytesField(11, Buffer.concat([varintField(1, number), bytesField(2, parameter)])),
+    varintField(14, timestampMs),
+    ...(feeLimit === null ? [] : [varintField(18, feeLimit)]),
+  ]);
   const rawData = {
-    contract: [{ parameter: { value, type_url: TRANSFER_TYPE_URL }, type: 'TransferContract' }],
-    ref_block_bytes: draft.refBlockBytes,
-    ref_block_hash: draft.refBlockHash,
-    expiration: draft.expirationMs,
-    timestamp: draft.timestampMs,
+    contract: [{ parameter: { value, type_url: typeUrl }, type }],
+    ref_block_bytes: refBlockBytes,
+    ref_block_hash: refBlockHash,
+    expiration: expirationMs,
+    ...(feeLimit !== null && { fee_limit: feeLimit }),
+    timestamp: timestampMs,
   };
   return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
 }

@@ -4,6 +4,7 @@ import { amountOf, formatAmount, fromTokenUnits, least, most, toTokenUnits, type
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import {
   isNative,
+  lackOfFunds,
   tokenToMove,
   type Fate,
   type LandedCheck,
@@ -218,10 +219,7 @@ export class EvmOutgoing implements OutgoingChain {
     if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
     if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
     const balance = fromTokenUnits(BigInt((await view(provider, token, 'balanceOf', [fromAddress])) ?? '0x0'), token.decimals);
-    const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
-    if (balance >= need) return null;
-    const detail = `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on ${this.network} and owes ${formatAmount(need)}`;
-    return { kind: 'wait', reason: 'insufficient_funds', detail };
+    return lackOfFunds(order, balance, reserved);
   }
 
   /** The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs. */

@@ -4,6 +4,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from 
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import {
   isNative,
+  lackOfFunds,
   tokenToMove,
   treasuryOf,
   type Fate,
@@ -108,13 +109,8 @@ export class SolanaOutgoing implements OutgoingChain {
       const own = await tokenAccount(provider, associatedTokenAccount(fromAddress, token.address));
       if (own?.state === 'frozen') return { kind: 'fail', reason: 'sender_frozen' };
       const balance = fromTokenUnits(own?.units ?? 0n, token.decimals);
-      const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
-      if (balance < need)
-        return {
-          kind: 'wait',
-          reason: 'insufficient_funds',
-          detail: `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on solana and owes ${formatAmount(need)}`,
-        };
+      const lack = lackOfFunds(order, balance, reserved);
+      if (lack) return lack;
       const rent = BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [TOKEN_ACCOUNT_BYTES]));
       const held = await lamportsAt(provider, feePayer);
       const gas = (rent + FEE_LAMPORTS) * BigInt(reserved.payouts + 1);

@@ -3,6 +3,7 @@ import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from 
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import {
   isNative,
+  lackOfFunds,
   tokenToMove,
   type Fate,
   type LandedCheck,
@@ -88,13 +89,8 @@ export class TronOutgoing implements OutgoingChain {
       if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
       if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
       const balance = fromTokenUnits((await unitsOf(provider, token, fromAddress)) ?? 0n, token.decimals);
-      const need = amountOf(order.amount) + (reserved.coins[token.coin] ?? 0n);
-      if (balance < need)
-        return {
-          kind: 'wait',
-          reason: 'insufficient_funds',
-          detail: `the treasury ${fromAddress} holds ${formatAmount(balance)} ${token.coin} on tron and owes ${formatAmount(need)}`,
-        };
+      const lack = lackOfFunds(order, balance, reserved);
+      if (lack) return lack;
       const held = await sunOf(provider, fromAddress);
       const { burntSun } = await costOf(provider, token, order);
       const gas = (burntSun + BANDWIDTH_SUN) * (reserved.payouts + 1);
