@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandRefused } from '../operator/commands.ts';
 import type { ApproverKey } from '../ports/approvals.ts';
-import { writePrivateFile } from '../signer/keystore.ts';
+import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
 
 /* The key of an approver, which stays on the approver's machine in a file under a passphrase. */

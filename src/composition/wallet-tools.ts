@@ -9,7 +9,8 @@ import type { Mode } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer-protocol.ts';
-import { sealKeystore, writePrivateFile } from '../signer/keystore.ts';
+import { writePrivateFile } from '../runtime/util/private-file.ts';
+import { sealKeystore } from '../signer/keystore.ts';
 import { SCRYPT_COST } from '../signer/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
 

@@ -1,5 +1,6 @@
-import { createPublicKey, hash, verify } from 'node:crypto';
+import { createPublicKey, verify } from 'node:crypto';
 import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../ports/approvals.ts';
+import { signCountOf } from '../runtime/util/passkey.ts';
 
 /** The configured approvers are not what they should be. */
 export class ApproversRefused extends Error {
@@ -61,30 +62,16 @@ function isSignedBy(publicKey: string, text: string, signature: string): boolean
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
 }
 
-/** The challenge that an authenticator signs for a text. */
-const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
-
 async function provePasskey(
-  { credentialId: id, publicKey, rpId, origin }: PasskeyOf,
+  { credentialId, publicKey, rpId, origin }: PasskeyOf,
   text: string,
   response: WebAuthnAssertion,
-  counter: number,
+  signCount: number,
 ): Promise<Proven> {
-  const [{ verifyAuthenticationResponse }, { decodeCredentialPublicKey }] = await Promise.all([
-    import('@simplewebauthn/server'),
-    import('@simplewebauthn/server/helpers'),
-  ]);
-  const key = new Uint8Array(Buffer.from(publicKey, 'base64url'));
-  const cose = decodeCredentialPublicKey(key) as unknown as ReadonlyMap<number, unknown>;
+  const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers');
+  const cose = decodeCredentialPublicKey(new Uint8Array(Buffer.from(publicKey, 'base64url'))) as unknown as ReadonlyMap<number, unknown>;
   const curve = PASSKEY_CURVES.get(cose.get(COSE_ALGORITHM));
   if (curve === undefined || cose.get(COSE_CURVE) !== curve) return { ok: false, why: 'the passkey is neither on P-256 nor on Ed25519' };
-  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-    response: response,
-    expectedChallenge: challengeOf(text),
-    expectedOrigin: origin,
-    expectedRPID: rpId,
-    credential: { id, publicKey: key, counter },
-    requireUserVerification: true,
-  });
-  return verified ? { ok: true, signCount: authenticationInfo.newCounter } : { ok: false, why: 'the passkey did not sign these terms' };
+  const counted = await signCountOf({ rpId, origin, credentialId, publicKey, signCount }, text, response);
+  return counted === null ? { ok: false, why: 'the passkey did not sign these terms' } : { ok: true, signCount: counted };
 }

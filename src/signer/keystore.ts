@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import { openText, sealedFields, sealText, type ScryptCost } from './sealed-text.ts';
@@ -31,23 +31,6 @@ export function openKeystore(text: string, mode: Mode, passphrase: string): stri
 }
 
 const headerOf = (mode: Mode): readonly unknown[] => ['quittance-keystore', 1, mode];
-
-/** Writes a file that only its owner may read, whole or not at all, also over a crash. */
-export function writePrivateFile(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.new`;
-  const file = openSync(temporary, 'wx', 0o600);
-  try {
-    // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
-    writeFileSync(file, text);
-    fsyncSync(file);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
-  }
-}
 
 /** Throws `KeystoreRefused` when the file cannot be read. */
 export function readKeystoreFile(path: string): string {

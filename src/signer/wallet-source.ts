@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
 import type { WalletSource } from '../ports/signer-protocol.ts';
-import { KeystoreRefused, openKeystore, readKeystoreFile, sealKeystore, writePrivateFile } from './keystore.ts';
+import { writePrivateFile } from '../runtime/util/private-file.ts';
+import { KeystoreRefused, openKeystore, readKeystoreFile, sealKeystore } from './keystore.ts';
 import { SCRYPT_COST } from './sealed-text.ts';
 import { newMnemonic } from './wallet.ts';
 

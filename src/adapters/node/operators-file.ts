@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/operators.ts';
+import { writePrivateFile } from '../../runtime/util/private-file.ts';
 
 interface Entry extends Operator {
   /** SHA-256 of the token: 256 random bits need no slower hash. */
@@ -49,18 +50,7 @@ const withoutHash = ({ id, name, role, createdAtSec }: Entry): Operator => ({ id
 /** Whole or not at all; two commands at the same moment do not lose one another's entry, since the second one is refused. */
 function replace(path: string, entries: readonly Entry[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.new`;
-  const file = openSync(temporary, 'wx', 0o600);
-  try {
-    writeFileSync(file, `${JSON.stringify(entries, null, 2)}\n`);
-    fsyncSync(file);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
-  }
+  writePrivateFile(path, `${JSON.stringify(entries, null, 2)}\n`, `${path}.new`);
 }
 
 function parse(text: string, path: string): Entry[] {

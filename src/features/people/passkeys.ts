@@ -1,6 +1,7 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import { challengeOf, signCountOf } from '../../runtime/util/passkey.ts';
 
 /** Where passkeys are good: the host alone, and the address as browsers name it. */
 export interface RelyingParty {
@@ -80,9 +81,6 @@ export class OnceNumbers {
   }
 }
 
-/** What an authenticator signs for a text: as the signer has it. */
-const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
-
 /** What a browser answered to `navigator.credentials.create` for the text. */
 export async function provenRegistration({ rpId, origin }: RelyingParty, text: string, json: string): Promise<Proven<NewPasskey>> {
   try {
@@ -114,26 +112,12 @@ export function credentialIdIn(json: string): string | null {
 }
 
 /** Whether the passkey signed the text, with its person verified. */
-export async function provenSignature(
-  { rpId, origin }: RelyingParty,
-  passkey: KnownPasskey,
-  text: string,
-  json: string,
-): Promise<Proven<PasskeyProof>> {
+export async function provenSignature(party: RelyingParty, passkey: KnownPasskey, text: string, json: string): Promise<Proven<PasskeyProof>> {
   try {
-    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
-    const { credentialId, publicKey, signCount } = passkey;
-    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: parsed(json),
-      expectedChallenge: challengeOf(text),
-      expectedOrigin: origin,
-      expectedRPID: rpId,
-      credential: { id: credentialId, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter: signCount },
-      requireUserVerification: true,
-    });
-    return verified
-      ? { ok: true, value: { credentialId, signCount: authenticationInfo.newCounter } }
-      : { ok: false, why: 'the passkey did not sign this' };
+    const counted = await signCountOf({ ...party, ...passkey }, text, parsed(json));
+    return counted === null
+      ? { ok: false, why: 'the passkey did not sign this' }
+      : { ok: true, value: { credentialId: passkey.credentialId, signCount: counted } };
   } catch (error) {
     return { ok: false, why: whyOf(error) };
   }
