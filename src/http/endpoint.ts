@@ -89,7 +89,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const identity = tools.authenticate(signed, headers, body.bytes, nowSec);
     if (!identity.ok) return unauthenticated(request, response, requestId, identity.fault);
     const { key, nonce } = identity;
-    const heldBack = heldBackBy(key, identity.version, tools.clientAddress(request));
+    const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
     // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
     if (heldBack) return unauthenticated(request, response, requestId, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));

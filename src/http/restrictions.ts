@@ -4,15 +4,15 @@ import type { Answer } from './answer.ts';
 import type { AuthenticationFault } from './authentication.ts';
 import type { Operation } from './operation.ts';
 
-/** Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. */
+/** Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. `addressOf` is asked for restricted keys only. */
 export function heldBackBy(
   { restrictions }: AuthenticatedKey,
   version: SignatureVersion,
-  address: string,
+  addressOf: () => string,
 ): { readonly fault: AuthenticationFault; readonly answer: Answer } | null {
   if (restrictions === undefined) return null;
   if (version < restrictions.signatureVersion) return { fault: 'signature_version', answer: VERSION_REQUIRED };
-  return restrictions.allowsAddress(address) ? null : { fault: 'address', answer: ADDRESS_NOT_ALLOWED };
+  return restrictions.allowsAddress(addressOf()) ? null : { fault: 'address', answer: ADDRESS_NOT_ALLOWED };
 }
 
 /** Names the first of the scopes that a key lacks; null when it has them all. */

@@ -135,39 +135,17 @@ export class ChainMetrics {
   }
 
   #registerSources(registry: Registry): void {
-    const gauge = (name: string, help: string, of: (pool: NetworkProviders['pool']) => number): void => {
-      const providers = this.#providers;
-      new Gauge({
-        name,
-        help,
-        labelNames: WHERE,
-        registers: [registry],
-        collect() {
-          for (const { mode, network, pool } of providers) this.set({ mode, network }, of(pool));
-        },
-      });
-    };
+    const gauge = (name: string, help: string, of: (pool: NetworkProviders['pool']) => number): void =>
+      gaugeOfNetworks(registry, { name, help }, () => this.#providers.map(({ mode, network, pool }) => [{ mode, network }, of(pool)]));
     gauge('quittance_rpc_sources', 'Independent providers that are configured: two addresses of one host are one.', (pool) => pool.sources);
     gauge('quittance_rpc_sources_usable', 'Independent providers that answer and serve the right chain.', usableSources);
   }
 
   #registerStatus(registry: Registry): void {
-    const gauge = (name: string, help: string, of: (status: WatchStatus, nowSec: number) => number | null): void => {
-      const watched = this.#watched;
-      const clock = this.#clock;
-      new Gauge({
-        name,
-        help,
-        labelNames: WHERE,
-        registers: [registry],
-        collect() {
-          for (const { settings, watcher } of watched) {
-            const value = of(watcher.status(), clock.nowMs() / 1000);
-            if (value !== null) this.set({ mode: settings.mode, network: settings.network }, value);
-          }
-        },
-      });
-    };
+    const gauge = (name: string, help: string, of: (status: WatchStatus, nowSec: number) => number | null): void =>
+      gaugeOfNetworks(registry, { name, help }, () =>
+        this.#watched.map(({ settings: { mode, network }, watcher }) => [{ mode, network }, of(watcher.status(), this.#clock.nowMs() / 1000)]),
+      );
     gauge('quittance_chain_head_block', 'Newest block of the chain.', (status) => status.headBlock);
     gauge('quittance_chain_scanned_block', 'Last block read for payments.', (status) => status.scannedBlock);
     gauge('quittance_chain_finalized_block', 'Last block the chain calls final.', (status) => status.finalizedBlock);
@@ -192,3 +170,19 @@ export const usableSources = (pool: NetworkProviders['pool']): number =>
 const isUsable = ({ healthy, consecutiveFaults, excluded }: ProviderStatus): boolean => healthy && consecutiveFaults === 0 && excluded === null;
 
 const gap = (to: number | null, from: number | null): number | null => (to === null || from === null ? null : Math.max(0, to - from));
+
+/** A gauge that is read when it is asked for; what is null is left as it was. */
+function gaugeOfNetworks(
+  registry: Registry,
+  named: { readonly name: string; readonly help: string },
+  read: () => readonly (readonly [{ readonly mode: Mode; readonly network: Network }, number | null])[],
+): void {
+  new Gauge({
+    ...named,
+    labelNames: WHERE,
+    registers: [registry],
+    collect() {
+      for (const [where, value] of read()) if (value !== null) this.set(where, value);
+    },
+  });
+}

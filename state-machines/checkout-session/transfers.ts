@@ -9,7 +9,7 @@ import { amountOf } from '../../src/domain/money.ts';
 import { finalOf, refundedOrReserved, suffices, type DepositState, type SessionContext } from './session.state.ts';
 
 /*
- * What an operator's decision about a unmatched transfer does to a session: its own deposit is set aside, or another one's is
+ * What an operator's decision about an unmatched transfer does to a session: its own deposit is set aside, or another one's is
  * credited. Every decision has a number; one that is older than what was carried out here already changes nothing.
  */
 

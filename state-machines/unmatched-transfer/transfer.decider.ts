@@ -44,7 +44,7 @@ export type TransferCommand =
 
 type Of<Type extends TransferCommand['type']> = Extract<TransferCommand, { type: Type }>;
 
-/** What may be decided about a unmatched transfer. Carrying out twice adds no events; deciding twice is refused in words. */
+/** What may be decided about an unmatched transfer. Carrying out twice adds no events; deciding twice is refused in words. */
 export function decideTransfer(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
   switch (command.type) {
     case 'RecordTransfer':

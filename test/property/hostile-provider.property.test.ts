@@ -2,17 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256, toUtf8Bytes } from 'ethers';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { amountOf, parseAmount } from '../../src/domain/money.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { FinalityRule } from '../../src/domain/events/session-events.ts';
-import { systemClock } from '../../src/ports/clock.ts';
-import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
+import type { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { DepositBook, sessionId } from '../e2e/evm-watch-world.ts';
-import { localSettings } from '../support/anvil.ts';
-import { HONEST, ModelChain, ModelPool, ModelProvider } from '../support/lying-evm.ts';
+import { HONEST, ModelChain, ModelProvider } from '../support/lying-evm.ts';
 import type { ModelTransfer } from '../support/lying-evm.ts';
+import { modelWatcher } from '../support/model-watcher.ts';
 import { runsOf } from '../support/runs.ts';
 
 /*
@@ -104,32 +102,11 @@ class HostileWorld {
 
   #newWatcher(): ChainWatcher {
     const { secondFrom } = this.#setting;
-    const confirmWithSecond = (units: bigint): boolean => secondFrom !== null && units >= amountOf(secondFrom);
-    const pool = new ModelPool(this.#providers);
-    const covered = (range: RangeScanned['data'] | undefined) =>
-      range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
-    return new ChainWatcher(
-      {
-        chain: createEvmChain({ settings: localSettings(TOKEN), pool, confirmWithSecond, lagProbeMs: Infinity }),
-        addresses: this.#addresses,
-        deposits: this.book,
-        clock: systemClock,
-        coverage: {
-          lastCovered: async () => covered(this.#ranges.at(-1)),
-          coveredBelow: async (block) => covered(this.#ranges.findLast(({ toBlock }) => toBlock < block)),
-          record: async (range) => void this.#ranges.push(range),
-        },
-        finalityRuleOf: () => this.#rule,
-        pendingDeposits: async () =>
-          [...this.book.deposits.values()].map((deposit) => ({
-            ...{ sessionId: deposit.sessionId, facts: deposit.facts, rule: this.#rule, status: deposit.status },
-            ...(deposit.status === 'reverted' && { revertedForSec: 60 }),
-          })),
-        oldestSessionSec: () => 0,
-        observer: { onTick: () => this.#tick(), onTrouble: () => this.#tick() },
-      },
-      { pollIntervalMs: 0, secondReadingMs: 0, coverageIntervalMs: 0 },
-    );
+    return modelWatcher({
+      ...{ token: TOKEN, providers: this.#providers, addresses: this.#addresses, book: this.book, rule: this.#rule, ranges: this.#ranges },
+      onTick: () => this.#tick(),
+      confirmWithSecond: (units) => secondFrom !== null && units >= amountOf(secondFrom),
+    });
   }
 
   #tick(): void {

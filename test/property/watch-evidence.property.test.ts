@@ -2,15 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256, toUtf8Bytes } from 'ethers';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
-import { systemClock } from '../../src/ports/clock.ts';
-import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
+import type { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { DepositBook, sessionId } from '../e2e/evm-watch-world.ts';
-import { localSettings } from '../support/anvil.ts';
-import { HONEST, ModelChain, ModelPool, ModelProvider } from '../support/lying-evm.ts';
+import { HONEST, ModelChain, ModelProvider } from '../support/lying-evm.ts';
 import type { Lies, ModelTransfer } from '../support/lying-evm.ts';
+import { modelWatcher } from '../support/model-watcher.ts';
 import { runsOf } from '../support/runs.ts';
 
 /* The watcher over a chain in memory whose providers leave things out: whatever they do, no money goes that the chain holds. */
@@ -66,42 +64,16 @@ class World {
   }
 
   #newWatcher(): ChainWatcher {
-    const chain = createEvmChain({ settings: localSettings(TOKEN), pool: new ModelPool(this.#providers), lagProbeMs: Infinity });
-    const pending = () =>
-      [...this.book.deposits.values()].map((deposit) => ({
-        ...{ sessionId: deposit.sessionId, facts: deposit.facts, rule: { kind: 'finalized' as const }, status: deposit.status },
-        ...(deposit.status === 'reverted' && { revertedForSec: 60 }),
-      }));
-    return new ChainWatcher(
-      {
-        chain,
-        addresses: this.#addresses,
-        deposits: this.book,
-        clock: systemClock,
-        coverage: {
-          lastCovered: async () => this.#covered(this.ranges.at(-1)),
-          coveredBelow: async (block) => this.#covered(this.ranges.findLast(({ toBlock }) => toBlock < block)),
-          record: async (range) => {
-            this.ranges.push(range);
-            this.#checkCovered(range.toBlock);
-          },
-        },
-        finalityRuleOf: () => ({ kind: 'finalized' }),
-        pendingDeposits: async () => pending(),
-        oldestSessionSec: () => 0,
-        observer: { onTick: () => this.#tick(), onTrouble: () => this.#tick() },
-      },
-      { pollIntervalMs: 0, secondReadingMs: 0, coverageIntervalMs: 0 },
-    );
+    return modelWatcher({
+      ...{ token: TOKEN, providers: this.#providers, addresses: this.#addresses, book: this.book, rule: { kind: 'finalized' }, ranges: this.ranges },
+      onRange: ({ toBlock }) => this.#checkCovered(toBlock),
+      onTick: () => this.#tick(),
+    });
   }
 
   #tick(): void {
     this.#ticks += 1;
     this.#nowMs += TICK_MS;
-  }
-
-  #covered(range: RangeScanned['data'] | undefined) {
-    return range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
   }
 
   #checkCovered(toBlock: number): void {

@@ -12,7 +12,7 @@ import type { ImpossibleReason } from './refund-failures.ts';
  */
 
 /**
- * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; a unmatched transfer to who paid it; the
+ * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched transfer to who paid it; the
  * rent of an account by which Solana tells transactions of the treasury apart.
  */
 export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'nonce_account'] as const;

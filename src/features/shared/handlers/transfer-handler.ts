@@ -10,7 +10,7 @@ export type TransferHandler = CommandHandler<TransferValue, TransferContext, Tra
 
 type HandlerDeps = Omit<ConstructorParameters<typeof CommandHandler<TransferValue, TransferContext, TransferEvent, TransferCommand>>[0], 'aggregate'>;
 
-/** The one place where it is decided what becomes of a unmatched transfer. */
+/** The one place where it is decided what becomes of an unmatched transfer. */
 export function createTransferHandler(deps: HandlerDeps): TransferHandler {
   return new CommandHandler<TransferValue, TransferContext, TransferEvent, TransferCommand>({
     ...deps,
