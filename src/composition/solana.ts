@@ -8,7 +8,8 @@ import { WatchedOwners } from '../features/deposits/solana/owners.ts';
 import { seedWatchedOwners } from '../features/deposits/solana/seed.ts';
 import { toTokenUnits } from '../domain/money.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { decodeEvent, encodeEvent } from '../runtime/commands/codec.ts';
+import { appendNext } from '../runtime/commands/append-next.ts';
+import { decodeEvent } from '../runtime/commands/codec.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
 import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../projections/treasury/collected.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
@@ -94,12 +95,10 @@ async function bookedIn(readModel: ReadModel, chain: AccountChain): Promise<Map<
   }
 }
 
-async function recordReplacement({ store, clock, random }: WatchDeps, mode: Mode, oldGenesis: string, newGenesis: string): Promise<void> {
+async function recordReplacement(deps: WatchDeps, mode: Mode, oldGenesis: string, newGenesis: string): Promise<void> {
   const stream = coverageStream(mode, 'solana');
-  const last = await store.lastOfStream(stream);
+  const last = await deps.store.lastOfStream(stream);
   const event: ChainReplaced = { type: 'ChainReplaced', data: { mode, network: 'solana', oldGenesis, newGenesis } };
-  const metadata = { correlationId: random.uuid(), actor: 'chain:solana', prev: last?.hash ?? '' };
-  const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
-  const result = await store.append({ stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+  const { result } = await appendNext(deps, { stream, last, event, actor: 'chain:solana' });
   if (!result.ok) throw new Error(`${stream} has another writer`);
 }

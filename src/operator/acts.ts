@@ -3,7 +3,7 @@ import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import { encodeEvent } from '../runtime/commands/codec.ts';
+import { appendNext } from '../runtime/commands/append-next.ts';
 import { CommandRefused, optionalText, type AdminArguments, type AdminCommands } from './commands.ts';
 
 export interface ActsParts {
@@ -44,17 +44,14 @@ export function withRecordedActs(commands: AdminCommands, parts: ActsParts): Adm
 }
 
 /** Writes down who did it, to what and when. Throws `CommandRefused` for an operator's name that is none. */
-export async function recordAct({ store, clock, random }: ActsParts, act: string, subject: string | null, args: AdminArguments): Promise<void> {
+export async function recordAct(parts: ActsParts, act: string, subject: string | null, args: AdminArguments): Promise<void> {
   const actor = actorOf(args);
   const stream = OPERATOR_ACTS_STREAM;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const last = await store.lastOfStream(stream);
-    const revision = (last?.revision ?? -1) + 1;
-    const event: OperatorActed = { type: 'OperatorActed', data: { act, subject, actor, actedAtSec: toSec(clock.nowMs()) } };
-    const metadata = { correlationId: random.uuid(), actor, prev: last?.hash ?? '' };
-    const encoded = encodeEvent({ id: random.uuid(), stream, revision, atMs: clock.nowMs(), event, metadata });
-    const { ok } = await store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] });
-    if (ok) return;
+    const last = await parts.store.lastOfStream(stream);
+    const event: OperatorActed = { type: 'OperatorActed', data: { act, subject, actor, actedAtSec: toSec(parts.clock.nowMs()) } };
+    const { result } = await appendNext(parts, { stream, last, event, actor });
+    if (result.ok) return;
   }
   throw new CommandRefused('others write at the same moment: try again');
 }

@@ -5,7 +5,8 @@ import { addressesStream } from '../../domain/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
-import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
+import { appendNext } from '../../runtime/commands/append-next.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
 
 /** Derivation indexes that this node alone may use, both ends included. */
 export interface LeasedRange {
@@ -60,16 +61,12 @@ export class AddressLeases {
   }
 
   async #append(choose: (from: number) => LeasedRange | null, node: string): Promise<LeasedRange | null> {
-    const { store, clock, random } = this.#options;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      const last = await store.lastOfStream(this.#stream);
+      const last = await this.#options.store.lastOfStream(this.#stream);
       const range = choose(last ? endOf(last) + 1 : 0);
       if (range === null) return null;
       const event: AddressRangeLeased = { type: 'AddressRangeLeased', data: { mode: this.#mode, family: this.#family, ...range, node } };
-      const id = random.uuid();
-      const metadata = { correlationId: id, actor: `node:${this.#options.node}`, prev: last?.hash ?? '' };
-      const encoded = encodeEvent({ id, stream: this.#stream, revision: last ? last.revision + 1 : 0, atMs: clock.nowMs(), event, metadata });
-      const result = await store.append({ stream: this.#stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+      const { result } = await appendNext(this.#options, { stream: this.#stream, last, event, actor: `node:${this.#options.node}` });
       if (result.ok) return range;
     }
     throw new Error(`${this.#stream}: other nodes were faster ${MAX_ATTEMPTS} times in a row`);

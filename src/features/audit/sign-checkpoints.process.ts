@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { encodeEvent } from '../../runtime/commands/codec.ts';
+import { appendNext } from '../../runtime/commands/append-next.ts';
 
 export interface SignCheckpointsDeps {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
@@ -146,21 +146,10 @@ export class SignAuditCheckpoints {
 
   /** Behind the checkpoint that was the newest before signing: whoever was overtaken writes nothing. */
   async #append(data: CheckpointSigned['data']): Promise<void> {
-    const { store, clock, random } = this.#deps;
-    const before = this.#last;
-    const atMs = clock.nowMs();
-    const revision = before ? before.revision + 1 : 0;
-    const encoded = encodeEvent({
-      id: random.uuid(),
-      stream: AUDIT_STREAM,
-      revision,
-      atMs,
-      event: { type: 'CheckpointSigned', data },
-      metadata: { correlationId: random.uuid(), actor: 'clock', prev: before?.hash ?? '' },
-    });
-    const appended = await store.append({ stream: AUDIT_STREAM, expected: before ? before.revision : 'no-stream', events: [encoded] });
-    if (!appended.ok) throw new Error('another process signed a checkpoint at the same moment');
-    this.#last = { ...encoded, stream: AUDIT_STREAM, revision, position: appended.position };
+    const event: CheckpointSigned = { type: 'CheckpointSigned', data };
+    const { result, encoded } = await appendNext(this.#deps, { stream: AUDIT_STREAM, last: this.#last, event, actor: 'clock' });
+    if (!result.ok) throw new Error('another process signed a checkpoint at the same moment');
+    this.#last = { ...encoded, stream: AUDIT_STREAM, revision: result.revision, position: result.position };
   }
 
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {

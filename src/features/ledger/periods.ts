@@ -6,7 +6,7 @@ import { sealOf, type PeriodRow } from '../../../projections/ledger/rows.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
-import { encodeEvent } from '../../runtime/commands/codec.ts';
+import { appendNext } from '../../runtime/commands/append-next.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import type { LedgerBalances } from './balances.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
@@ -62,13 +62,10 @@ export class LedgerPeriods {
 
   /** The event's position; null when somebody else wrote to the stream meanwhile. */
   async #append(data: PeriodClosed['data']): Promise<Position | null> {
-    const { store, clock, random } = this.#deps;
     const stream = ledgerPeriodsStream(data.mode);
-    const last = await store.lastOfStream(stream);
-    const metadata = { correlationId: random.uuid(), actor: data.actor, prev: last?.hash ?? '' };
+    const last = await this.#deps.store.lastOfStream(stream);
     const event: PeriodClosed = { type: 'PeriodClosed', data };
-    const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
-    const result = await store.append({ stream, expected: last ? last.revision : 'no-stream', events: [encoded] });
+    const { result } = await appendNext(this.#deps, { stream, last, event, actor: data.actor });
     return result.ok ? result.position : null;
   }
 }

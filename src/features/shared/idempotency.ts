@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { RequestAccepted, RequestAnswered } from '../../domain/events/operations-events.ts';
 import type { Refusal } from '../../domain/result.ts';
 import { idempotencyStream } from '../../domain/streams.ts';
-import { toSec, type Clock } from '../../ports/clock.ts';
+import { toSec } from '../../ports/clock.ts';
 import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import type { Random } from '../../ports/random.ts';
-import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
+import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { actorOf, type Caller, type Outcome } from './merchant-api.ts';
 
 export type Admission =
@@ -22,20 +22,18 @@ export interface OnceCommand<Value> {
   readonly mayRunTwice: boolean;
 }
 
+type IdempotencyDeps = AppendNextDeps & { readonly store: EventStore };
+
 /**
  * Keeps `Idempotency-Key` promises as events, not in a cache: the first request with a key fixes its hash and the id of
  * what it creates *before* the command runs, so a retry after a crash between the two appends continues the same one.
  */
 export class Idempotency {
-  readonly #store: EventStore;
-  readonly #clock: Clock;
-  readonly #random: Random;
+  readonly #deps: IdempotencyDeps;
   readonly #running = new Map<string, Promise<Outcome<unknown>>>();
 
-  constructor(deps: { store: EventStore; clock: Clock; random: Random }) {
-    this.#store = deps.store;
-    this.#clock = deps.clock;
-    this.#random = deps.random;
+  constructor(deps: IdempotencyDeps) {
+    this.#deps = deps;
   }
 
   /** `newId` is used when the request is the first of its key, or carries none. */
@@ -46,7 +44,7 @@ export class Idempotency {
     if (known) return this.#compare(known, operation, requestHash, stream);
     const event: RequestAccepted = {
       type: 'RequestAccepted',
-      data: { requestHash, operation, givenId: newId(), acceptedAtSec: toSec(this.#clock.nowMs()) },
+      data: { requestHash, operation, givenId: newId(), acceptedAtSec: toSec(this.#deps.clock.nowMs()) },
     };
     const result = await this.#append(caller, stream, event, null);
     if (result.ok) return { ok: true, givenId: event.data.givenId, stream, repeated: false };
@@ -80,27 +78,24 @@ export class Idempotency {
   }
 
   async #answerOf(stream: string): Promise<RequestAnswered['data'] | null> {
-    const last = (await this.#store.readStream(stream)).at(-1)!;
+    const last = (await this.#deps.store.readStream(stream)).at(-1)!;
     const { event } = decodeEvent(last);
     return event.type === 'RequestAnswered' ? event.data : null;
   }
 
   /** Another process that ran the same command may have kept its answer first, which is as good. */
   async #keep(caller: Caller, stream: string, answer: string | null): Promise<void> {
-    const last = (await this.#store.readStream(stream)).at(-1)!;
-    const event: RequestAnswered = { type: 'RequestAnswered', data: { answer, answeredAtSec: toSec(this.#clock.nowMs()) } };
+    const last = (await this.#deps.store.readStream(stream)).at(-1)!;
+    const event: RequestAnswered = { type: 'RequestAnswered', data: { answer, answeredAtSec: toSec(this.#deps.clock.nowMs()) } };
     await this.#append(caller, stream, event, last);
   }
 
-  #append(caller: Caller, stream: string, event: RequestAccepted | RequestAnswered, last: RecordedEvent | null): Promise<AppendResult> {
-    const metadata = { correlationId: caller.requestId, actor: actorOf(caller), prev: last?.hash ?? '' };
-    const revision = last === null ? 0 : last.revision + 1;
-    const encoded = encodeEvent({ id: this.#random.uuid(), stream, revision, atMs: this.#clock.nowMs(), event, metadata });
-    return this.#store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] });
+  async #append(caller: Caller, stream: string, event: RequestAccepted | RequestAnswered, last: RecordedEvent | null): Promise<AppendResult> {
+    return (await appendNext(this.#deps, { stream, last, event, actor: actorOf(caller), correlationId: caller.requestId })).result;
   }
 
   async #known(stream: string): Promise<RequestAccepted['data'] | null> {
-    const [first] = await this.#store.readStream(stream, { limit: 1 });
+    const [first] = await this.#deps.store.readStream(stream, { limit: 1 });
     return first ? (decodeEvent(first).event as RequestAccepted).data : null;
   }
 

@@ -3,7 +3,8 @@ import { secretsStream } from '../../domain/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
-import { decodeEvent, encodeEvent } from '../../runtime/commands/codec.ts';
+import { appendNext } from '../../runtime/commands/append-next.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
 
 /** Seals short secrets under the master key; `context` binds the text to its purpose (AES-GCM additional data). */
 export interface SecretSeal {
@@ -36,11 +37,6 @@ export async function sharedSecrets(
     type: 'SecretGenerated',
     data: { purpose, secretVersion: 1, sealedSecret: deps.seal.seal(deps.random.bytes(32), context(1)) },
   };
-  const metadata = { correlationId: deps.random.uuid(), actor: 'system', prev: '' };
-  await deps.store.append({
-    stream,
-    expected: 'no-stream',
-    events: [encodeEvent({ id: deps.random.uuid(), stream, revision: 0, atMs: deps.clock.nowMs(), event, metadata })],
-  });
+  await appendNext(deps, { stream, last: null, event, actor: 'system' });
   return sharedSecrets(purpose, deps);
 }
