@@ -6,6 +6,7 @@ import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
@@ -45,12 +46,13 @@ class EvmChain implements Chain, AddressHistory {
   readonly #scanner: LogScanner;
   readonly #voices: Voices;
   readonly #heads: HeadComparison;
-  readonly #admitted = new Set<string>();
+  readonly #providers: AdmittedProviders;
   #highestSeen = 0;
 
   constructor(options: EvmChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifyProvider(provider, options.settings));
     this.#tokens = tokensByAddress(options.settings.tokens);
     this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
@@ -69,26 +71,26 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async verify(): Promise<void> {
-    await this.#voices.verify((provider) => this.#admit(provider));
+    await this.#voices.verify((provider) => this.#providers.admit(provider));
   }
 
   async head(): Promise<Block> {
     this.#heads.nowAndThen();
-    const head = (await this.#onProvider((provider) => readHead(provider))).value;
+    const head = await this.#providers.on((provider) => readHead(provider));
     const isBack = head.number < this.#highestSeen;
     this.#highestSeen = head.number;
     if (!isBack || this.#pool.size < 2) return head;
     // A head that moves back is one provider's trouble more often than the network's.
     await this.#heads.now();
-    return (await this.#onProvider((provider) => readHead(provider))).value;
+    return this.#providers.on((provider) => readHead(provider));
   }
 
   async finalized(): Promise<Block> {
-    return (await this.#onProvider((provider) => mustReadHeader(provider, 'finalized'))).value.block;
+    return (await this.#providers.on((provider) => mustReadHeader(provider, 'finalized'))).block;
   }
 
   async blockAt(number: number): Promise<Block | null> {
-    return (await this.#onProvider((provider) => readHeader(provider, number))).value?.block ?? null;
+    return (await this.#providers.on((provider) => readHeader(provider, number)))?.block ?? null;
   }
 
   async scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options: ScanOptions = {}): Promise<ScanResult> {
@@ -97,7 +99,7 @@ class EvmChain implements Chain, AddressHistory {
       readBefore.includes(provider.name)
         ? this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
         : this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
-    const { value, provider } = await this.#onProvider(task, readBefore);
+    const { value, provider } = await this.#providers.run(task, readBefore);
     return { ...value, providers: [provider] };
   }
 
@@ -110,12 +112,12 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
-    return (await this.#onProvider((provider) => usedEvmAddresses(provider, this.settings, addresses))).value;
+    return this.#providers.on((provider) => usedEvmAddresses(provider, this.settings, addresses));
   }
 
   disprove(deposit: DepositFacts): Promise<Disproof | null> {
     return agreedDisproof(this.#pool, async (provider) => {
-      await this.#admit(provider);
+      await this.#providers.admit(provider);
       await this.#assertKeepsUp(provider);
       return disproofAt(provider, this.#tokens, deposit);
     });
@@ -125,32 +127,14 @@ class EvmChain implements Chain, AddressHistory {
     return this.#pool.close();
   }
 
-  /** Nothing a provider says counts before it proved to serve this chain. */
-  async #admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider.name)) return;
-    await verifyProvider(provider, this.settings);
-    this.#admitted.add(provider.name);
-  }
-
-  #onProvider<Value>(
-    task: (provider: RpcProvider) => Promise<Value>,
-    preferOtherThan: readonly string[] = [],
-  ): Promise<{ value: Value; provider: string }> {
-    const admitFirst = async (provider: RpcProvider): Promise<Value> => {
-      await this.#admit(provider);
-      return task(provider);
-    };
-    return this.#pool.run(admitFirst, { preferOtherThan });
-  }
-
   async #reportHead(provider: RpcProvider): Promise<void> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     await readHead(provider);
   }
 
   /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */
   async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     const receipt = await readReceipt(provider, txHash);
     if (receipt === null) {
       await this.#assertKeepsUp(provider);
@@ -167,7 +151,7 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     const reached = rule.kind === 'finalized' ? (await mustReadHeader(provider, 'finalized')).block : await readHead(provider);
     if (!isFinalEnough(rule, number, { headNumber: reached.number, finalizedNumber: reached.number })) return false;
     return (await mustReadHeader(provider, number)).block.hash === hash;

@@ -17,14 +17,22 @@ export class AdmittedProviders {
 
   /** Asks one provider. Throws `ChainUnavailable`. */
   async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
-    return (await this.#pool.run(async (provider) => (await this.#admit(provider), task(provider)))).value;
+    return (await this.run(task)).value;
+  }
+
+  /** The same, and which provider answered; one of the named is asked only if no other answers. */
+  run<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    preferOtherThan: readonly string[] = [],
+  ): Promise<{ readonly value: Value; readonly provider: string }> {
+    return this.#pool.run(async (provider) => (await this.admit(provider), task(provider)), { preferOtherThan });
   }
 
   /** As many answers as a conclusion needs: two where two are configured. Throws `ChainUnavailable` when there are fewer. */
   async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
     const needed = Math.min(2, this.#pool.size);
     const opinions = await this.#pool.survey(
-      async (provider) => (await this.#admit(provider), task(provider)),
+      async (provider) => (await this.admit(provider), task(provider)),
       (soFar) => soFar.filter((opinion) => 'value' in opinion).length >= needed,
     );
     const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
@@ -42,7 +50,8 @@ export class AdmittedProviders {
     return this.#pool.close();
   }
 
-  async #admit(provider: RpcProvider): Promise<void> {
+  /** Nothing a provider says counts before this came back. Throws for one that does not serve the chain. */
+  async admit(provider: RpcProvider): Promise<void> {
     if (this.#admitted.has(provider.name)) return;
     await this.#verify(provider);
     this.#admitted.add(provider.name);

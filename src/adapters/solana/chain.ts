@@ -8,6 +8,7 @@ import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
@@ -39,7 +40,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   readonly #pool: RpcPool;
   readonly #payerTransactions: SolanaPayerTransactions;
   readonly #voices: Voices;
-  readonly #admitted = new Set<string>();
+  readonly #providers: AdmittedProviders;
   readonly #heads: HeadComparison;
   #headSeen = 0;
   #finalizedSeen = -1;
@@ -47,6 +48,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   constructor(options: SolanaChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifySolanaProvider(provider, options.settings));
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const { confirmWithSecond = () => false } = options;
@@ -64,7 +66,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async verify(): Promise<void> {
-    await this.#voices.verify((provider) => this.#admit(provider));
+    await this.#voices.verify((provider) => this.#providers.admit(provider));
   }
 
   tokenAccountsOf(owner: string): readonly TokenAccount[] {
@@ -75,7 +77,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.#heads.nowAndThen();
     const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
     const parts = Array.from({ length: calls }, (_, index) => accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL));
-    const looks = await Promise.all(parts.map((part) => this.#onProvider((provider) => readBalances(provider, part))));
+    const looks = await Promise.all(parts.map((part) => this.#providers.run((provider) => readBalances(provider, part))));
     const oldest = looks.map(({ value }) => value).reduce((one, other) => (one.slot <= other.slot ? one : other));
     this.#headSeen = Math.max(this.#headSeen, ...looks.map(({ value }) => value.slot));
     return {
@@ -87,7 +89,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async history(account: string, options: HistoryOptions): Promise<readonly HistoryEntry[]> {
-    return (await this.#onProvider((provider) => readHistory(provider, account, options))).value;
+    return this.#providers.on((provider) => readHistory(provider, account, options));
   }
 
   async effectOf(txHash: string, account: TokenAccount): Promise<AccountEffect | null> {
@@ -100,7 +102,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       const arrived = own.units > 0n && own.owner === account.owner;
       return { unitsDelta: own.units, transfer: arrived ? await this.#toTransfer(provider, txHash, transaction, deltas, own) : null };
     };
-    return (await this.#onProvider(task)).value;
+    return this.#providers.on(task);
   }
 
   async finalized(): Promise<Block> {
@@ -110,14 +112,14 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       if (block === null) throw new ProviderFault('behind', `has no block at its finalized slot ${slot}`);
       return block;
     };
-    const { value } = await this.#onProvider(task);
+    const value = await this.#providers.on(task);
     this.#finalizedSeen = Math.max(this.#finalizedSeen, value.number);
     return value;
   }
 
   async blockAt(slot: number): Promise<Block | null> {
     if (slot > this.#headSeen) return null;
-    return (await this.#onProvider((provider) => blockAtSlot(provider, slot, 'confirmed'))).value;
+    return this.#providers.on((provider) => blockAtSlot(provider, slot, 'confirmed'));
   }
 
   async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
@@ -129,7 +131,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async usedAmong(owners: readonly string[]): Promise<ReadonlySet<string>> {
-    return (await this.#onProvider((provider) => usedSolanaOwners(provider, owners, (owner) => this.tokenAccountsOf(owner)))).value;
+    return this.#providers.on((provider) => usedSolanaOwners(provider, owners, (owner) => this.tokenAccountsOf(owner)));
   }
 
   unsignedTransfer(transfer: WantedTransfer): Promise<Uint8Array | null> {
@@ -138,7 +140,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
 
   disprove(deposit: DepositFacts): Promise<Disproof | null> {
     return agreedDisproof(this.#pool, async (provider) => {
-      await this.#admit(provider);
+      await this.#providers.admit(provider);
       return solanaDisproof(provider, this.settings, deposit, this.#finalizedSeen);
     });
   }
@@ -147,28 +149,14 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return this.#pool.close();
   }
 
-  /** Nothing a provider says counts before it proved to serve this chain. */
-  async #admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider.name)) return;
-    await verifySolanaProvider(provider, this.settings);
-    this.#admitted.add(provider.name);
-  }
-
-  #onProvider<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<{ value: Value; provider: string }> {
-    return this.#pool.run(async (provider) => {
-      await this.#admit(provider);
-      return task(provider);
-    });
-  }
-
   async #reportHead(provider: RpcProvider): Promise<void> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     provider.reportHead(await slotOf(provider, 'confirmed'));
   }
 
   /** At or below the finalized slot only the finalized answer counts. */
   async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     let transaction = await readTransaction(provider, txHash, 'confirmed');
     if (transaction === null) {
       await this.#assertAbsent(provider, txHash);
@@ -184,7 +172,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     const commitment = rule.kind === 'finalized' ? 'finalized' : 'confirmed';
     const slot = await slotOf(provider, commitment);
     if (!isFinalEnough(rule, number, { headNumber: slot, finalizedNumber: slot })) return false;

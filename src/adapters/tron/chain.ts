@@ -6,6 +6,7 @@ import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
+import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
@@ -44,7 +45,7 @@ class TronChain implements Chain, AddressHistory {
   readonly #tokens: TokenAccounts;
   readonly #concurrency: number;
   readonly #voices: Voices;
-  readonly #admitted = new Set<string>();
+  readonly #providers: AdmittedProviders;
   readonly #heads: HeadComparison;
   #headSeen = 0;
   #solidSeen = -1;
@@ -52,6 +53,7 @@ class TronChain implements Chain, AddressHistory {
   constructor(options: TronChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifyTronProvider(provider, options.settings));
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
@@ -70,18 +72,18 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async verify(): Promise<void> {
-    await this.#voices.verify((provider) => this.#admit(provider));
+    await this.#voices.verify((provider) => this.#providers.admit(provider));
   }
 
   async head(): Promise<Block> {
     this.#heads.nowAndThen();
-    const { value } = await this.#onProvider((provider) => newestBlock(provider, 'wallet'));
+    const value = await this.#providers.on((provider) => newestBlock(provider, 'wallet'));
     this.#headSeen = Math.max(this.#headSeen, value.number);
     return value;
   }
 
   async finalized(): Promise<Block> {
-    const { value } = await this.#onProvider((provider) => newestBlock(provider, 'walletsolidity'));
+    const value = await this.#providers.on((provider) => newestBlock(provider, 'walletsolidity'));
     this.#solidSeen = Math.max(this.#solidSeen, value.number);
     return value;
   }
@@ -92,14 +94,14 @@ class TronChain implements Chain, AddressHistory {
       if (block === null && number <= this.#headSeen) throw new ProviderFault('behind', `does not have block ${number} yet`);
       return block;
     };
-    return (await this.#onProvider(task)).value;
+    return this.#providers.on(task);
   }
 
   async scan(fromBlock: number, toBlock: number, isOurs: (address: string) => boolean, options: ScanOptions = {}): Promise<ScanResult> {
     const range = { fromBlock, toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1), isOurs, concurrency: this.#concurrency };
     const { readBefore = [] } = options;
     const task = (source: RpcProvider) => scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
-    const { value, provider } = await this.#onProvider(task, readBefore);
+    const { value, provider } = await this.#providers.run(task, readBefore);
     return { ...value, providers: [provider] };
   }
 
@@ -112,12 +114,12 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>> {
-    return (await this.#onProvider((provider) => usedTronAddresses(provider, this.settings, addresses))).value;
+    return this.#providers.on((provider) => usedTronAddresses(provider, this.settings, addresses));
   }
 
   disprove(deposit: DepositFacts): Promise<Disproof | null> {
     return agreedDisproof(this.#pool, async (provider) => {
-      await this.#admit(provider);
+      await this.#providers.admit(provider);
       await this.#assertKeepsUp(provider);
       return tronDisproofAt(provider, this.#tokens, deposit);
     });
@@ -127,32 +129,14 @@ class TronChain implements Chain, AddressHistory {
     return this.#pool.close();
   }
 
-  /** Nothing a provider says counts before it proved to serve this chain. */
-  async #admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider.name)) return;
-    await verifyTronProvider(provider, this.settings);
-    this.#admitted.add(provider.name);
-  }
-
-  #onProvider<Value>(
-    task: (provider: RpcProvider) => Promise<Value>,
-    preferOtherThan: readonly string[] = [],
-  ): Promise<{ value: Value; provider: string }> {
-    const admitFirst = async (provider: RpcProvider): Promise<Value> => {
-      await this.#admit(provider);
-      return task(provider);
-    };
-    return this.#pool.run(admitFirst, { preferOtherThan });
-  }
-
   async #reportHead(provider: RpcProvider): Promise<void> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     await newestBlock(provider, 'wallet');
   }
 
   /** Below the solidified height only the solidified answer counts. */
   async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     let info = await transactionInfo(provider, 'wallet', txHash);
     if (info === null) {
       await this.#assertKeepsUp(provider);
@@ -170,7 +154,7 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
-    await this.#admit(provider);
+    await this.#providers.admit(provider);
     const reached = await newestBlock(provider, rule.kind === 'finalized' ? 'walletsolidity' : 'wallet');
     if (!isFinalEnough(rule, number, { headNumber: reached.number, finalizedNumber: reached.number })) return false;
     return (await mustHaveBlock(provider, number)).hash === hash;
