@@ -1,6 +1,7 @@
 import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
 import type { LedgerEvent, OutgoingSigner } from '../ports/outgoing-signer.ts';
 import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 
 const PAGE = 500;
 /** Room for the request around the events, and for what quoting their texts once more adds. */
@@ -28,7 +29,7 @@ export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store:
 class LedgerFeed {
   readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;
   readonly #store: Pick<EventStore, 'readAll'>;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #turns = new InTurn();
   #given: { readonly size: number; readonly after: Position | null } = { size: 0, after: null };
 
   constructor(signer: Pick<OutgoingSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
@@ -38,9 +39,7 @@ class LedgerFeed {
 
   /** One after the other: two at once would give the same events. Rejects when the store or the signer is gone. */
   run(): Promise<void> {
-    const run = this.#turn.then(() => this.#run());
-    this.#turn = run.catch(() => undefined);
-    return run;
+    return this.#turns.run(() => this.#run());
   }
 
   async #run(): Promise<void> {

@@ -8,6 +8,7 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { Signature, SignerRefusal, SignerStatus, SignerVerdict, SigningRequest } from '../ports/outgoing-signer.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import { openOutflows } from './approval-text.ts';
 import { Approvals } from './approvals.ts';
 import { ViewUnavailable, type ChainView } from './chain-view.ts';
@@ -34,7 +35,7 @@ export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
   readonly approvals: Approvals;
   /** What merchants are owed. */
   readonly ledger: LedgerAccounts;
@@ -222,10 +223,7 @@ export class Outgoing {
   #inTurn<Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>): Promise<Result | SignerRefusal> {
     const account = this.#accounts.get(mode);
     if (!account) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
-    const run = this.#turn.then(() => task(account)).catch(asRefusal);
-    // One request that nobody foresaw must not keep the signer from the next one.
-    this.#turn = run.catch(() => undefined);
-    return run;
+    return this.#turns.run(() => task(account)).catch(asRefusal);
   }
 }
 

@@ -6,6 +6,7 @@ import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 export interface SignCheckpointsDeps {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
@@ -49,7 +50,7 @@ const LOOK_EVERY_MS = 1_000;
 export class SignAuditCheckpoints {
   readonly #deps: SignCheckpointsDeps;
   #last: RecordedEvent | null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
   #timer: NodeJS.Timeout | null = null;
   #refused = false;
 
@@ -71,24 +72,26 @@ export class SignAuditCheckpoints {
 
   async stop(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
-    await this.#turn;
+    await this.#turns.ended();
   }
 
   /** Signs when a checkpoint is due. Never rejects. */
   look(): Promise<void> {
-    return this.#inTurn(async () => {
-      const { tree, isLeader } = this.#deps;
-      if (tree.state.integrity !== 'sound' || this.#refused || !isLeader()) return;
-      if (!(await this.#isDue())) return;
-      // Another process may have signed since.
-      await this.#refresh();
-      if (await this.#isDue()) await this.#sign();
-    }).catch((error: unknown) => this.#deps.log.warn({ err: error }, 'no checkpoint could be signed now'));
+    return this.#turns
+      .run(async () => {
+        const { tree, isLeader } = this.#deps;
+        if (tree.state.integrity !== 'sound' || this.#refused || !isLeader()) return;
+        if (!(await this.#isDue())) return;
+        // Another process may have signed since.
+        await this.#refresh();
+        if (await this.#isDue()) await this.#sign();
+      })
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'no checkpoint could be signed now'));
   }
 
   /** Signs at once, whatever is new. Rejects when the log is not sound, the signer refuses, or another process has the lease. */
   signNow(): Promise<KeptCheckpoint> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const { integrity, fault } = this.#deps.tree.state;
       if (integrity !== 'sound') throw new Error(fault ?? 'the history is still being checked: try again in a moment');
       if (!this.#deps.isLeader()) throw new Error('another process signs checkpoints now: ask there');
@@ -150,11 +153,5 @@ export class SignAuditCheckpoints {
     const { result, encoded } = await appendNext(this.#deps, { stream: AUDIT_STREAM, last: this.#last, event, actor: 'clock' });
     if (!result.ok) throw new Error('another process signed a checkpoint at the same moment');
     this.#last = { ...encoded, stream: AUDIT_STREAM, revision: result.revision, position: result.position };
-  }
-
-  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-    const run = this.#turn.then(task);
-    this.#turn = run.catch(() => undefined);
-    return run;
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/audit.ts';
 import type { Log } from '../../ports/log.ts';
 import { HistoryDiffers, type StoreAudit } from './store-audit.ts';
+import { InTurn } from '../util/in-turn.ts';
 
 export interface StoreAuditTreeOptions {
   /** An audit that begins where it can; `isWhole` false when it trusts tiles that were kept elsewhere. */
@@ -27,7 +28,7 @@ export class StoreAuditTree implements AuditTree {
   #audit: StoreAudit | null = null;
   #integrity: AuditState['integrity'] = 'checking';
   #fault: string | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
   #running: Promise<void> = Promise.resolve();
   #nextRecheck = 0;
 
@@ -51,7 +52,7 @@ export class StoreAuditTree implements AuditTree {
   async stop(): Promise<void> {
     this.#closing.abort();
     await this.#running;
-    await this.#turn;
+    await this.#turns.ended();
   }
 
   async head(since: number): Promise<AuditHead> {
@@ -146,14 +147,12 @@ export class StoreAuditTree implements AuditTree {
 
   /** Takes in what is new; one call after the other. */
   #follow(): Promise<void> {
-    const run = this.#turn.then(() =>
+    return this.#turns.run(() =>
       this.#watched(async () => {
         const audit = this.sound;
         while (audit && !this.#closing.signal.aborted && (await audit.take()) > 0);
       }),
     );
-    this.#turn = run.catch(() => undefined);
-    return run;
   }
 
   /** Whatever the task finds to differ is the end of trust. */

@@ -10,6 +10,7 @@ import type { Rpc } from '../json-rpc.ts';
 import { SandboxPaymentFailed } from '../chain.ts';
 import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
 import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
 export interface SolanaTransfer {
@@ -29,7 +30,7 @@ export class SolanaTestWallet {
   readonly #settings: NetworkSettings;
   readonly #seeds: readonly [string, string];
   #web3: Promise<typeof Web3> | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
 
   constructor(parts: { rpc: Rpc; settings: NetworkSettings; seeds: readonly [string, string] }) {
     this.#rpc = parts.rpc;
@@ -52,7 +53,7 @@ export class SolanaTestWallet {
 
   /** Several transfers in one transaction. Resolves once it is confirmed, whether or not it took effect. */
   async transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[], mayFail = false): Promise<SandboxPaid> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const web3 = await this.#load();
       const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
       const transaction = new web3.Transaction();
@@ -64,7 +65,7 @@ export class SolanaTestWallet {
 
   /** Plain SOL from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, lamports: number): Promise<SandboxPaid> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const web3 = await this.#load();
       const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
       const toPubkey = new web3.PublicKey(to);
@@ -131,11 +132,5 @@ export class SolanaTestWallet {
 
   #load(): Promise<typeof Web3> {
     return (this.#web3 ??= import('@solana/web3.js'));
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 }

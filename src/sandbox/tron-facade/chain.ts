@@ -12,6 +12,7 @@ import { runTransaction } from './transaction-execution.ts';
 import { decodeRaw, transactionId } from './tron-transaction.ts';
 import type { RawTransaction } from './tron-transaction.ts';
 import type { FacadeBlock } from './block.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 export interface Broadcast {
   readonly txId: string;
@@ -38,7 +39,7 @@ export class FacadeChain {
   readonly #byBlock = new Map<number, SealedTransaction[]>();
   readonly #byId = new Map<string, SealedTransaction>();
   readonly #forks: { fromNumber: number; salt: string }[] = [];
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
 
   private constructor(parts: {
     evm: EvmNode;
@@ -93,7 +94,7 @@ export class FacadeChain {
 
   /** Checks and executes signed bytes; they are part of the next block. */
   async broadcast(rawHex: string, signatures: readonly string[]): Promise<Broadcast> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const answer = await this.#broadcastNow(rawHex, signatures);
       if (this.#journal.entriesSinceSnapshot >= SNAPSHOT_EVERY) await this.#snapshot();
       return answer;
@@ -102,7 +103,7 @@ export class FacadeChain {
 
   /** Calls a token in its issuer's name: freezing, pausing. */
   async issue(to: string, data: string): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       await asIssuer(this.evm, to, data);
       this.#journal.append({ kind: 'issuer', to, data });
     });
@@ -128,7 +129,7 @@ export class FacadeChain {
    * With `again` the new ones hold it, in a later block under the same id.
    */
   async broadcastAndFork(rawHex: string, signatures: readonly string[], again: boolean): Promise<Broadcast> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const before = await this.evm.rpc<string>('evm_snapshot');
       const answer = await this.#broadcastNow(rawHex, signatures);
       if (answer.code !== 'SUCCESS') return answer;
@@ -144,7 +145,7 @@ export class FacadeChain {
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       if (this.#journal.entriesSinceSnapshot > 0) await this.#snapshot();
     });
     await this.evm.close();
@@ -218,12 +219,6 @@ export class FacadeChain {
 
   async #snapshot(): Promise<void> {
     this.#journal.writeSnapshot(await this.evm.rpc<string>('anvil_dumpState'));
-  }
-
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 }
 

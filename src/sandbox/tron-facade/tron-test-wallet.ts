@@ -6,6 +6,7 @@ import { SandboxPaymentFailed } from '../chain.ts';
 import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
 import type { Broadcast, FacadeChain } from './chain.ts';
 import { payerBase58 } from './genesis.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** A transaction built and signed by tronweb, as any wallet would. */
 interface SignedTransaction {
@@ -24,7 +25,8 @@ export class TronTestWallet {
   readonly #url: string;
   readonly #keys: readonly [string, string];
   #web: Promise<TronWeb> | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Equal payments in the same millisecond would be one transaction on TRON. */
+  readonly #turns = new InTurn();
 
   constructor(parts: { chain: FacadeChain; settings: NetworkSettings; url: string; keys: readonly [string, string] }) {
     this.#chain = parts.chain;
@@ -53,7 +55,7 @@ export class TronTestWallet {
   /** Plain TRX from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, sun: number): Promise<SandboxPaid> {
     const key = this.#keyOf('first');
-    const answer = await this.#inTurn(async () => {
+    const answer = await this.#turns.run(async () => {
       const web = await this.#load();
       const transaction = await web.transactionBuilder.sendTrx(to, sun, payerBase58(key));
       const signed = (await web.trx.sign(transaction, key)) as unknown as SignedTransaction;
@@ -71,7 +73,7 @@ export class TronTestWallet {
     const token = tokenOf(this.#settings, payment.coin);
     if (token === undefined) throw new SandboxPaymentFailed(`${payment.coin} is not on this chain`);
     const key = this.#keyOf(payment.payer ?? 'first');
-    const answer = await this.#inTurn(async () => {
+    const answer = await this.#turns.run(async () => {
       const web = await this.#load();
       const parameters = [
         { type: 'address', value: payment.to },
@@ -114,12 +116,5 @@ export class TronTestWallet {
   #load(): Promise<TronWeb> {
     this.#web ??= import('tronweb').then(({ TronWeb }) => new TronWeb({ fullHost: this.#url }));
     return this.#web;
-  }
-
-  /** Equal payments in the same millisecond would be one transaction on TRON, so they go one after the other. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 }

@@ -20,6 +20,7 @@ import { SentPayouts } from './sent.ts';
 import type { LegRef } from './work.ts';
 import { reservedOf } from '../reserved.ts';
 import { WAIT_LOOKS } from '../turns.ts';
+import { InTurn } from '../../../runtime/util/in-turn.ts';
 
 /** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
 const MAX_IN_FLIGHT = 16;
@@ -32,7 +33,7 @@ export class RefundExecutor {
   readonly #retries: RefundRetryState;
   readonly #books: PayoutBooks;
   readonly #sent: SentPayouts;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #turns = new InTurn();
 
   constructor(deps: RefundExecutorDeps) {
     this.#deps = deps;
@@ -69,7 +70,7 @@ export class RefundExecutor {
 
   /** One look at everything this treasury owes. Throws when the store, the chain or the signer is gone; the next round goes on. */
   round(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const faults = new RoundFaults();
       try {
         await this.#round(faults);
@@ -123,7 +124,7 @@ export class RefundExecutor {
   async reject(leg: Pick<LegRef, 'sessionId' | 'refundId' | 'legId'>): Promise<void> {
     const ref = this.#deps.work.open(this.chain.mode, this.chain.network).find(({ legId }) => legId === leg.legId);
     if (!ref) return;
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       if (openPayout(await this.#books.treasury())?.legId === ref.legId) throw new Error(`${ref.legId} is being signed`);
       await this.#fail(ref, 'rejected_by_operator', null);
     });
@@ -317,12 +318,6 @@ export class RefundExecutor {
   }
 
   /* Small parts */
-
-  #inTurn(task: () => Promise<void>): Promise<void> {
-    const run = this.#turn.then(task);
-    this.#turn = run.catch(() => {});
-    return run;
-  }
 
   async #legs(refs: readonly LegRef[]): Promise<Found[]> {
     const found: Found[] = [];
