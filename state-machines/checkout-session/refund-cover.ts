@@ -16,6 +16,14 @@ export function coverOf(context: SessionContext, legId: string): Cover {
   return isCovered(context, legId, ['final', 'detected']) ? 'awaited' : 'gone';
 }
 
+/** Since when money that legs pay back is gone, by the deposit that left the chain last; null when none did. Unix seconds. */
+export function goneSinceSec(context: SessionContext): number | null {
+  const times = depositsOf(context).flatMap(({ status, revertedAtSec }) =>
+    revertedAtSec === undefined || status === 'final' ? [] : [revertedAtSec],
+  );
+  return times.length === 0 ? null : Math.max(...times);
+}
+
 function isCovered(context: SessionContext, legId: string, counted: readonly DepositState['status'][]): boolean {
   const left = new Map(depositsOf(context).flatMap(({ facts, units, status }) => (counted.includes(status) ? [[facts.depositKey, units]] : [])));
   const legs = Object.values(context.refunds)

@@ -56,6 +56,7 @@ export interface RevertDeposit {
   readonly depositKey: string;
   readonly reason: DepositReverted['data']['reason'];
   readonly headNumber: number;
+  readonly revertedAtSec: number;
 }
 /** Sent only when every offered network was scanned past the deadline, or the longest wait is over. */
 export interface ExpireSession {
@@ -172,10 +173,10 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
-function revertDeposit({ depositKey, reason, headNumber }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
+function revertDeposit({ depositKey, reason, headNumber, revertedAtSec }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
   const { status, credit } = context.deposits[depositKey] ?? {};
   if (credit || (status !== 'detected' && status !== 'final')) return accept();
-  return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber } });
+  return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber, revertedAtSec } });
 }
 
 /** While on-time money is on its way the session neither expires nor fails: its finality decides. */

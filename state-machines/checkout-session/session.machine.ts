@@ -61,7 +61,11 @@ function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data
 }
 
 const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> =>
-  withDeposit(context, data.depositKey, (deposit) => ({ ...deposit, status: data.reason === 'failed' ? 'failed' : 'reverted' }));
+  withDeposit(context, data.depositKey, (deposit) => ({
+    ...deposit,
+    status: data.reason === 'failed' ? 'failed' : 'reverted',
+    revertedAtSec: data.revertedAtSec,
+  }));
 
 function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'>['data']): Partial<SessionContext> {
   const legs = Object.fromEntries(

@@ -46,6 +46,8 @@ export interface DepositState {
   readonly kind: DepositKind;
   readonly units: bigint;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
+  /** When it last left the chain; also kept once it is back. */
+  readonly revertedAtSec?: number;
   /** Who paid; absent until it could be told. */
   readonly sender?: Sender;
   /** The decision that set it aside, and how much was: then it is no money of this session. */

@@ -46,7 +46,9 @@ const commands = fc.array(
     { weight: 4, arbitrary: transfer.map((facts) => [record(facts), confirm(facts)]) },
     {
       weight: 1,
-      arbitrary: transfer.map(({ depositKey }): SessionCommand[] => [{ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 300 }]),
+      arbitrary: transfer.map(({ depositKey }): SessionCommand[] => [
+        { type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 },
+      ]),
     },
     {
       weight: 2,

@@ -80,6 +80,7 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
     depositKey: factsOf(drawn).depositKey,
     reason: drawn.late ? 'failed' : 'reorg',
     headNumber: 300,
+    revertedAtSec: 1_800_000_500,
   })),
   fc
     .tuple(fc.integer({ min: -10, max: 5 }), fc.integer({ min: -10, max: 5 }))

@@ -93,7 +93,10 @@ function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerE
     };
     const finals = Object.values(state.context.deposits).filter(({ status, credit }) => status === 'final' && !credit);
     for (const { facts } of finals)
-      add({ type: 'DepositReverted', data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400 } });
+      add({
+        type: 'DepositReverted',
+        data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400, revertedAtSec: 1_800_000_500 },
+      });
     for (const { facts } of finals) {
       const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
       add({ type: 'DepositDetected', data: facts });

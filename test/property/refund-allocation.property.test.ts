@@ -48,7 +48,9 @@ const pay = network.chain((on) =>
 );
 const reorganise = fc
   .tuple(network, fc.integer({ min: 0, max: 9 }))
-  .map(([on, tx]): SessionCommand[] => [{ type: 'RevertDeposit', depositKey: `${on}:0x${tx}:0`, reason: 'reorg', headNumber: 300 }]);
+  .map(([on, tx]): SessionCommand[] => [
+    { type: 'RevertDeposit', depositKey: `${on}:0x${tx}:0`, reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 },
+  ]);
 const refund = fc
   .record({
     id: fc.integer({ min: 1, max: 6 }),

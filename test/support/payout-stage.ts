@@ -48,7 +48,9 @@ export class PayoutStage {
   readonly network: Network;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
-  readonly executor: RefundExecutor;
+  executor: RefundExecutor;
+  /** Another process of the same service: what the one before remembered is lost. */
+  readonly restart: () => void;
   /** Transactions, in the order in which they went out. */
   readonly broadcast: string[] = [];
   /** How often a leg was checked on chain. */
@@ -77,22 +79,25 @@ export class PayoutStage {
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
-    this.executor = new RefundExecutor({
-      ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
-      ...{ clock: { nowMs: () => Date.now() + this.clockOffMs }, random: nodeRandom, log: silent },
-      signer: {
-        check: async (order) => orThrow(this.checkBySigner(order)),
-        sign: async (request) => orThrow(this.sign(request)),
-        release: () => Promise.resolve({ ok: true }),
-      },
-      work: {
-        open: () => this.legs,
-        landed: () => this.landed,
-        done: ({ legId }: LegRef) => void (this.legs = this.legs.filter((leg) => leg.legId !== legId)),
-        isFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
-      } as unknown as PayoutWork,
-      ...{ isOurs: () => false, valuation: () => null, pollMs, depositGraceMs },
-    });
+    const executor = () =>
+      new RefundExecutor({
+        ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
+        ...{ clock: { nowMs: () => this.#nowMs() }, random: nodeRandom, log: silent },
+        signer: {
+          check: async (order) => orThrow(this.checkBySigner(order)),
+          sign: async (request) => orThrow(this.sign(request)),
+          release: () => Promise.resolve({ ok: true }),
+        },
+        work: {
+          open: () => this.legs,
+          landed: () => this.landed,
+          done: ({ legId }: LegRef) => void (this.legs = this.legs.filter((leg) => leg.legId !== legId)),
+          isFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
+        } as unknown as PayoutWork,
+        ...{ isOurs: () => false, valuation: () => null, pollMs, depositGraceMs },
+      });
+    this.executor = executor();
+    this.restart = () => (this.executor = executor());
   }
 
   /** A session that was paid 10 USDT by one final deposit, unless told otherwise. */
@@ -111,8 +116,18 @@ export class PayoutStage {
     return depositKey;
   }
 
+  #nowMs(): number {
+    return (CREATED_AT + 90) * 1000 + performance.now() + this.clockOffMs;
+  }
+
   async revert(sessionId: SessionId, depositKey: string): Promise<void> {
-    await this.tell(sessionId, { type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 300 });
+    await this.tell(sessionId, {
+      type: 'RevertDeposit',
+      depositKey,
+      reason: 'reorg',
+      headNumber: 300,
+      revertedAtSec: Math.floor(this.#nowMs() / 1000),
+    });
   }
 
   /** In whole coins; null: all that is left. False when the session refuses. */

@@ -252,7 +252,7 @@ export class RandomInbox {
     const commands: Partial<Record<Kind, () => [SessionId, SessionCommand]>> = {
       pay: () => [own, { type: 'RecordDeposit', facts: factsOf(transfer, late, coin, cents) }],
       confirm: () => [own, { type: 'ConfirmDeposit', data: { ...final, depositKey: keyOf(transfer) }, nowSec, valuation: null }],
-      revert: () => [own, { type: 'RevertDeposit', depositKey: keyOf(transfer), reason: 'reorg', headNumber: 300 }],
+      revert: () => [own, { type: 'RevertDeposit', depositKey: keyOf(transfer), reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 }],
       cancel: () => [id, { type: 'CancelSession', nowSec: EXPIRES_AT - 10 }],
       expire: () => [id, { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} }],
       refund: () => [id, refundCommand({ refundId: `re_${this.store.events.length}` as RefundId, coin, nowSec })],

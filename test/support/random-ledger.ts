@@ -178,7 +178,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
         valuation: null,
       };
     case 'revert':
-      return { type: 'RevertDeposit', depositKey, reason: late ? 'failed' : 'reorg', headNumber: 300 };
+      return { type: 'RevertDeposit', depositKey, reason: late ? 'failed' : 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 };
     case 'cancel':
       return { type: 'CancelSession', nowSec };
     case 'expire':

@@ -165,6 +165,8 @@ export interface DepositReverted {
     /** True when the deposit had been final: an alarm, a reversing entry, and `reversed: true`. */
     readonly afterFinal: boolean;
     readonly headNumber: number;
+    /** When it was noticed, by the clock of the process that did. */
+    readonly revertedAtSec: number;
   };
 }
 

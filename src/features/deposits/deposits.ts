@@ -43,7 +43,7 @@ export class Deposits {
     revert: { depositKey: string; reason: DepositReverted['data']['reason']; headNumber: number },
     network: string,
   ): Promise<void> {
-    await this.#send(id, { type: 'RevertDeposit', ...revert }, network);
+    await this.#send(id, { type: 'RevertDeposit', ...revert, revertedAtSec: toSec(this.#deps.clock.nowMs()) }, network);
   }
 
   async #send(id: SessionId, command: SessionCommand, network: string): Promise<void> {

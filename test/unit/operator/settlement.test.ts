@@ -71,7 +71,10 @@ describe('settlements', () => {
     const { id } = (await commands['treasury.settle']!(args('10.00'))) as { id: string };
     const approve = { id, approvals: [{ approver: 'cleo' }] };
     const depositKey = 'ethereum:0x0:0';
-    log.push([log[0]![0], { type: 'DepositReverted', data: { depositKey, reason: 'vanished', afterFinal: true, headNumber: 210 } as never }]);
+    log.push([
+      log[0]![0],
+      { type: 'DepositReverted', data: { depositKey, reason: 'vanished', afterFinal: true, headNumber: 210, revertedAtSec: 1_800_000_500 } as never },
+    ]);
     await expect(commands['treasury.approve']!(approve)).rejects.toThrow(/owe the merchant 0\.00 USDT on ethereum/);
     log.push(...paidOrder(1));
     expect(await commands['treasury.approve']!(approve)).toMatchObject({ id, approved_by: ['ben', 'cleo'] });

@@ -15,6 +15,7 @@ import type { Reservation } from '../../../../state-machines/treasury/treasury.s
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from '../faults.ts';
 import { PayoutBooks, type Found } from './books.ts';
 import type { RefundExecutorDeps } from './deps.ts';
+import { isGraceOver } from './deposit-grace.ts';
 import { RefundRetryState, SEQUENCE_BUSY, WAIT_REASONS, type Waiting } from './retry-state.ts';
 import { SentPayouts } from './sent.ts';
 import type { LegRef } from './work.ts';
@@ -173,7 +174,7 @@ export class RefundExecutor {
     }
     const cover = coverOf(context, ref.legId);
     if (cover !== 'final') {
-      await this.#missed(ref, cover);
+      await this.#missed({ ref, context }, cover);
       return false;
     }
     this.#retries.found(ref);
@@ -196,9 +197,9 @@ export class RefundExecutor {
   }
 
   /** Nothing is signed for it yet. Within a reorganisation the money may come back; once that is over the leg ends. */
-  async #missed(ref: LegRef, cover: Exclude<Cover, 'final'>): Promise<void> {
+  async #missed({ ref, context }: Pick<Found, 'ref' | 'context'>, cover: Exclude<Cover, 'final'>): Promise<void> {
     if (cover === 'awaited') this.#retries.found(ref);
-    else if (this.#retries.missedForMs(ref) >= this.#deps.depositGraceMs) return this.#fail(ref, 'deposit_reverted', null);
+    else if (isGraceOver({ ref, context }, this.#retries, this.#deps)) return this.#fail(ref, 'deposit_reverted', null);
     this.#holdUp(ref, 'deposit_not_final', `the deposits that ${ref.legId} pays back left the chain or are not final again`);
   }
 

@@ -116,7 +116,7 @@ export class RefundRetryState {
     if (this.#withheld.delete(legId)) this.#alarms.delete(legId);
   }
 
-  /** Milliseconds since the deposits of the leg were first missed. */
+  /** Milliseconds since this process first missed the deposits of the leg. */
   missedForMs({ legId }: Leg): number {
     const sinceMs = this.#missedAtMs.get(legId) ?? performance.now();
     this.#missedAtMs.set(legId, sinceMs);

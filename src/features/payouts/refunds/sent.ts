@@ -10,6 +10,7 @@ import type { Reservation } from '../../../../state-machines/treasury/treasury.s
 import { textOf, type RoundFaults } from '../faults.ts';
 import type { Found, PayoutBooks } from './books.ts';
 import type { RefundExecutorDeps } from './deps.ts';
+import { isGraceOver } from './deposit-grace.ts';
 import type { RefundRetryState } from './retry-state.ts';
 import type { LegRef } from './work.ts';
 
@@ -141,7 +142,7 @@ export class SentPayouts {
     const { ref, context } = found;
     const { notes, deps, books, replace } = this.#parts;
     if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);
-    if (this.#chain.cancel === undefined || notes.missedForMs(ref) < deps.depositGraceMs) return;
+    if (this.#chain.cancel === undefined || !isGraceOver(found, notes, deps)) return;
     const draft = lastOfLeg(await books.treasury(), ref.legId)?.draft;
     const cancel = draft && (await this.#chain.cancel(draft));
     if (!cancel) return notes.wait(ref, 'network_fee_too_high', 'the network wants more for a cancellation than the limit allows');
@@ -160,7 +161,7 @@ export class SentPayouts {
     const { notes, deps } = this.#parts;
     this.#withhold(found);
     if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);
-    if (notes.missedForMs(ref) < deps.depositGraceMs) return;
+    if (!isGraceOver(found, notes, deps)) return;
     const released = await deps.signer.release(order);
     if (!released.ok) return notes.wait(ref, 'signer_unavailable', released.message);
     crashPoint('after-release');

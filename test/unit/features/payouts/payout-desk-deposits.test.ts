@@ -51,6 +51,26 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(stage.executor.alarm).toBeNull();
   });
 
+  it('ends in time although the process is restarted again and again', async () => {
+    for (let start = 0; start < 4; start += 1) {
+      await rounds(GRACE_MS / POLL_MS / 4);
+      stage.restart();
+    }
+    expect((await refund()).status).toBe('PENDING');
+    await rounds(64);
+    expect(await refund()).toMatchObject({ status: 'FAILED', failureReason: 'deposit_reverted' });
+  });
+
+  it('waits for the watchers of a process that was away for the whole time', async () => {
+    nowMs += 10 * GRACE_MS;
+    stage.restart();
+    await rounds(GRACE_MS / POLL_MS / 10 - 1);
+    expect((await refund()).status).toBe('PENDING');
+    await comesBack();
+    await rounds(64);
+    expect(stage.broadcast[0]).toBe(TX);
+  });
+
   it('lets the money that came later be refunded after that', async () => {
     await pastGrace();
     await stage.deposit(SESSION_ID, { txHash: '0x02', fromAddress: '0xOther' });

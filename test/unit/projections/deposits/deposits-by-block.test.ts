@@ -41,7 +41,7 @@ const confirmed: SessionEvent = {
 };
 const reverted: SessionEvent = {
   type: 'DepositReverted',
-  data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: false, headNumber: 120 },
+  data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: false, headNumber: 120, revertedAtSec: 1_800_000_500 },
 };
 
 describe('deposits by block', () => {

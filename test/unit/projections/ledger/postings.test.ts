@@ -241,7 +241,7 @@ describe('the money of a paid order', () => {
   ];
   const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
     type: 'DepositReverted',
-    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 },
+    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
   });
   const owed = (story: Story): Record<string, string> =>
     Object.fromEntries(
@@ -306,7 +306,7 @@ describe('a refund', () => {
     detected(first, 'late'),
     confirmed(first),
     { type: 'DepositSetAside', data: { depositKey, operation: 1, setAsideAtSec: CREATED_AT + 50 } },
-    { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } },
+    { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 } },
   ];
 
   it('of other money of the session takes nothing of the order for what was set aside and lost', () => {
@@ -353,7 +353,10 @@ describe('a refund', () => {
   });
 
   it('is owed from unapplied where an earlier one was paid out of money that is gone since', () => {
-    const gone: SessionEvent = { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } };
+    const gone: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+    };
     const bsc = { network: 'bsc', txHash: '0x04', amount: '5.00' } as const;
     const story = new Story().add(
       created,
@@ -383,7 +386,7 @@ describe('the service fee', () => {
   const bsc = (amount: string) => ({ network: 'bsc', txHash: '0x02', amount }) as const;
   const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
     type: 'DepositReverted',
-    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 },
+    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
   });
   const final = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent[] => [detected(change), confirmed(change)];
   const feesOf = (story: Story) => story.books.entries('test').filter(({ kind }) => FEE_KINDS.includes(kind));

@@ -14,7 +14,10 @@ const refunded = {
   type: 'RefundRequested',
   data: { legs: [{ legId: 're_1-1', takenFrom: [{ depositKey, amount: '1.00' }] }] },
 } as unknown as SessionEvent;
-const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300 } };
+const lost: SessionEvent = {
+  type: 'DepositReverted',
+  data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+};
 
 const isListed = (...events: SessionEvent[]): boolean => {
   const session = events.reduce(foldSession, EMPTY_SESSION);

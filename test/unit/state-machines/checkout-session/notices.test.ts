@@ -11,7 +11,13 @@ const confirm = ({ depositKey, blockNumber, blockHash, blockTimeSec }: DepositFa
   data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 300 },
 });
 const final = (facts: DepositFacts): SessionCommand[] => [record(facts), confirm(facts)];
-const revert = ({ depositKey }: DepositFacts): SessionCommand => ({ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 400 });
+const revert = ({ depositKey }: DepositFacts): SessionCommand => ({
+  type: 'RevertDeposit',
+  depositKey,
+  reason: 'reorg',
+  headNumber: 400,
+  revertedAtSec: 1_800_000_500,
+});
 const cancel: SessionCommand = { type: 'CancelSession', nowSec: EXPIRES_AT - 50 };
 const expire: SessionCommand = { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} };
 const refund = refundCommand();

@@ -123,7 +123,7 @@ describe('whose money a refund takes', () => {
 
   it('refunds a later payment in full although an earlier one was refunded and then left the chain', () => {
     const refunded = run(after({}), asking(null));
-    const gone = run(refunded, { type: 'RevertDeposit', depositKey: keyOf(0), reason: 'reorg', headNumber: 300 });
+    const gone = run(refunded, { type: 'RevertDeposit', depositKey: keyOf(0), reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 });
     const paidAgain = run(gone, ...paying({ payer: '0xOther' }, 7));
     expect(formatAmount(refundable(paidAgain.context, 'USDT'))).toBe('10.00');
     expect(paysOf(paidAgain, asking('10.00', { refundId: 're_b' as RefundId }))).toEqual(['0xOther ethereum 10.00']);

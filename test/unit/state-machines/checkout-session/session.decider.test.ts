@@ -123,17 +123,17 @@ describe('a payment', () => {
   it('that left the chain counts again when it comes back', () => {
     const reverted: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 },
+      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
     };
     given(created(), detected(full))
-      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1 })
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1, revertedAtSec: 1_800_000_500 })
       .then('DepositReverted');
     given(created(), detected(full), reverted).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
     given(created(), detected(full), reverted, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
   });
   it('reverted after it was final leaves the session paid and marks it reversed', () => {
     const { events, after } = given(created(), detected(full), confirmed(full), paid())
-      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 200 })
+      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 200, revertedAtSec: 1_800_000_500 })
       .then('DepositReverted');
     expect(events[0]).toMatchObject({ data: { afterFinal: true } });
     expect(after.value).toBe('paid');
@@ -145,7 +145,7 @@ describe('a transfer that an operator set aside', () => {
   const dust = depositFacts({ amount: '0.005' });
   const reverted: SessionEvent = {
     type: 'DepositReverted',
-    data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30 },
+    data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30, revertedAtSec: 1_800_000_500 },
   };
   const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
   const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20, valuation: null };
@@ -212,11 +212,17 @@ describe('the end of a session', () => {
     given(created(), detected(full)).when(expire).then();
   });
   it('fails when a payment that would have sufficed was lost', () => {
-    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    const lost: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
+    };
     given(created(), detected(full), lost).when(expire).then('SessionFailed');
   });
   it('expires, not fails, when only a part was lost', () => {
-    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: half.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1 } };
+    const lost: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: half.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
+    };
     given(created(), detected(half), lost).when(expire).then('SessionExpired');
   });
   it('is paid after all by an on-time transfer found later', () => {
@@ -475,7 +481,13 @@ describe('the amounts that are told', () => {
     const paying = given(...returned, detected(again), confirmed(again), ...twice, detected(ten))
       .when(confirm(ten))
       .then('DepositConfirmed', 'SessionPaid').events;
-    const revert = { type: 'RevertDeposit' as const, depositKey: ten.depositKey, reason: 'reorg' as const, headNumber: 400 };
+    const revert = {
+      type: 'RevertDeposit' as const,
+      depositKey: ten.depositKey,
+      reason: 'reorg' as const,
+      headNumber: 400,
+      revertedAtSec: 1_800_000_500,
+    };
     const { after } = given(...returned, detected(again), confirmed(again), ...twice, detected(ten), ...paying)
       .when(revert)
       .then('DepositReverted');
@@ -516,7 +528,7 @@ describe('the amounts that are told', () => {
     const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
     const lost: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: four.depositKey, reason: 'reorg', afterFinal: false, headNumber: 400 },
+      data: { depositKey: four.depositKey, reason: 'reorg', afterFinal: false, headNumber: 400, revertedAtSec: 1_800_000_500 },
     };
     given(...returned, detected(four), lost)
       .when(expire)
@@ -552,7 +564,10 @@ describe('what completes a payment', () => {
   it('counts again when it is back after a reorganisation, also when the session is paid', () => {
     const rest = little('0.005');
     const paying = [created(), detected(nearly), confirmed(nearly), detected(rest), confirmed(rest), paid()];
-    const lost: SessionEvent = { type: 'DepositReverted', data: { depositKey: rest.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400 } };
+    const lost: SessionEvent = {
+      type: 'DepositReverted',
+      data: { depositKey: rest.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400, revertedAtSec: 1_800_000_500 },
+    };
     expect(sessionView(given(...paying, lost).state, null).reversed).toBe(true);
     const back = given(...paying, lost)
       .when({ type: 'RecordDeposit', facts: rest })
