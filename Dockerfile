@@ -2,6 +2,7 @@
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/client/package.json packages/client/
 # Development packages and the local chains of the sandbox stay out; no package may run a script of its own here.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
@@ -18,6 +19,8 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY state-machines ./state-machines
 COPY projections ./projections
+COPY packages/client/package.json packages/client/
+COPY packages/client/src packages/client/src
 COPY src ./src
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/var/lib/quittance/data SIGNER_JOURNAL_DIR=/var/lib/quittance/journal
 USER node

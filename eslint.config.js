@@ -21,7 +21,18 @@ const PURE_SYNTAX = [
 ];
 
 export default defineConfig(
-  globalIgnores(['node_modules/', 'data/', 'coverage/', 'artifacts/', 'test/fixtures/', 'src/checkout/assets/', 'src/console/assets/', 'docs/']),
+  globalIgnores([
+    'node_modules/',
+    'data/',
+    'coverage/',
+    'artifacts/',
+    'test/fixtures/',
+    'src/checkout/assets/',
+    'src/console/assets/',
+    'docs/',
+    'packages/client/dist/',
+    'packages/client/src/wire.ts',
+  ]),
   js.configs.recommended,
   {
     files: ['**/*.{js,mjs,cjs}'],

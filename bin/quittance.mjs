@@ -9,7 +9,7 @@ if (major < 24) {
 }
 if (import.meta.url.includes('/node_modules/')) {
   process.stderr.write(
-    'The package holds the client only (quittance/client, quittance/webhooks). Run the service from a checkout of the repository.\n',
+    'Node runs no TypeScript inside node_modules. Run the service from a checkout or from its unpacked tarball; the client is the package @quittance/client.\n',
   );
   process.exit(1);
 }

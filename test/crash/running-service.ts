@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, type Quittance } from '../../src/client/client.ts';
+import { createClient, type Quittance } from '../../packages/client/src/client.ts';
 
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 120_000;

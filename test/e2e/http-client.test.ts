@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Quittance } from '../../src/client/client.ts';
-import { AuthenticationError, ConflictError, InvalidRequestError, NotFoundError } from '../../src/client/errors.ts';
+import { createClient, type Quittance } from '../../packages/client/src/client.ts';
+import { AuthenticationError, ConflictError, InvalidRequestError, NotFoundError } from '../../packages/client/src/errors.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 

@@ -125,11 +125,11 @@ describe('the code samples of the document', () => {
 
 describe('the guide', () => {
   it('names only what the client has', async () => {
-    const client = await import('../../src/client/client.ts');
+    const client = await import('../../packages/client/src/client.ts');
     const entries: Record<string, object> = {
       client,
-      webhooks: await import('../../src/client/webhooks.ts'),
-      errors: await import('../../src/client/errors.ts'),
+      webhooks: await import('../../packages/client/src/webhooks.ts'),
+      errors: await import('../../packages/client/src/errors.ts'),
     };
     const quittance: object = client.createClient({ baseUrl: service.base, apiKey: 'k', apiSecret: 's' });
     const called = [...guide.matchAll(/quittance\.(\w+)\.(\w+)/g)].map((match) => [match[1]!, match[2]!] as const);
@@ -137,9 +137,9 @@ describe('the guide', () => {
     for (const [part, method] of called) {
       expect(quittance).toHaveProperty([part, method]);
     }
-    for (const [, names, entry] of guide.matchAll(/import \{ ([\w, ]+) \} from 'quittance\/(\w+)'/g)) {
-      for (const name of names!.split(', ')) expect(entries[entry!]).toHaveProperty(name);
-    }
+    const imports = [...guide.matchAll(/import \{ ([\w, ]+) \} from '@quittance\/client(?:\/(\w+))?'/g)];
+    expect(imports.length).toBeGreaterThan(2);
+    for (const [, names, entry = 'client'] of imports) for (const name of names!.split(', ')) expect(entries[entry]).toHaveProperty(name);
   });
 
   it('links to pages that exist', () => {

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'nod
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { createClient, type Quittance } from '../../src/client/client.ts';
+import { createClient, type Quittance } from '../../packages/client/src/client.ts';
 import { until } from '../crash/running-service.ts';
 import type { TokenChain } from './tokens.ts';
 

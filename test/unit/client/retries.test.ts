@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createClient, type ClientOptions } from '../../../src/client/client.ts';
-import { ApiError, ConnectionError, InvalidRequestError, RateLimitedError, ServiceError } from '../../../src/client/errors.ts';
+import { createClient, type ClientOptions } from '../../../packages/client/src/client.ts';
+import { ApiError, ConnectionError, InvalidRequestError, RateLimitedError, ServiceError } from '../../../packages/client/src/errors.ts';
 
 interface Sent {
   readonly method: string;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { sign, signRequest, verifySignature } from '../../../src/client/signing.ts';
+import { sign, signRequest, verifySignature } from '../../../packages/client/src/signing.ts';
 
 interface Vector {
   readonly name: string;

@@ -3,7 +3,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, describe, expect, it } from 'vitest';
-import { verifyWebhook, webhookHandler, WebhookVerificationError, type WebhookEvent, type WebhookOptions } from '../../../src/client/webhooks.ts';
+import {
+  verifyWebhook,
+  webhookHandler,
+  WebhookVerificationError,
+  type WebhookEvent,
+  type WebhookOptions,
+} from '../../../packages/client/src/webhooks.ts';
 import { PAYMENT_EVENT_EXAMPLE } from '../../../src/http/schemas/webhook.example.ts';
 
 const SECRET = 'whsec_new';

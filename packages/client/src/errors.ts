@@ -1,6 +1,6 @@
-import type { ErrorBody } from '../http/schemas/error.schema.ts';
+import type * as wire from './wire.ts';
 
-export type ApiErrorCode = ErrorBody['error']['code'];
+export type ApiErrorCode = wire.Error['error']['code'];
 
 /** What every error of this client is. */
 export class QuittanceError extends Error {
@@ -22,6 +22,8 @@ export class ApiError extends QuittanceError {
   readonly param: string | undefined;
   /** Quote it when you ask for help. */
   readonly requestId: string | undefined;
+  /** Where the code is explained, with what to do about it. */
+  readonly docUrl: string | undefined;
   /** Seconds to wait, when the service said so. */
   readonly retryAfterSec: number | undefined;
 
@@ -31,6 +33,7 @@ export class ApiError extends QuittanceError {
     this.code = facts.code;
     this.param = facts.param;
     this.requestId = facts.requestId;
+    this.docUrl = facts.docUrl;
     this.retryAfterSec = facts.retryAfterSec;
   }
 }
@@ -41,6 +44,7 @@ export interface ApiErrorFacts {
   readonly message: string;
   readonly param: string | undefined;
   readonly requestId: string | undefined;
+  readonly docUrl: string | undefined;
   readonly retryAfterSec: number | undefined;
 }
 
@@ -85,13 +89,14 @@ export async function errorOf(response: Response): Promise<ApiError> {
     message: told?.message ?? `HTTP ${response.status}`,
     param: told?.param,
     requestId: told?.request_id ?? response.headers.get('x-request-id') ?? undefined,
+    docUrl: told?.doc_url,
     retryAfterSec: retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
   });
 }
 
-function errorBodyIn(text: string): ErrorBody['error'] | undefined {
+function errorBodyIn(text: string): wire.Error['error'] | undefined {
   try {
-    const { error } = JSON.parse(text) as ErrorBody;
+    const { error } = JSON.parse(text) as wire.Error;
     return typeof error?.code === 'string' && typeof error.message === 'string' ? error : undefined;
   } catch {
     return undefined;

@@ -1,11 +1,11 @@
-import type { PaymentEventBody, PaymentNoticeEventBody, RefundEventBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
 import { verifySignature } from './signing.ts';
+import type * as wire from './wire.ts';
 
-export type WebhookEvent = WebhookEventBody;
-export type PaymentEvent = PaymentEventBody;
+export type WebhookEvent = wire.WebhookEvent;
+export type PaymentEvent = wire.PaymentEvent;
 /** What happens to a payment beside its outcome, for endpoints that ask for it. */
-export type PaymentNoticeEvent = PaymentNoticeEventBody;
-export type RefundEvent = RefundEventBody;
+export type PaymentNoticeEvent = wire.PaymentNoticeEvent;
+export type RefundEvent = wire.RefundEvent;
 
 /** How far the sender's clock may be off (specification, "Delivery request"). */
 const TOLERANCE_SEC = 300;

@@ -1,33 +1,26 @@
-import type { LedgerBalancesBody, LedgerEntryBody, SettlementLineBody, SettlementReportBody } from '../http/schemas/ledger.schema.ts';
-import type { Pagination, TransactionBody } from '../http/schemas/list.schema.ts';
-import type { ChangeMerchantBody, MerchantBody, WebhookEndpointBody, WebhookSecretBody } from '../http/schemas/merchant.schema.ts';
-import type { CreateRefundBody, RefundBody } from '../http/schemas/refund.schema.ts';
-import type { SandboxAdvanceBody, SandboxDeadlineBody, SandboxPayBody, SandboxPaymentBody } from '../http/schemas/sandbox.schema.ts';
-import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from '../http/schemas/session.schema.ts';
-import type { TimelineBody } from '../http/schemas/timeline.schema.ts';
-import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, EventType, ReplayBody, WebhookEventBody } from '../http/schemas/webhook.schema.ts';
+import type * as wire from './wire.ts';
 import { createTransport, type CallSettings, type QueryValue, type Send, type TransportOptions } from './transport.ts';
 
 export type ClientOptions = TransportOptions;
 export type CallOptions = CallSettings;
-export type CreateSession = CreateSessionBody;
-export type PaymentSession = PaymentSessionBody;
-export type CancelledPaymentSession = CancelledSessionBody;
-export type Timeline = TimelineBody;
-export type CreateRefund = CreateRefundBody;
-export type Refund = RefundBody;
-export type Transaction = TransactionBody;
-export type Merchant = MerchantBody;
-export type MerchantChange = ChangeMerchantBody;
-export type WebhookEndpoint = WebhookEndpointBody;
-export type WebhookSecret = WebhookSecretBody;
-export type WebhookDelivery = DeliveryBody;
-export type WebhookDeliveryDetail = DeliveryDetailBody;
-export type WebhookEvent = WebhookEventBody;
-export type LedgerBalances = LedgerBalancesBody;
-export type LedgerEntry = LedgerEntryBody;
-export type SettlementReport = SettlementReportBody;
-export type SettlementLine = SettlementLineBody;
+export type CreateSession = wire.CreatePaymentSession;
+export type PaymentSession = wire.PaymentSession;
+export type CancelledPaymentSession = wire.CancelledPaymentSession;
+export type Timeline = wire.Timeline;
+export type CreateRefund = wire.CreateRefund;
+export type Refund = wire.Refund;
+export type Transaction = wire.Transaction;
+export type Merchant = wire.Merchant;
+export type MerchantChange = wire.ChangeMerchant;
+export type WebhookEndpoint = wire.WebhookEndpoint;
+export type WebhookSecret = wire.WebhookSecret;
+export type WebhookDelivery = wire.WebhookDelivery;
+export type WebhookDeliveryDetail = wire.WebhookDeliveryDetail;
+export type WebhookEvent = wire.WebhookEvent;
+export type LedgerBalances = wire.LedgerBalances;
+export type LedgerEntry = wire.LedgerEntry;
+export type SettlementReport = wire.LedgerSettlementReport;
+export type SettlementLine = wire.LedgerSettlementLine;
 
 /** Days in UTC such as `2026-10-31`, both included; `clock` says by which time (default `recorded`). */
 export interface LedgerRange {
@@ -63,7 +56,7 @@ export interface TransactionFilters extends ListFilters {
 
 export interface DeliveryFilters {
   readonly status?: WebhookDelivery['status'];
-  readonly event_type?: EventType;
+  readonly event_type?: WebhookEvent['type'];
   readonly session_id?: string;
   readonly created_from?: number;
   readonly created_to?: number;
@@ -89,7 +82,7 @@ export interface PageRequest {
 
 export interface Page<Item> {
   readonly data: readonly Item[];
-  readonly pagination: Pagination;
+  readonly pagination: wire.Pagination;
 }
 
 /** A list, newest first: page by page, or all of it in a loop. */
@@ -120,9 +113,9 @@ export interface Quittance {
   readonly deliveries: List<WebhookDelivery, DeliveryFilters> & {
     get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
     redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
-    replay(range: ReplayBody, options?: CallOptions): Promise<{ readonly requested: number }>;
+    replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<{ readonly requested: number }>;
     /** Sends a sample of an event type to your endpoint. */
-    test(eventType: EventType, options?: CallOptions): Promise<WebhookDelivery>;
+    test(eventType: WebhookEvent['type'], options?: CallOptions): Promise<WebhookDelivery>;
   };
   /** Where you are told; its URL and what it is told are changed with `merchant.change`. */
   readonly endpoints: {
@@ -136,7 +129,7 @@ export interface Quittance {
   };
   readonly events: {
     /** The events after `cursor`, oldest first; keep `next_cursor` for the next call. */
-    after(cursor?: string, request?: FeedFilters, options?: CallOptions): Promise<EventFeedBody>;
+    after(cursor?: string, request?: FeedFilters, options?: CallOptions): Promise<wire.EventFeed>;
     get(id: string, options?: CallOptions): Promise<WebhookEvent>;
   };
   readonly ledger: {
@@ -151,9 +144,9 @@ export interface Quittance {
   };
   readonly sandbox: {
     /** Pays with the sandbox's test wallet (`sk_test_` keys only). */
-    pay(sessionId: string, payment: SandboxPayBody, options?: CallOptions): Promise<SandboxPaymentBody>;
+    pay(sessionId: string, payment: wire.SandboxPay, options?: CallOptions): Promise<wire.SandboxPayment>;
     /** Brings the session's deadline nearer by so many seconds; to now when absent. */
-    advance(sessionId: string, time?: SandboxAdvanceBody, options?: CallOptions): Promise<SandboxDeadlineBody>;
+    advance(sessionId: string, time?: wire.SandboxAdvance, options?: CallOptions): Promise<wire.SandboxDeadline>;
   };
 }
 
