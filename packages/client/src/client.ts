@@ -113,9 +113,9 @@ export interface Quittance {
   readonly deliveries: List<WebhookDelivery, DeliveryFilters> & {
     get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
     redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
-    replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<{ readonly requested: number }>;
+    replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<wire.ReplayedDeliveries>;
     /** Sends a sample of an event type to your endpoint. */
-    test(eventType: WebhookEvent['type'], options?: CallOptions): Promise<WebhookDelivery>;
+    test(eventType: wire.TestWebhook['event_type'], options?: CallOptions): Promise<WebhookDelivery>;
   };
   /** Where you are told; its URL and what it is told are changed with `merchant.change`. */
   readonly endpoints: {

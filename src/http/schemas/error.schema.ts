@@ -24,5 +24,3 @@ export const errorBody = z
       .meta({ description: 'What is wrong.' }),
   })
   .meta({ id: 'Error' });
-
-export type ErrorBody = z.output<typeof errorBody>;

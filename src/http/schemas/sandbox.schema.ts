@@ -67,6 +67,4 @@ export const sandboxDeadline = z
   .meta({ id: 'SandboxDeadline' });
 
 export type SandboxPayBody = z.input<typeof sandboxPayBody>;
-export type SandboxAdvanceBody = z.input<typeof sandboxAdvanceBody>;
-export type SandboxDeadlineBody = z.output<typeof sandboxDeadline>;
 export type SandboxPaymentBody = z.output<typeof sandboxPayment>;

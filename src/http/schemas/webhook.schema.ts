@@ -266,7 +266,5 @@ export type DeliveryBody = z.output<typeof delivery>;
 export type DeliveryDetailBody = z.output<typeof deliveryDetail>;
 export type WebhookEventBody = z.output<typeof webhookEvent>;
 export type PaymentEventBody = z.output<typeof paymentEvent>;
-export type PaymentNoticeEventBody = z.output<typeof paymentNoticeEvent>;
-export type RefundEventBody = z.output<typeof refundEvent>;
 export type EventFeedBody = z.output<typeof eventFeed>;
 export type ReplayBody = z.input<typeof replayBody>;
