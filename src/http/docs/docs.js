@@ -172,6 +172,7 @@ async function show() {
     for (const [method, operation] of Object.entries(methods)) byTag.get(operation.tags[0]).push(showOperation(api, names, path, method, operation));
   }
   document.getElementById('operations').replaceChildren(...[...byTag].flatMap(([name, shown]) => [element('h3', { textContent: name }), ...shown]));
+  document.getElementById('receiver').replaceChildren(codeTabs('receiver', api['x-webhookReceivers'], 'Receiver'));
   document.getElementById('events').replaceChildren(...Object.entries(api.webhooks).map(([type, { post }]) => showEvent(api, type, post)));
   document.getElementById('credentials').addEventListener('input', testKeyGiven);
 }

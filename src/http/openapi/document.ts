@@ -18,6 +18,7 @@ import { isOptionalType } from '../../domain/optional-notifications.ts';
 import { EVENT_MEANINGS, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
 import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
+import { receiverSamples } from './receiver-samples.ts';
 import { TAGS } from './tags.ts';
 
 export interface DocumentOptions {
@@ -71,6 +72,7 @@ export function openApiDocument(options: DocumentOptions): object {
       security: [{ apiKey: [], timestamp: [], nonce: [], signature: [] }],
       paths,
       webhooks: webhookObjects(headerPrefix),
+      'x-webhookReceivers': receiverSamples(headerPrefix),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: '`Bearer sk_live_...` or `Bearer sk_test_...`.' },

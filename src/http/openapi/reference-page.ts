@@ -43,6 +43,7 @@ export interface ReferenceDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: OperationObject }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly 'x-webhookReceivers': readonly CodeSample[];
 }
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
@@ -147,6 +148,9 @@ export function referencePage(document: ReferenceDocument): string {
     '## Events',
     'What your webhook endpoint receives, and what `GET /v1/events` lists.',
     ...webhooks,
+    '### A receiver',
+    'Whole programs with the standard library alone: they verify the raw body, handle each event once and answer as the service expects.',
+    ...document['x-webhookReceivers'].map(({ lang, source }) => fenced(lang.toLowerCase(), source)),
     '## Errors',
     errorsText(),
     '## Objects',

@@ -1,0 +1,235 @@
+import type { CodeSample } from './code-samples.ts';
+
+/** A whole webhook receiver with the standard library alone, in the languages that merchants write shops in. */
+export function receiverSamples(headerPrefix: string): CodeSample[] {
+  return [
+    { lang: 'JavaScript', label: 'JavaScript', source: javascript(headerPrefix.toLowerCase()) },
+    { lang: 'Python', label: 'Python', source: python(headerPrefix) },
+    { lang: 'PHP', label: 'PHP', source: php(`HTTP_${headerPrefix.toUpperCase().replaceAll('-', '_')}`) },
+    { lang: 'Go', label: 'Go', source: go(headerPrefix) },
+  ];
+}
+
+const javascript = (prefix: string): string => `import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+
+const secret = process.env.QUITTANCE_WEBHOOK_SECRET;
+// In your shop: a table, written in one transaction with what the event changes.
+const handled = new Set();
+
+function isGenuine(headers, body) {
+  const timestamp = headers['${prefix}timestamp'] ?? '';
+  if (!/^\\d{1,12}$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false;
+  const signed = Buffer.concat([Buffer.from(\`\${timestamp}.\${headers['${prefix}nonce']}.\`), body]);
+  const expected = createHmac('sha256', secret).update(signed).digest();
+  return [headers['${prefix}signature'], headers['${prefix}signature-next']].some((given) => {
+    const bytes = Buffer.from(given ?? '', 'hex');
+    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+  });
+}
+
+function handle(event) {
+  const { order_id } = event.data.object;
+  if (event.type === 'payment.completed') console.log(\`paid: \${order_id}\`);
+}
+
+createServer(async (request, response) => {
+  const answer = (status, body) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  if (!isGenuine(request.headers, body)) return answer(401, { error: 'invalid signature' });
+  const event = JSON.parse(body);
+  if (!handled.has(event.id)) {
+    handle(event);
+    handled.add(event.id);
+  }
+  answer(200, { received: true });
+}).listen(Number(process.env.PORT ?? 3000), '127.0.0.1');
+`;
+
+const python = (prefix: string): string => `import hashlib
+import hmac
+import json
+import os
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECRET = os.environ["QUITTANCE_WEBHOOK_SECRET"].encode("utf-8")
+# In your shop: a table, written in one transaction with what the event changes.
+handled = set()
+
+
+def is_genuine(headers, body):
+    timestamp = headers.get("${prefix}Timestamp", "")
+    if not (timestamp.isascii() and timestamp.isdigit()) or abs(time.time() - int(timestamp)) > 300:
+        return False
+    signed = f"{timestamp}.{headers.get('${prefix}Nonce', '')}.".encode("utf-8") + body
+    expected = hmac.new(SECRET, signed, hashlib.sha256).hexdigest().encode("ascii")
+    given = [headers.get("${prefix}Signature", ""), headers.get("${prefix}Signature-Next", "")]
+    return any(hmac.compare_digest(expected, one.encode("utf-8")) for one in given)
+
+
+def handle(event):
+    if event["type"] == "payment.completed":
+        print("paid: " + event["data"]["object"]["order_id"], flush=True)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not is_genuine(self.headers, body):
+            return self.answer(401, {"error": "invalid signature"})
+        event = json.loads(body)
+        if event["id"] not in handled:
+            handle(event)
+            handled.add(event["id"])
+        self.answer(200, {"received": True})
+
+    def answer(self, status, body):
+        text = json.dumps(body).encode("utf-8")
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Receiver).serve_forever()
+`;
+
+const php = (prefix: string): string => `<?php
+
+// To try it: php -S 127.0.0.1:3000 webhook.php
+
+function is_genuine(string $body, string $secret): bool
+{
+    $timestamp = $_SERVER['${prefix}TIMESTAMP'] ?? '';
+    if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > 300) {
+        return false;
+    }
+    $expected = hash_hmac('sha256', $timestamp . '.' . ($_SERVER['${prefix}NONCE'] ?? '') . '.' . $body, $secret);
+    return hash_equals($expected, $_SERVER['${prefix}SIGNATURE'] ?? '')
+        || hash_equals($expected, $_SERVER['${prefix}SIGNATURE_NEXT'] ?? '');
+}
+
+function handle(array $event): void
+{
+    if ($event['type'] === 'payment.completed') {
+        error_log('paid: ' . $event['data']['object']['order_id']);
+    }
+}
+
+function answer(int $status, array $body): void
+{
+    http_response_code($status);
+    header('Content-Type: application/json');
+    echo json_encode($body);
+}
+
+$body = file_get_contents('php://input');
+if (!is_genuine($body, getenv('QUITTANCE_WEBHOOK_SECRET'))) {
+    answer(401, ['error' => 'invalid signature']);
+    return;
+}
+$event = json_decode($body, true);
+// In your shop: a table, written in one transaction with what the event changes.
+$handled = (getenv('HANDLED_DIR') ?: sys_get_temp_dir()) . '/quittance-' . basename($event['id']);
+if (!file_exists($handled)) {
+    handle($event);
+    touch($handled);
+}
+answer(200, ['received' => true]);
+`;
+
+const go = (prefix: string): string => `package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+type event struct {
+	ID   string
+	Type string
+	Data struct {
+		Object struct {
+			OrderID string \`json:"order_id"\`
+		}
+	}
+}
+
+// In your shop: a table, written in one transaction with what the event changes.
+var (
+	lock    sync.Mutex
+	handled = map[string]bool{}
+)
+
+func isGenuine(headers http.Header, body []byte) bool {
+	timestamp := headers.Get("${prefix}Timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if age := time.Now().Unix() - seconds; err != nil || age > 300 || age < -300 {
+		return false
+	}
+	mac := hmac.New(sha256.New, []byte(os.Getenv("QUITTANCE_WEBHOOK_SECRET")))
+	mac.Write([]byte(timestamp + "." + headers.Get("${prefix}Nonce") + "."))
+	mac.Write(body)
+	expected := mac.Sum(nil)
+	for _, name := range []string{"${prefix}Signature", "${prefix}Signature-Next"} {
+		if given, err := hex.DecodeString(headers.Get(name)); err == nil && hmac.Equal(given, expected) {
+			return true
+		}
+	}
+	return false
+}
+
+func handle(received event) {
+	if received.Type == "payment.completed" {
+		fmt.Println("paid: " + received.Data.Object.OrderID)
+	}
+}
+
+func receive(response http.ResponseWriter, request *http.Request) {
+	answer := func(status int, body string) {
+		response.Header().Set("Content-Type", "application/json")
+		response.WriteHeader(status)
+		io.WriteString(response, body)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(response, request.Body, 256*1024))
+	if err != nil || !isGenuine(request.Header, body) {
+		answer(401, \`{"error":"invalid signature"}\`)
+		return
+	}
+	var received event
+	if err := json.Unmarshal(body, &received); err != nil {
+		answer(500, \`{"error":"the event could not be read"}\`)
+		return
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	if !handled[received.ID] {
+		handle(received)
+		handled[received.ID] = true
+	}
+	answer(200, \`{"received":true}\`)
+}
+
+func main() {
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "3000"
+	}
+	if err := http.ListenAndServe("127.0.0.1:"+port, http.HandlerFunc(receive)); err != nil {
+		panic(err)
+	}
+}
+`;

@@ -1,0 +1,96 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { Notification } from '../../src/domain/notifications.ts';
+import { sampleNotification } from '../../src/domain/notification-samples.ts';
+import { signedHeaders } from '../../src/features/webhooks/signing.ts';
+import type { CodeSample } from '../../src/http/openapi/code-samples.ts';
+import { receiverSamples } from '../../src/http/openapi/receiver-samples.ts';
+import { eventually, freePort } from '../support/running-sandbox.ts';
+
+/* Every printed receiver, run as printed, against the requests that the service makes. */
+
+const has = (command: string, argument = '--version'): boolean => spawnSync(command, [argument]).status === 0;
+const PROGRAMS: Readonly<Record<string, { readonly file: string; readonly installed: boolean; start(file: string, port: number): string[] }>> = {
+  JavaScript: { file: 'receiver.mjs', installed: true, start: (file) => [process.execPath, file] },
+  Python: { file: 'receiver.py', installed: has('python3'), start: (file) => ['python3', file] },
+  PHP: { file: 'webhook.php', installed: has('php'), start: (file, port) => ['php', '-S', `127.0.0.1:${port}`, file] },
+  // Run where the compiler is installed.
+  Go: { file: 'receiver.go', installed: has('go', 'version'), start: (file) => ['go', 'run', file] },
+};
+
+const SECRET = randomBytes(24).toString('hex');
+const sample = (id: string) =>
+  sampleNotification('payment.completed', id as NotificationId, { merchantId: 'mer_1' as MerchantId, mode: 'test' }, Date.now());
+const [first, second] = [sample('evt_1767225660123456789'), sample('evt_1767225660123456790')];
+
+interface Change {
+  readonly secret?: string;
+  readonly nextSecret?: string;
+  readonly nowMs?: number;
+  readonly sentBody?: string;
+}
+
+async function deliver(port: number, event: Notification, change: Change = {}): Promise<number> {
+  const key = (text: string) => createSecretKey(Buffer.from(text));
+  const { secret = SECRET, nextSecret, nowMs = Date.now(), sentBody = event.body } = change;
+  const waiting = nextSecret === undefined ? null : { key: key(nextSecret), activatesAtSec: 1e11 };
+  const flat = signedHeaders({
+    prefix: 'X-Service-',
+    endpoint: { secret: key(secret), nextSecret: waiting, standardWebhooks: false },
+    eventType: 'payment.completed',
+    eventId: event.notificationId,
+    body: event.body,
+    nowMs,
+    nonce: randomUUID(),
+  });
+  const headers = flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1]!]] : []));
+  const response = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body: sentBody });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+let folder: string;
+let running: ChildProcess | undefined;
+beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'quittance-receivers-'))));
+afterEach(async () => {
+  // `go run` and `php -S` have children of their own.
+  if (running?.pid !== undefined && running.exitCode === null) {
+    const gone = new Promise((resolve) => running!.once('exit', resolve));
+    process.kill(-running.pid);
+    await gone;
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.each(receiverSamples('X-Service-') as CodeSample[])('the printed receiver in $label', ({ label, source }) => {
+  const { file, installed, start } = PROGRAMS[label]!;
+
+  it.skipIf(!installed)('believes genuine events only, and handles each once', async () => {
+    const [port, own] = [await freePort(), join(folder, label)];
+    mkdirSync(own);
+    writeFileSync(join(own, file), source);
+    const [command, ...args] = start(join(own, file), port) as [string, ...string[]];
+    const env = { PATH: process.env.PATH, HOME: own, PORT: String(port), QUITTANCE_WEBHOOK_SECRET: SECRET, HANDLED_DIR: own };
+    running = spawn(command, args, { cwd: own, env, detached: true });
+    let said = '';
+    for (const stream of [running.stdout!, running.stderr!]) stream.on('data', (chunk: Buffer) => void (said += chunk.toString()));
+
+    expect(await eventually('an answer', () => deliver(port, first).catch(() => null), 60_000)).toBe(200);
+    expect(await deliver(port, first)).toBe(200);
+    expect(await deliver(port, first, { secret: 'another' })).toBe(401);
+    expect(await deliver(port, first, { nowMs: Date.now() - 301_000 })).toBe(401);
+    expect(await deliver(port, first, { nowMs: Date.now() + 301_000 })).toBe(401);
+    expect(await deliver(port, first, { sentBody: first.body.replace('completed', 'completeD') })).toBe(401);
+    const unsigned = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body: first.body });
+    expect([unsigned.status, await unsigned.json()]).toEqual([401, { error: 'invalid signature' }]);
+    expect(said.match(/paid: /g)).toHaveLength(1);
+
+    expect(await deliver(port, second, { secret: 'old', nextSecret: SECRET })).toBe(200);
+    await eventually('handling', async () => (said.match(/paid: /g)?.length === 2 ? true : null), 5_000);
+  });
+});
