@@ -1,14 +1,22 @@
+import type { Config } from '../config.ts';
+import { keptAnchors } from '../signer/audit-signer.ts';
+import { journalDirectory } from './payouts.ts';
 import type { HealthFact } from '../observability/health.ts';
 import type { AuditState } from '../ports/audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { createSequencer, RESTORE } from './audit-sequencer.ts';
 import { startSharedAudit } from './audit-shared.ts';
 import { AuditThread } from './workers/audit-thread.ts';
+import { PROJECTIONS } from './projections.ts';
+import { projectionId } from '../runtime/projections/batch.ts';
+import type { ReadModel } from '../ports/read-model.ts';
 import type { ServiceParts } from './service-parts.ts';
+import type { OwnLog } from './storage-parts.ts';
 
 /**
- * Has the history read in the background and checkpoints signed. Whatever is found to differ makes the service read-only: the
- * store refuses appends from that moment on.
+ * Resolves once the whole history was read and found to be what it was, or was not: it comes before everything that reads on or writes. Then it is
+ * read again and again in the background, and checkpoints are signed. Whatever is found to differ makes the service read-only: the store refuses
+ * appends from that moment on.
  */
 export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const { config, storage, log, checkpointSigner } = parts;
@@ -21,9 +29,11 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   };
   if (store.refusal !== null) log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
-  const size = Number((await store.head()) ?? 0);
+  const size = await sizeOf(store);
   const anchor = identity?.anchors.at(-1);
   if (identity && anchor && anchor.size > size) damaged(lostEvents(config.DATA_DIR, size, anchor.size, identity.anchorFile));
+  const ahead = await lookUpAhead(storage.readModel, size);
+  if (ahead !== null) damaged(lookUpsAhead(config.DATA_DIR, size, ahead));
   const thread = new AuditThread(
     { dataDir: config.DATA_DIR, verifierKey: identity?.verifierKey ?? null, anchors: identity?.anchors ?? [] },
     {
@@ -33,8 +43,9 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
       error: (error) => log.error({ err: error }, 'the ledger cannot be checked; payouts wait'),
     },
   );
-  const sequencer = await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged });
-  if (!sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+  await thread.checked;
+  const sequencer = store.refusal === null ? await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged }) : null;
+  if (!sequencer && store.refusal === null) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
   return {
     tree: thread,
@@ -51,6 +62,47 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
     },
   };
 }
+
+/** The same check for one command while no service runs: what is found makes the log refuse appends. */
+export async function checkOwnLog(config: Config, store: OwnLog, readModel: Pick<ReadModel, 'checkpoint'>): Promise<AuditState> {
+  const ahead = await lookUpAhead(readModel, await sizeOf(store));
+  if (ahead !== null) store.refuseAppends(lookUpsAhead(config.DATA_DIR, await sizeOf(store), ahead));
+  const thread = new AuditThread(
+    { dataDir: config.DATA_DIR, verifierKey: null, anchors: keptAnchors(journalDirectory(config)) },
+    { state: () => undefined, error: () => undefined },
+  );
+  const { size, integrity, fault } = await thread.checked;
+  await thread.stop();
+  if (fault !== null) store.refuseAppends(fault);
+  return { size, integrity: store.refusal === null ? integrity : 'damaged', fault: store.refusal };
+}
+
+/** Of a log whose newest event cannot be read nothing is known. */
+const sizeOf = async (store: OwnLog): Promise<number> => {
+  try {
+    return Number((await store.head()) ?? 0);
+  } catch {
+    return 0;
+  }
+};
+
+interface LookUpPlace {
+  readonly name: string;
+  readonly position: number;
+}
+
+/** A look-up that has events which the log does not have. */
+async function lookUpAhead(readModel: Pick<ReadModel, 'checkpoint'>, size: number): Promise<LookUpPlace | null> {
+  for (const projection of PROJECTIONS) {
+    const position = Number((await readModel.checkpoint(projectionId(projection))) ?? 0);
+    if (position > size) return { name: projection.name, position };
+  }
+  return null;
+}
+
+const lookUpsAhead = (dataDir: string, size: number, { name, position }: LookUpPlace): string =>
+  `the log in ${dataDir} ends after ${size} events, but the look-up ${name} had read event ${position}: events were lost, or an old copy was put ` +
+  `in place. If an older copy was restored on purpose, stop the service and remove read-model.db with its -wal and -shm files.`;
 
 const lostEvents = (dataDir: string, size: number, signed: number, file: string): string =>
   `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;

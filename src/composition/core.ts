@@ -31,7 +31,7 @@ import { createSessionHandler, type SessionHandler } from '../features/shared/ha
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
-import { sharedSecrets } from '../features/shared/shared-secrets.ts';
+import { sharedSecrets, type SharedSecret } from '../features/shared/shared-secrets.ts';
 import { createPersonHandler } from '../features/shared/handlers/person-handler.ts';
 import { People } from '../features/people/people.ts';
 import { PeopleDirectory } from '../features/people/directory.ts';
@@ -58,6 +58,8 @@ export interface CorePorts {
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
+  /** The ledger is damaged and only read: what of it is not to be had is done without. */
+  readonly readOnly?: boolean;
 }
 
 /** The running core: what the HTTP side, the processes and the operator's commands are built on. */
@@ -96,9 +98,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const directory = await openMerchantDirectory(ports, log);
   const merchants = new Merchants({ ...ports, handler: merchantHandler, directory, finalityFloor: finalityFloorOf(config) });
   const people = await startPeople(handlerDeps);
-  const secretDeps = { store, seal: ports.sealer, random, clock };
-  const ids = new SessionIds(await sharedSecrets('session-id', secretDeps));
-  const [cursorSecret] = await sharedSecrets('list-cursor', secretDeps);
+  const ids = new SessionIds(await secretsFor('session-id', ports, log));
+  const [cursorSecret] = await secretsFor('list-cursor', ports, log);
   const idempotency = new Idempotency({ store, clock, random });
   const personal = new PersonalData(ports.personalKeys, ports.personalSealer);
   const changes = new SessionChanges();
@@ -165,11 +166,21 @@ const sessionSettingsOf = (config: Config) => ({
   finalityFloor: finalityFloorOf(config),
 });
 
-async function openMerchantDirectory({ store, sealer }: CorePorts, log: Logger): Promise<MerchantDirectory> {
+async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, log: Logger): Promise<MerchantDirectory> {
   const onFault = (merchant: string, message: string): void => log.error({ merchant, message }, 'a stored secret does not open');
   const directory = new MerchantDirectory({ store, sealer, onFault });
-  await directory.start();
+  // What of a damaged ledger cannot be read is logged where it is left out.
+  await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));
   return directory;
+}
+
+/** Nothing is created in a ledger that is only read: secrets of this process alone serve it well enough. */
+function secretsFor(purpose: string, { store, sealer: seal, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
+  return sharedSecrets(purpose, { store, seal, random, clock }).catch((error: unknown) => {
+    if (!readOnly) throw error;
+    log.error({ err: error, purpose }, 'a secret in the damaged log cannot be read');
+    return [{ version: 1, bytes: random.bytes(32) }];
+  });
 }
 
 async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Promise<People> {

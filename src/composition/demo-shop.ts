@@ -42,14 +42,15 @@ export async function startDemoShop(
   { DATA_DIR: dataDir, HEADER_PREFIX: headerPrefix }: Pick<Config, 'DATA_DIR' | 'HEADER_PREFIX'>,
   clock: Clock,
   log: Log,
+  readOnly = false,
 ): Promise<DemoShop> {
   const file = join(dataDir, 'demo-merchant.json');
-  let merchant = await demoMerchant(core, file);
+  let merchant = await demoMerchant(core, file, readOnly);
   const before = merchant.inbox_url;
   const inbox = await startWebhookInbox({ headerPrefix, port: before === undefined ? 0 : Number(new URL(before).port) });
   inbox.trust(merchant.webhook_secret);
   const url = core.merchants.getMerchant(merchant.id)?.webhook?.url;
-  if (before === undefined || (url === before && url !== inbox.webhookUrl)) {
+  if (!readOnly && (before === undefined || (url === before && url !== inbox.webhookUrl))) {
     const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl });
     if (!set.ok) log.warn({ reason: set.refusal.message }, 'the demo shop has no webhook inbox');
   }
@@ -103,11 +104,15 @@ export function demoOrder(
   );
 }
 
+/** Shown where a damaged log has lost the shop. */
+const NOBODY: DemoMerchant = { id: '' as MerchantId, api_key: '', api_secret: '', webhook_secret: '' };
+
 const textOf = (key: KeyObject): string => key.export().toString();
 
-async function demoMerchant({ merchants, directory }: Pick<Core, 'merchants' | 'directory'>, file: string): Promise<KeptMerchant> {
+async function demoMerchant({ merchants, directory }: Pick<Core, 'merchants' | 'directory'>, file: string, readOnly: boolean): Promise<KeptMerchant> {
   const known = readJson<KeptMerchant>(file);
-  if (known && directory.settings(known.id)) return known;
+  if (known && (readOnly || directory.settings(known.id))) return known;
+  if (readOnly) return NOBODY;
   const created = await merchants.registerMerchant({ name: 'Demo shop', mode: 'test' });
   if (!created.ok) throw new Error(created.refusal.message);
   const { id, api_key, api_secret, webhook_secret } = created.value;

@@ -1,12 +1,14 @@
 import { openSqlitePersonalKeys } from '../adapters/sqlite/event-log/personal-keys.ts';
 import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
 import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
+import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteNonces } from '../adapters/sqlite/nonces/nonces.ts';
 import { createMemoryChainStatus } from '../adapters/memory/chain-status.ts';
 import { createSingleProcessLeases } from '../adapters/memory/leases.ts';
 import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from './moved.ts';
 import { ProjectionComparison } from './workers/projection-compare.ts';
+import { standingProjections } from './reading-service.ts';
 import { openProjectionThread } from './workers/projection-thread.ts';
 import type { StorageDeps, Storage } from './storage-parts.ts';
 import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
@@ -30,8 +32,11 @@ export async function openEmbedded(
     onFatal: deps.onFatal,
     readDamaged: deps.readDamaged ?? false,
   });
-  const projections = await openProjectionThread(dataDir);
-  const { readModel } = projections;
+  // The thread of the projections would open the log for itself: of a damaged one nothing is projected.
+  const standing = store.refusal === null ? null : await openSqliteReadModel({ dataDir });
+  const thread = standing ? null : await openProjectionThread(dataDir);
+  const readModel = standing ?? thread!.readModel;
+  const projections = thread ?? (await standingProjections(readModel, () => Promise.resolve()));
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });

@@ -10,6 +10,8 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/util/sealing.ts';
 import { peopleCommands } from '../operator/people.ts';
 import { adminCommands } from '../operator/merchants.ts';
+import { checkOwnLog } from './audit.ts';
+import { readingStorage } from './reading-service.ts';
 import { startCore } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
@@ -66,15 +68,19 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   };
   const namespace = config.MASTER_KEY === undefined ? sandboxNamespace(masterKey) : '';
   const roles = { api: true, worker: true, signer: false };
-  const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal });
+  const opened = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal, readDamaged: true });
+  const checked = opened.ownLog && (await checkOwnLog(config, opened.ownLog, opened.readModel));
+  const damage = opened.ownLog?.refusal ?? null;
+  const storage = damage === null ? opened : await readingStorage(opened, damage, log);
+  if (damage !== null) log.error({ reason: damage }, 'the ledger is not what it was: nothing is written');
   const runner = storage.projections;
   const close = async (): Promise<void> => {
     await runner.stop();
     await storage.close();
   };
-  await runner.start(storage.store);
-  await runner.ready();
   try {
+    await runner.start(storage.store);
+    await runner.ready();
     const insecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
     const core = await startCore(
       config,
@@ -93,6 +99,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         networks: () => [],
         projections: runner,
         soleWriter: storage.soleWriter,
+        readOnly: damage !== null,
       },
       log,
     );
@@ -107,6 +114,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         projections: runner,
         more: {
           ...ledger.commands,
+          ...(checked && { 'audit.status': async () => ({ ...checked, read_only: damage !== null, reason: damage }) }),
           ...compareCommands(storage.comparison),
           ...peopleCommands({
             people: core.people,

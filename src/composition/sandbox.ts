@@ -104,12 +104,12 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     sandboxHome: () => home,
   });
   fundTreasuries(chains, treasury, log);
-  const shop = await startDemoShop(service.core, config, clock, log);
+  const shop = await startDemoShop(service.core, config, clock, log, service.readOnly() !== null);
   const { inbox } = shop;
   shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
   home = sandboxHome(service, shop, chains, { factsFile: sandboxFile, random });
-  // A damaged log takes no link: the sandbox is read-only then, and must start all the same.
-  await offerConsole(service).catch((error: unknown) => log.warn({ err: error }, 'no link to the console could be made'));
+  // A damaged log takes no link.
+  if (service.readOnly() === null) await offerConsole(service);
   log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
   return {
     close: async () => {

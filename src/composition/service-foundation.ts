@@ -66,9 +66,10 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
   await addresses.ready();
-  safety.settle(addresses);
+  // Of a log that is only read nothing was reconciled.
+  if (!parts.readOnly) safety.settle(addresses);
   const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
-  const keyUse = parts.roles.api ? noteKeyUse(core, log) : null;
+  const keyUse = parts.roles.api && !parts.readOnly ? noteKeyUse(core, log) : null;
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
   const traced = await tracing?.projections((position) => projections.caughtUpTo(position));
@@ -99,7 +100,7 @@ const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyU
   new NoteKeyUse(directory, merchantHandler, (error) => log.warn({ err: error }, 'the use of API keys could not be noted'));
 
 function corePorts(
-  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks }: ServiceParts,
+  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, readOnly }: ServiceParts,
   store: EventStore,
   rates: Rates,
   addresses: AddressPool,
@@ -119,6 +120,7 @@ function corePorts(
     networks,
     projections: storage.projections,
     soleWriter: storage.soleWriter,
+    readOnly: readOnly ?? false,
   };
 }
 

@@ -48,6 +48,8 @@ export interface ServiceParts {
   readonly checkpointSigner?: CheckpointSigner | null;
   /** The chains are local ones. */
   readonly sandbox: boolean;
+  /** The log was found damaged before anything read on: nothing is written from the start. */
+  readonly readOnly?: boolean;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
   /** What `/` of a sandbox shows; null until all of it runs. */

@@ -2,6 +2,7 @@ import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import type { Core } from './core.ts';
 import { withLedger } from './ledger-feed.ts';
+import { readingParts } from './reading-service.ts';
 import { startFoundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';
 import { startOutside } from './service-outside.ts';
@@ -13,16 +14,20 @@ export interface RunningService {
   readonly opsUrl: string;
   readonly consoleUrl: string | null;
   readonly watched: readonly WatchedNetwork[];
+  /** Why nothing is written; null in health. */
+  readonly readOnly: () => string | null;
   close(): Promise<void>;
 }
 
 /** Starts the whole service on open storage, from the inside out. Resolves when requests are accepted. */
 export async function startService(given: ServiceParts): Promise<RunningService> {
-  const parts = withLedgerFed(given);
+  // The history is read first: what is not what it was is neither read on nor continued.
+  const audit = await startAudit(given);
+  const damage = given.storage.ownLog ? audit.readOnly() : null;
+  const parts = withLedgerFed(damage === null ? given : await readingParts(given, damage));
   // Look-ups of an event log that has just begun are made by this very process.
   const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
-  const audit = await startAudit(parts);
   const money = await startMoney(parts, foundation, audit, hasHistory);
   const outside = await startOutside(parts, foundation, money, audit);
   return {
@@ -31,6 +36,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
     opsUrl: outside.opsUrl,
     consoleUrl: outside.consoleUrl,
     watched: money.watched,
+    readOnly: audit.readOnly,
     close: async () => {
       await outside.stopTaking();
       await money.close();

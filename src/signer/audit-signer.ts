@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
@@ -81,6 +81,13 @@ export class AuditSigner {
     renameSync(`${this.#file}.new`, this.#file);
     this.#kept = kept;
   }
+}
+
+/** What the signers of this place have signed, smallest first, for who has no signer at hand; none where they left nothing. */
+export function keptAnchors(directory: string): AuditAnchor[] {
+  if (!existsSync(directory)) return [];
+  const files = readdirSync(directory).filter((name) => /^audit-[0-9a-f]+\.json$/.test(name));
+  return files.flatMap((name) => readKept(join(directory, name))).sort((one, other) => one.size - other.size);
 }
 
 function continues(last: AuditAnchor, size: number, root: Buffer, consistency: readonly string[]): boolean {

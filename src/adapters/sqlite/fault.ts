@@ -1,6 +1,7 @@
 /*
  * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite reports.
  */
+const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
@@ -25,6 +26,9 @@ export function faultOf(error: unknown): SqliteFault {
   if ((code & 0xff) === SQLITE_BUSY) return { kind: 'busy', message };
   return { kind: 'fatal', message: code < 0 ? message : `${message} (SQLite code ${code})` };
 }
+
+/** The file is unreadable, or has not the tables that it was made with. */
+export const isDamaged = (error: unknown): boolean => isUnreadable(error) || Number((error as { errcode?: number }).errcode) === SQLITE_ERROR;
 
 /** The file is damaged, or no database at all. */
 export function isUnreadable(error: unknown): boolean {

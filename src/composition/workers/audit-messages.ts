@@ -3,7 +3,7 @@ import type { AuditState } from '../../ports/audit.ts';
 
 /* What crosses between the service and the thread that reads the ledger for the auditors. */
 
-export type AuditWorkerData = LogAuditOptions;
+export type AuditWorkerData = Omit<LogAuditOptions, 'inspect'>;
 
 export type AuditQuestion =
   | { readonly kind: 'head'; readonly since: number }

@@ -15,18 +15,29 @@ export class AuditThread implements AuditTree {
   #lastId = 0;
   #isGone = false;
   #state: AuditState = { size: 0, integrity: 'checking', fault: null };
+  readonly #checked = Promise.withResolvers<AuditState>();
 
   /** `onState` is told of every change; a thread that dies says nothing more, and `onError` why. */
   constructor(data: AuditWorkerData, on: { readonly state: (state: AuditState) => void; readonly error: (error: Error) => void }) {
     this.#onState = on.state;
     this.#worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { name: 'audit', workerData: data, execArgv: [], env: {} });
     this.#worker.on('message', (message: FromAudit) => this.#take(message));
-    this.#worker.on('error', on.error);
+    this.#worker.on('error', (error: Error) => {
+      on.error(error);
+      // Who cannot read the history to its end has not found it sound.
+      if (this.#state.integrity === 'checking')
+        this.#setState({ ...this.#state, integrity: 'damaged', fault: `the log cannot be checked: ${error.message}` });
+    });
     this.#worker.on('exit', () => this.#end());
   }
 
   get state(): AuditState {
     return this.#state;
+  }
+
+  /** Resolves once everything that there was at the start has been read, or a fault was found before; also when the thread has ended. */
+  get checked(): Promise<AuditState> {
+    return this.#checked.promise;
   }
 
   async head(since: number): Promise<AuditHead> {
@@ -52,14 +63,17 @@ export class AuditThread implements AuditTree {
   }
 
   #take(message: FromAudit): void {
-    if (message.kind === 'state') {
-      this.#state = message.state;
-      return this.#onState(message.state);
-    }
+    if (message.kind === 'state') return this.#setState(message.state);
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if (message.kind === 'answer') waiting?.resolve(message.value);
     else waiting?.reject(message.isBehind ? new AuditTreeBehind(message.message) : new Error(message.message));
+  }
+
+  #setState(state: AuditState): void {
+    this.#state = state;
+    this.#onState(state);
+    if (state.integrity !== 'checking') this.#checked.resolve(state);
   }
 
   #ask(question: AuditQuestion): Promise<unknown> {
@@ -76,6 +90,7 @@ export class AuditThread implements AuditTree {
     this.#isGone = true;
     // Nobody looks any more: what was sound is not known to be so, and payouts wait.
     if (this.#state.integrity === 'sound') this.#state = { ...this.#state, integrity: 'checking' };
+    this.#checked.resolve(this.#state);
     for (const { reject } of this.#waiting.values()) reject(new AuditTreeBehind('the thread of the audit has ended'));
     this.#waiting.clear();
   }

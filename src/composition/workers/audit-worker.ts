@@ -2,6 +2,8 @@ import { setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
+import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
+import { StreamHistories } from '../../features/audit/replay.ts';
 import type { AuditState } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit-messages.ts';
 
@@ -17,7 +19,8 @@ const NICE = 10;
 // On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(0, NICE);
 
-const audit = new LogAudit(workerData as AuditWorkerData);
+const histories = new StreamHistories(() => new SpilledMap());
+const audit = new LogAudit({ ...(workerData as AuditWorkerData), inspect: (event) => histories.take(event) });
 let state: AuditState = { size: 0, integrity: 'checking', fault: null };
 let isStopped = false;
 
@@ -36,6 +39,7 @@ async function run(): Promise<void> {
     setState('checking', null);
     await nextTurn();
   }
+  histories.close();
   if (isStopped) return;
   setState('sound', null);
   setInterval(() => {

@@ -25,13 +25,47 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   [PERSON_PREFIX, personTable as unknown as AnyTable],
 ];
 
-/** Replays every stream through its machine, which accepts legal histories only, and adds the books up again. */
-export class HistoryReplay {
+/** Replays every stream through its machine, which accepts legal histories only. */
+export class StreamHistories {
   readonly #states: KeyedMemory<AnyState>;
-  readonly #ledger: LedgerAgain;
 
   constructor(memory: MakeKeyedMemory) {
     this.#states = memory();
+  }
+
+  close(): void {
+    this.#states.close();
+  }
+
+  /** Why the event cannot be; null when it can. Events of one stream come in order. */
+  take(recorded: RecordedEvent): string | null {
+    const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
+    try {
+      const { event } = decodeEvent(recorded);
+      if (!table) return null;
+      const state = this.#states.get(recorded.stream) ?? table.initial;
+      const next = table.next(state, event);
+      if (!next) return `history is not legal: ${event.type} is not legal in ${state.value}`;
+      this.#states.set(recorded.stream, next);
+      return null;
+    } catch (error) {
+      return unreadable(error);
+    }
+  }
+}
+
+function unreadable(error: unknown): string {
+  if (error instanceof KeyedMemoryFailed) throw error;
+  return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Replays every stream, and adds the books up again. */
+export class HistoryReplay {
+  readonly #histories: StreamHistories;
+  readonly #ledger: LedgerAgain;
+
+  constructor(memory: MakeKeyedMemory) {
+    this.#histories = new StreamHistories(memory);
     this.#ledger = new LedgerAgain(memory);
   }
 
@@ -41,25 +75,18 @@ export class HistoryReplay {
   }
 
   close(): void {
-    this.#states.close();
+    this.#histories.close();
     this.#ledger.close();
   }
 
   /** Why the event cannot be; null when it can. Events of one stream come in order. */
   async take(recorded: RecordedEvent): Promise<string | null> {
-    const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
+    const fault = this.#histories.take(recorded);
+    if (fault !== null) return fault;
     try {
-      const stored = decodeEvent(recorded);
-      const { event } = stored;
-      if (!table) return await this.#ledger.take(stored);
-      const state = this.#states.get(recorded.stream) ?? table.initial;
-      const next = table.next(state, event);
-      if (!next) return `history is not legal: ${event.type} is not legal in ${state.value}`;
-      this.#states.set(recorded.stream, next);
-      return await this.#ledger.take(stored);
+      return await this.#ledger.take(decodeEvent(recorded));
     } catch (error) {
-      if (error instanceof KeyedMemoryFailed) throw error;
-      return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      return unreadable(error);
     }
   }
 }

@@ -24,6 +24,8 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
   'WebhookEndpointResumed',
 ]);
 
+const NARROWING: ReadonlySet<string> = new Set(['ApiKeyRevoked', 'ApiKeyRestricted']);
+
 const NONE: ReadonlySet<OptionalType> = new Set();
 
 interface Entry {
@@ -51,6 +53,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #listeners = new Set<(merchantId: MerchantId) => void>();
   /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
   readonly #folded = new Map<string, MerchantEvent[]>();
+  /** The newest event of a merchant that takes something from a key and cannot be read, by its revision. */
+  readonly #doubtful = new Map<string, number>();
   #subscription: Subscription | null = null;
   #firstFault: Error | null = null;
 
@@ -86,7 +90,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   find(keyHash: string): AuthenticatedKey | null {
-    return this.#keys.get(keyHash) ?? null;
+    const key = this.#keys.get(keyHash) ?? null;
+    return key && this.#doubtful.has(key.merchantId) ? null : key;
   }
 
   used(key: AuthenticatedKey, nowSec: number): void {
@@ -155,11 +160,23 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       const known = this.#entries.get(merchantId);
       // A batch whose handling failed half-way comes again from its start.
       if (known && recorded.revision <= known.revision) continue;
-      const event = decodeEvent(recorded).event as MerchantEvent;
-      const state = merchantTable.replay([event], known?.state);
+      const [event, state] = this.#next(recorded, merchantId, known?.state);
       const { settings = null, endpoint = null, optionalTypes = NONE } = known ?? {};
       this.#entries.set(merchantId, { state, revision: recorded.revision, settings, endpoint, optionalTypes });
       this.#folded.set(merchantId, [...(this.#folded.get(merchantId) ?? []), event]);
+    }
+  }
+
+  /** What the event makes of the merchant. While it is not known what was taken from a key, none of the merchant's is in use. */
+  #next(recorded: RecordedEvent, merchantId: string, known: MerchantState | undefined): [MerchantEvent, MerchantState] {
+    try {
+      const event = decodeEvent(recorded).event as MerchantEvent;
+      const next = [event, merchantTable.replay([event], known)] as [MerchantEvent, MerchantState];
+      if (this.#doubtful.get(merchantId) === recorded.revision) this.#doubtful.delete(merchantId);
+      return next;
+    } catch (error) {
+      if (NARROWING.has(recorded.type)) this.#doubtful.set(merchantId, recorded.revision);
+      throw error;
     }
   }
 

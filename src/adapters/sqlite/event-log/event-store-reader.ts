@@ -1,15 +1,24 @@
 import { existsSync } from 'node:fs';
-import type { EventStore } from '../../../ports/event-store.ts';
+import type { EventStore, ReadAllOptions } from '../../../ports/event-store.ts';
 import { openDatabase } from '../database.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
-import { toPosition } from './position.ts';
+import { parsePosition, toPosition } from './position.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 
 /** What can be read beside a running writer, or when there is none. */
 export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
   /** Recomputes hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
+}
+
+/** The end of the log; where its last page cannot be read, as far as so many events would lie, since positions are dense. */
+function endFor(reader: EventReader, { after, limit }: ReadAllOptions): number {
+  try {
+    return reader.tail().position;
+  } catch {
+    return parsePosition(after) + limit;
+  }
 }
 
 /** Opens the log read-only, without the writer lock and whatever its state. Throws when there is none. */
@@ -34,7 +43,7 @@ export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir
       const number = numberOf(stream);
       return number === null ? null : reader.lastOfStream(number);
     },
-    readAll: (options) => readAll(reader, options, reader.tail().position),
+    readAll: async (options) => readAll(reader, options, endFor(reader, options)),
     head: async () => toPosition(reader.tail().position),
     verifyTail: (count) => reader.verifyTail(count),
     close: async () => {

@@ -14,6 +14,7 @@ import { mistakeIn } from './append-request.ts';
 import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
 import { Committer } from './committer.ts';
 import { createDataDir } from '../database.ts';
+import { openDamagedEventStore } from './damaged-event-store.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { type Committed, GroupWriter } from './group-writer.ts';
 import { EVENTS_FILE } from './event-schema.ts';
@@ -23,9 +24,9 @@ import type { UsedNonce } from '../nonces/nonces-file.ts';
 import { PERSONAL_KEYS_FILE } from './personal-keys-file.ts';
 import { toPosition } from './position.ts';
 import { RecentEvents } from './recent-events.ts';
-import { faultOf, type SqliteFault } from '../fault.ts';
+import { faultOf, isDamaged, type SqliteFault } from '../fault.ts';
 import { catchUpStreamNames, StreamNames } from './stream-names.ts';
-import { StreamNamesFile } from './stream-names-file.ts';
+import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from './writer-lock.ts';
 
 /** Beside its texts, what one commit writes into the WAL: about four pages. */
@@ -68,10 +69,18 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
   try {
     return new WritableEventStore(options, lock);
   } catch (error) {
+    try {
+      if (options.readDamaged && isDamage(error)) return await openDamagedEventStore(options.dataDir, error, lock);
+    } catch (unreadable) {
+      lock.release();
+      throw unreadable;
+    }
     lock.release();
     throw error;
   }
 }
+
+const isDamage = (error: unknown): boolean => error instanceof LogDamaged || error instanceof StreamBeginsTwice || isDamaged(error);
 
 class WritableEventStore implements SqliteEventStore, LogSource {
   readonly #options: SqliteEventStoreOptions;

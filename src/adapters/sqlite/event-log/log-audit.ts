@@ -4,7 +4,7 @@ import { HeadCheck, headOfAnchor, headOfEvent, type ExpectedHead } from '../../.
 import { parseVerifierKey, type VerifierKey } from '../../../runtime/merkle/checkpoint-note.ts';
 import { MerkleLog } from '../../../runtime/merkle/log.ts';
 import { LogRecheck } from './log-recheck.ts';
-import { leafOf, LogWalker, type LogFault, type WalkedEvent } from './log-walker.ts';
+import { leafOf, LogWalker, type InspectEvent, type LogFault, type WalkedEvent } from './log-walker.ts';
 
 const SLICE = 1_000;
 
@@ -14,6 +14,8 @@ export interface LogAuditOptions {
   readonly verifierKey: string | null;
   /** What the signer remembers. */
   readonly anchors: readonly AuditAnchor[];
+  /** Looks at every event of the first reading, in order. */
+  readonly inspect?: InspectEvent;
 }
 
 export type AuditStep = 'more' | 'sound' | { readonly fault: string };
@@ -29,12 +31,14 @@ export class LogAudit {
   readonly #tree: MerkleLog;
   readonly #recheck: LogRecheck;
   readonly #heads = new HeadCheck();
+  readonly #inspect: InspectEvent | undefined;
   readonly #key: VerifierKey | null;
   readonly #expected: ExpectedHead[];
   /** Leaves that are signed checkpoints themselves, ascending. */
   readonly #checkpointLeaves: number[] = [];
 
-  constructor({ dataDir, verifierKey, anchors }: LogAuditOptions) {
+  constructor({ dataDir, verifierKey, anchors, inspect }: LogAuditOptions) {
+    this.#inspect = inspect;
     this.#dataDir = dataDir;
     this.#walker = new LogWalker(dataDir);
     this.#end = this.#walker.end;
@@ -51,7 +55,7 @@ export class LogAudit {
   /** Checks the next slice of what there was when it began; the last step reads the file as a whole. */
   check(): AuditStep {
     if (this.#tree.size < this.#end) {
-      const { events, fault } = this.#walker.check(Math.min(SLICE, this.#end - this.#tree.size));
+      const { events, fault } = this.#walker.check(Math.min(SLICE, this.#end - this.#tree.size), this.#inspect);
       const found = this.#take(events, true) ?? (fault && this.#textOf(fault));
       return found === null ? 'more' : { fault: found };
     }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { HASH_BYTES, leafHash } from '../../../runtime/merkle/tree.ts';
+import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { openDatabase } from '../database.ts';
 import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
 import { faultOfRow, PREDECESSOR, type FullRow } from './event-reader.ts';
@@ -20,6 +21,9 @@ export interface LogFault {
   readonly position: number | null;
   readonly reason: string;
 }
+
+/** Why an event whose texts are what was stored cannot be all the same; null when it can. */
+export type InspectEvent = (event: RecordedEvent) => string | null;
 
 export interface Walk {
   readonly events: readonly WalkedEvent[];
@@ -58,14 +62,17 @@ export class LogWalker {
     return (this.#end.get() as { position: number }).position;
   }
 
-  /** The next events, each checked against its hash, the chain, its stream and its place. */
-  check(limit: number): Walk {
+  /** The next events, each checked against its hash, the chain, its stream and its place, and then by `inspect`. */
+  check(limit: number, inspect?: InspectEvent): Walk {
     const events: WalkedEvent[] = [];
     try {
       const through = Math.min(this.#position + limit, this.end);
       for (const row of this.#full.iterate(this.#position, through) as Iterable<unknown> as Iterable<FullRow>) {
         const expected = this.#position + 1;
-        const reason = row.position === expected ? faultOfRow(row, this.#chain, this.#predecessor) : 'the event is missing';
+        const reason =
+          row.position === expected
+            ? (faultOfRow(row, this.#chain, this.#predecessor) ?? inspect?.(recordedOf(row)) ?? null)
+            : 'the event is missing';
         if (reason) return { events, fault: { position: expected, reason: describe(row, expected, reason) } };
         this.#chain = row.chain;
         this.#position = expected;
@@ -116,6 +123,11 @@ export class LogWalker {
     this.#database.close();
   }
 }
+
+const recordedOf = ({ stream, revision, position, id, type, version, at_ms: atMs, data, metadata, hash }: FullRow): RecordedEvent => ({
+  ...{ stream, revision, position: String(position), id, type, version, atMs },
+  ...{ data, metadata, hash },
+});
 
 /** The leaf of an event, from its hash in hex. */
 export const leafOf = (eventHash: string): Buffer => leafHash(Buffer.from(eventHash, 'hex'));

@@ -30,6 +30,11 @@ export type NameOf = (number: number) => string | null;
 
 const streamNamesFile = (dataDir: string): string => join(dataDir, 'stream-names.db');
 
+/** No log that was written by this store has such a stream. */
+export class StreamBeginsTwice extends Error {
+  override readonly name = 'StreamBeginsTwice';
+}
+
 /** Where a name is kept: the beginning of its hash, a sixth of its length. */
 export const keyOfName = (name: string): number => Number.parseInt(hash('sha256', name, 'hex').slice(0, KEY_DIGITS), 16);
 
@@ -132,7 +137,7 @@ export class StreamNamesFile {
 
   #addClash(key: number, name: string, number: number): void {
     const first = numberIn(this.#find.get(key))!;
-    if (this.#nameOf(first) === name) throw new Error(`stream ${name} begins twice: at ${first} and at ${number}`);
+    if (this.#nameOf(first) === name) throw new StreamBeginsTwice(`stream ${name} begins twice: at position ${first} and at position ${number}`);
     this.#database.prepare('INSERT INTO clashes (name, number) VALUES (?, ?)').run(name, number);
   }
 

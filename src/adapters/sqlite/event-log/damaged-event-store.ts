@@ -1,0 +1,41 @@
+import { StoreUnavailable } from '../../../ports/event-store.ts';
+import { openSqliteEventStoreReader } from './event-store-reader.ts';
+import type { SqliteEventStore } from './event-store.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { LogDamaged } from './log-check.ts';
+import type { WriterLock } from './writer-lock.ts';
+
+/**
+ * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be subscribed to. Throws
+ * `LogDamaged` when the file holds nothing that can be read.
+ */
+export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock): Promise<SqliteEventStore> {
+  const reason =
+    cause instanceof LogDamaged ? cause.message : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${textOf(cause)}`;
+  const refused = (): StoreUnavailable => new StoreUnavailable(`nothing is written: ${reason}`);
+  const reader = await openSqliteEventStoreReader({ dataDir }).catch(() => {
+    throw new LogDamaged(`${reason}. Nothing of it can be read: restore the newest backup.`);
+  });
+  const housekeeping = new Housekeeping(dataDir);
+  return {
+    readStream: (stream, range) => reader.readStream(stream, range),
+    lastOfStream: (stream) => reader.lastOfStream(stream),
+    readAll: (options) => reader.readAll(options),
+    head: () => reader.head(),
+    append: () => Promise.reject(refused()),
+    subscribe: () => {
+      throw refused();
+    },
+    checkpoints: housekeeping,
+    verifyTail: (count) => reader.verifyTail(count),
+    refusal: reason,
+    refuseAppends: () => undefined,
+    commandNonces: () => [],
+    close: async () => {
+      await Promise.all([reader.close(), housekeeping.close()]);
+      lock.release();
+    },
+  };
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

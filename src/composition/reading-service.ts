@@ -1,0 +1,53 @@
+import { StoreUnavailable } from '../ports/event-store.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import { projectionId } from '../runtime/projections/batch.ts';
+import { PROJECTIONS } from './projections.ts';
+import { readingStore } from './reading-store.ts';
+import type { ServiceParts } from './service-parts.ts';
+import type { ServiceProjections, Storage } from './storage-parts.ts';
+
+/**
+ * The parts of a service whose log was found damaged before anything read on: merchants, payers and operators read what there is, and nothing that
+ * happens by itself is started: no chain is watched, no address leased, nothing delivered, paid, signed or projected.
+ */
+export async function readingParts(parts: ServiceParts, reason: string): Promise<ServiceParts> {
+  return {
+    ...parts,
+    readOnly: true,
+    roles: { ...parts.roles, worker: false, signer: false },
+    storage: await readingStorage(parts.storage, reason, parts.log),
+    derivers: [],
+    chains: [],
+    solana: [],
+    payouts: null,
+  };
+}
+
+/** Storage on whose damaged log nothing is built; look-ups stay as they are. */
+export async function readingStorage(storage: Storage, reason: string, log: ServiceParts['log']): Promise<Storage> {
+  return {
+    ...storage,
+    store: readingStore(storage.store, reason, log),
+    projections: await standingProjections(storage.readModel, () => storage.projections.stop()),
+    caughtUp: () => Promise.resolve(),
+  };
+}
+
+/** Look-ups that follow nothing any more. Those that were never whole say so, since an empty answer would be wrong. */
+export async function standingProjections(readModel: Pick<ReadModel, 'checkpoint'>, stop: () => Promise<void>): Promise<ServiceProjections> {
+  const status = await Promise.all(
+    PROJECTIONS.map(async (projection) => {
+      const position = await readModel.checkpoint(projectionId(projection));
+      return { projection: projectionId(projection), position, hasCaughtUp: position !== null, lagEvents: 0, lagSec: 0 };
+    }),
+  );
+  return {
+    start: () => Promise.resolve(),
+    ready: () => Promise.resolve(),
+    caughtUpTo: () => Promise.resolve(true),
+    rebuild: () => Promise.reject(new StoreUnavailable('nothing is rebuilt from a damaged log')),
+    status: () => [...status],
+    parked: () => Promise.resolve([]),
+    stop,
+  };
+}

@@ -1,0 +1,88 @@
+import {
+  StoreUnavailable,
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+  type SubscribeOptions,
+  type Subscription,
+} from '../ports/event-store.ts';
+import type { Log } from '../ports/log.ts';
+import { storeWith } from '../ports/store-with.ts';
+
+const PAGE = 256;
+/** After so many positions in a row that cannot be read the rest is given up. */
+const MOST_UNREADABLE = 1_000;
+
+/**
+ * A damaged log of dense positions, for whoever reads on all the same: nothing is appended, an event that cannot be read is left out, and so is one
+ * that a follower cannot take. Followers are told what there is once, since nothing more will come.
+ */
+export function readingStore(store: EventStore, reason: string, log: Log): EventStore {
+  return storeWith(store, {
+    append: () => Promise.reject(new StoreUnavailable(`nothing is written: ${reason}`)),
+    head: () => store.head().catch(() => null),
+    readAll: async ({ after, limit, streamPrefixes }) => {
+      const found: RecordedEvent[] = [];
+      for await (const event of readable(store, after)) {
+        if (isIn(streamPrefixes, event)) found.push(event);
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+    subscribe: (options) => follow(store, options, log),
+  });
+}
+
+function follow(store: EventStore, options: SubscribeOptions, log: Log): Subscription {
+  let isClosed = false;
+  const run = async (): Promise<void> => {
+    for await (const event of readable(store, options.after)) {
+      if (isClosed) return;
+      if (isIn(options.streamPrefixes, event)) await take(options, event, log);
+    }
+    if (!isClosed) options.onCaughtUp?.();
+  };
+  const finished = run().catch((error: unknown) => log.error({ err: error, subscription: options.name }, 'the damaged log cannot be read on'));
+  return {
+    position: options.after,
+    lag: 0,
+    reached: () => finished,
+    close: async () => {
+      isClosed = true;
+      await finished;
+    },
+  };
+}
+
+const isIn = (prefixes: readonly string[] | undefined, { stream }: RecordedEvent): boolean =>
+  prefixes?.some((prefix) => stream.startsWith(prefix)) ?? true;
+
+async function take(options: SubscribeOptions, event: RecordedEvent, log: Log): Promise<void> {
+  try {
+    await options.onEvents([event]);
+  } catch (error) {
+    const { stream, revision, position, type } = event;
+    log.error({ err: error, subscription: options.name, stream, revision, position, type }, 'a damaged event is left out');
+  }
+}
+
+/** Every event after the position that can be read, in order. */
+async function* readable(store: EventStore, after: Position | null): AsyncGenerator<RecordedEvent> {
+  let from = Number(after ?? 0);
+  let window = PAGE;
+  // Where the end itself cannot be read, the events before it still can.
+  const end = await store.head().then(Number, () => Number.MAX_SAFE_INTEGER);
+  for (let unreadable = 0; from < end && unreadable < MOST_UNREADABLE;) {
+    try {
+      const events = await store.readAll({ after: from === 0 ? null : String(from), limit: window });
+      yield* events;
+      from = Number(events.at(-1)?.position ?? end);
+      window = PAGE;
+      unreadable = 0;
+    } catch {
+      // Halved until only what cannot be read is left out.
+      if (window > 1) window = Math.floor(window / 2);
+      else [from, unreadable] = [from + 1, unreadable + 1];
+    }
+  }
+}

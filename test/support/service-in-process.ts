@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { openEmbedded } from '../../src/composition/embedded.ts';
+import type { Core } from '../../src/composition/core.ts';
+import { startService } from '../../src/composition/service.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import type { CheckpointSigner } from '../../src/ports/audit.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { EventStore } from '../../src/ports/event-store.ts';
+import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import { AuditKey } from '../../src/signer/audit-key.ts';
+import { AuditSigner } from '../../src/signer/audit-signer.ts';
+
+export interface ServiceInProcess {
+  readonly core: Core;
+  readonly store: EventStore;
+  readonly baseUrl: string;
+  readonly opsUrl: string;
+  readonly readOnly: () => string | null;
+  /** Every line it logged. */
+  readonly logged: readonly string[];
+  close(): Promise<void>;
+}
+
+export const MASTER_KEY_TEXT = '0123456789abcdef'.repeat(4);
+const ROLES = { api: true, worker: true, signer: true };
+const BASE_36 = 36;
+
+/** The service as the embedded profile composes it, in this process: no chain, no payout, one family of addresses, a signer of checkpoints. */
+export async function startServiceInProcess(dataDir: string): Promise<ServiceInProcess> {
+  const config = readConfig({
+    DATA_DIR: dataDir,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPS_PORT: '0',
+    MASTER_KEY: MASTER_KEY_TEXT,
+    AUDIT_CHECKPOINT_SECONDS: '1',
+  });
+  const logged: string[] = [];
+  const log = createLogger('info', { write: (line) => void logged.push(line) });
+  const onFatal = (error: Error): void => void logged.push(`fatal: ${error.message}`);
+  const storage = await openEmbedded(dataDir, { clock: systemClock, random: nodeRandom, log, onFatal, readDamaged: true });
+  const service = await startService({
+    config,
+    roles: ROLES,
+    storage,
+    masterKeys: parseMasterKeys(MASTER_KEY_TEXT),
+    clock: systemClock,
+    random: nodeRandom,
+    log,
+    derivers: [
+      {
+        family: 'evm',
+        mode: 'test',
+        capacity: 10_000,
+        derive: async (from, count) => Array.from({ length: count }, (_, index) => `0x${(from + index).toString(BASE_36).padStart(40, '0')}`),
+      },
+    ],
+    chains: [],
+    networks: () => [],
+    contractChecks: [],
+    rateProviders: ['static'],
+    webhookRules: { allowInsecure: true, ownHosts: [] },
+    payouts: null,
+    checkpointSigner: signerOf(dataDir),
+    sandbox: false,
+    testWallet: null,
+  });
+  return { ...service, store: storage.store, logged };
+}
+
+/** As the signer's process answers, from a folder beside the data. */
+export function signerOf(dataDir: string): CheckpointSigner {
+  const signer = AuditSigner.open(join(dataDir, '..', 'signer'), new AuditKey(Buffer.alloc(64, 7)));
+  return { auditIdentity: async () => signer.identity(), signCheckpoint: async (request) => signer.sign(request) };
+}
