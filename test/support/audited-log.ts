@@ -44,7 +44,8 @@ function longHistory(): readonly LedgerEntry[] {
   return histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
 }
 
-async function signNow(store: SqliteEventStore, dataDir: string, executor: AuditSigner): Promise<AuditAnchor> {
+/** Has all that there is signed. */
+export async function signNow(store: SqliteEventStore, dataDir: string, executor: AuditSigner): Promise<AuditAnchor> {
   const audit = soundAudit(dataDir);
   const sequencer = new SignAuditCheckpoints({
     store,

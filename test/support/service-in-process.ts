@@ -70,8 +70,10 @@ export async function startServiceInProcess(dataDir: string): Promise<ServiceInP
   return { ...service, store: storage.store, logged };
 }
 
-/** As the signer's process answers, from a folder beside the data. */
-export function signerOf(dataDir: string): CheckpointSigner {
-  const signer = AuditSigner.open(join(dataDir, '..', 'signer'), new AuditKey(Buffer.alloc(64, 7)));
+/** The memory of a signer, in a folder beside the data. */
+export const auditSignerOf = (dataDir: string): AuditSigner => AuditSigner.open(join(dataDir, '..', 'signer'), new AuditKey(Buffer.alloc(64, 7)));
+
+function signerOf(dataDir: string): CheckpointSigner {
+  const signer = auditSignerOf(dataDir);
   return { auditIdentity: async () => signer.identity(), signCheckpoint: async (request) => signer.sign(request) };
 }
