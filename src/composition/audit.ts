@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { keptAnchors } from '../signer/audit-signer.ts';
 import { journalDirectory } from './payouts.ts';
 import type { HealthFact } from '../observability/health.ts';
-import type { AuditState } from '../ports/audit.ts';
+import type { AuditIdentity, AuditState } from '../ports/audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { createSequencer, RESTORE } from './audit-sequencer.ts';
 import { startSharedAudit } from './audit-shared.ts';
@@ -29,11 +29,8 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   };
   if (store.refusal !== null) log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
-  const size = await sizeOf(store);
-  const anchor = identity?.anchors.at(-1);
-  if (identity && anchor && anchor.size > size) damaged(lostEvents(config.DATA_DIR, size, anchor.size, identity.anchorFile));
-  const ahead = await lookUpAhead(storage.readModel, size);
-  if (ahead !== null) damaged(lookUpsAhead(config.DATA_DIR, size, ahead));
+  const missing = await missingFrom(config.DATA_DIR, store, storage.readModel, identity);
+  if (missing !== null) damaged(missing);
   const thread = new AuditThread(
     { dataDir: config.DATA_DIR, verifierKey: identity?.verifierKey ?? null, anchors: identity?.anchors ?? [] },
     {
@@ -65,8 +62,8 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
 
 /** The same check for one command while no service runs: what is found makes the log refuse appends. */
 export async function checkOwnLog(config: Config, store: OwnLog, readModel: Pick<ReadModel, 'checkpoint'>): Promise<AuditState> {
-  const ahead = await lookUpAhead(readModel, await sizeOf(store));
-  if (ahead !== null) store.refuseAppends(lookUpsAhead(config.DATA_DIR, await sizeOf(store), ahead));
+  const missing = await missingFrom(config.DATA_DIR, store, readModel, null);
+  if (missing !== null) store.refuseAppends(missing);
   const thread = new AuditThread(
     { dataDir: config.DATA_DIR, verifierKey: null, anchors: keptAnchors(journalDirectory(config)) },
     { state: () => undefined, error: () => undefined },
@@ -77,8 +74,22 @@ export async function checkOwnLog(config: Config, store: OwnLog, readModel: Pick
   return { size, integrity: store.refusal === null ? integrity : 'damaged', fault: store.refusal };
 }
 
+/** Why the log is shorter than what was made from it: what the signer has signed, or a look-up. Null when it is not. */
+export async function missingFrom(
+  dataDir: string,
+  store: Pick<OwnLog, 'head'>,
+  readModel: Pick<ReadModel, 'checkpoint'>,
+  identity: AuditIdentity | null,
+): Promise<string | null> {
+  const size = await sizeOf(store);
+  const anchor = identity?.anchors.at(-1);
+  if (identity && anchor && anchor.size > size) return lostEvents(dataDir, size, anchor.size, identity.anchorFile);
+  const ahead = await lookUpAhead(readModel, size);
+  return ahead && lookUpsAhead(dataDir, size, ahead);
+}
+
 /** Of a log whose newest event cannot be read nothing is known. */
-const sizeOf = async (store: OwnLog): Promise<number> => {
+const sizeOf = async (store: Pick<OwnLog, 'head'>): Promise<number> => {
   try {
     return Number((await store.head()) ?? 0);
   } catch {

@@ -19,7 +19,8 @@ export async function openLedgerReader(config: Config): Promise<LedgerReader> {
   const store = await openSqliteEventStoreReader({ dataDir: config.DATA_DIR });
   return {
     readAll: (options) => store.readAll(options),
-    expectedEvents: async () => Number((await store.head()) ?? 0),
+    // The end of a damaged log may not be readable; what comes before it is exported all the same.
+    expectedEvents: () => store.head().then(Number, () => 0),
     close: () => store.close(),
   };
 }

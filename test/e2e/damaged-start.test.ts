@@ -1,61 +1,25 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { callAdmin } from '../../src/cli/admin-client.ts';
 import { runOffline } from '../../src/composition/offline.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import { appendRandomLedger, signNow } from '../support/audited-log.ts';
-import { exchanged, recomputed, rewrite, type Row } from '../support/rewritten-log.ts';
-import { eventually, signedCall } from '../support/running-sandbox.ts';
-import { auditSignerOf, MASTER_KEY_TEXT, startServiceInProcess } from '../support/service-in-process.ts';
-
-type Change = (rows: Row[]) => Row[];
-type Mutation = readonly [what: string, change: (dataDir: string) => void];
+import { countOf, growLogs, MUTATIONS, PAGE, TORN, type GrownLogs } from '../support/damaged-logs.ts';
+import { openForReading } from '../support/opened-for-reading.ts';
+import { signedCall } from '../support/running-sandbox.ts';
+import { MASTER_KEY_TEXT, startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-damaged-'));
-const grown = join(folder, 'grown');
-const running = join(folder, 'running');
 /** Every start ends in less. */
 const LONGEST_START_MS = 15_000;
-let merchant: { readonly api_key: string; readonly api_secret: string };
+const WHERE = /event \d+|events|position \d+|events\.db/;
+let logs: GrownLogs;
 let copies = 0;
 
 beforeAll(async () => {
-  const dataDir = join(grown, 'data');
-  const store = await openSqliteEventStore({ dataDir });
-  await appendRandomLedger(store);
-  await store.close();
-  rewrite(dataDir, (rows) => recomputed(rows.map((row) => ({ ...row, data: row.data.replaceAll('0xOurs', `0x${'ab'.repeat(20)}`) }))));
-  const service = await startServiceInProcess(dataDir);
-  const { merchants, people } = service.core;
-  const registered = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'http://127.0.0.1:8799/hook' });
-  if (!registered.ok) throw new Error(registered.refusal.message);
-  merchant = registered.value;
-  const { id } = registered.value;
-  const done = [
-    await merchants.setPolicy(id, { tolerance: '0.5' }),
-    await merchants.issueKey(id),
-    await merchants.addDomain(id, { host: 'shop.example', name: 'Shop' }),
-    await people.invite('Owner', [{ role: 'operator', merchantId: null, untilSec: null }], { by: 'test', reason: 'test' }),
-  ];
-  expect(done.map(({ ok }) => ok)).toEqual(done.map(() => true));
-  const head = Number(await service.store.head());
-  const noted = (): { position: number } => JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number };
-  await eventually('the note of where the log ended', async () => existsSync(join(dataDir, 'events.anchor.json')) && noted().position >= head);
-  // As a power cut leaves it: the write-ahead file is there.
-  cpSync(grown, running, { recursive: true });
-  for (const name of ['events.db-shm', 'read-model.db-shm', 'stream-names.db-shm']) rmSync(join(running, 'data', name), { force: true });
-  await service.close();
-  const signed = await openSqliteEventStore({ dataDir });
-  await signNow(signed, dataDir, auditSignerOf(dataDir));
-  await signed.close();
-  // Not under the checkpoint, as the newest events of every log.
-  const last = await startServiceInProcess(dataDir);
-  await last.core.merchants.setPolicy(id, { tolerance: '0.6' });
-  await last.close();
+  logs = await growLogs(folder);
 }, 60_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,195 +31,59 @@ function copyOf(directory: string): string {
   return join(copy, 'data');
 }
 
-const rewriting = (change: Change) => (dataDir: string) => rewrite(dataDir, change);
-const refitted = (change: Change) => rewriting((rows) => recomputed(change(rows)));
-const each =
-  (type: string, change: (row: Row) => Row): Change =>
-  (rows) => {
-    expect(
-      rows.some((row) => row.type === type),
-      type,
-    ).toBe(true);
-    return rows.map((row) => (row.type === type ? change(row) : row));
-  };
-
-/** One bit of the text, in the middle of it. */
-function flipped(text: string): string {
-  const bytes = Buffer.from(text);
-  const middle = Math.floor(bytes.length / 2);
-  bytes[middle]! ^= 1;
-  return bytes.toString('latin1');
+function damaged(what: string): string {
+  const dataDir = copyOf(logs.closed);
+  MUTATIONS.find(([name]) => name === what)![1](dataDir);
+  return dataDir;
 }
 
-const BOOT_EVENTS = [
-  'SecretGenerated',
-  'AddressRangeLeased',
-  'MerchantRegistered',
-  'ApiKeyIssued',
-  'WebhookEndpointSet',
-  'PolicySet',
-  'DomainAdded',
-  'PersonInvited',
-  'SessionCreated',
-  'DepositDetected',
-  'DepositConfirmed',
-  'SessionPaid',
-  'CheckpointSigned',
-] as const;
-
-/** Put at the end with every hash fitting, where no checkpoint covers them. */
-const appended =
-  (type: string, change: (row: Row) => Partial<Row> = () => ({})): Change =>
-  (rows) => {
-    const row = rows.find((one) => one.type === type)!;
-    return [...rows, { ...row, id: `${row.id.slice(0, -4)}ffff`, ...change(row) }];
-  };
-
-const without =
-  (index: (rows: readonly Row[]) => number): Change =>
-  (rows) =>
-    rows.filter((_, place) => place !== index(rows));
-const at =
-  (type: string) =>
-  (rows: readonly Row[]): number =>
-    rows.findIndex((row) => row.type === type);
-const middle = (rows: readonly Row[]): number => Math.floor(rows.length / 2);
-const cut =
-  (by: (rows: readonly Row[]) => number): Change =>
-  (rows) =>
-    rows.slice(0, -by(rows));
-
-function inFile(name: string, change: (bytes: Buffer) => Buffer) {
-  return (dataDir: string): void => {
-    const file = join(dataDir, name);
-    writeFileSync(file, change(readFileSync(file)));
-  };
+function torn(share: number): string {
+  const dataDir = copyOf(logs.running);
+  const file = join(dataDir, 'events.db-wal');
+  truncateSync(file, Math.floor(statSync(file).size * share));
+  return dataDir;
 }
 
-const PAGE = 8_192;
-const withBit =
-  (place: (bytes: Buffer) => number) =>
-  (bytes: Buffer): Buffer => {
-    const changed = Buffer.from(bytes);
-    changed[place(bytes)]! ^= 1 << 3;
-    return changed;
-  };
-const zeroed =
-  (page: number) =>
-  (bytes: Buffer): Buffer =>
-    Buffer.from(bytes).fill(0, page * PAGE, (page + 1) * PAGE);
-
-/** The signer's memory is gone too, so that only what was derived from the log tells. */
-function forgetting(...names: string[]) {
-  return (dataDir: string): void => {
-    for (const name of names) rmSync(join(dataDir, name), { recursive: true, force: true });
-  };
-}
-
-const both =
-  (...changes: ((dataDir: string) => void)[]) =>
-  (dataDir: string): void =>
-    changes.forEach((change) => change(dataDir));
-
-const MUTATIONS: readonly Mutation[] = [
-  ...BOOT_EVENTS.map((type): Mutation => [`one bit of ${type}`, rewriting(each(type, (row) => ({ ...row, data: flipped(row.data) })))]),
-  ...BOOT_EVENTS.map((type): Mutation => [
-    `one bit of ${type}, hashes made to fit`,
-    refitted(each(type, (row) => ({ ...row, data: flipped(row.data) }))),
-  ]),
-  ['text that is no JSON in PolicySet', rewriting(each('PolicySet', (row) => ({ ...row, data: '{"policy":' })))],
-  ['text that is no JSON in metadata', rewriting(each('ApiKeyIssued', (row) => ({ ...row, metadata: '{' })))],
-  ['an unknown type', refitted(appended('PolicySet', () => ({ type: 'PolicyBroken' })))],
-  ['a version from the future', refitted(appended('PolicySet', () => ({ version: 99 })))],
-  ['a merchant registered twice', refitted(appended('MerchantRegistered'))],
-  ['a person invited twice', refitted(appended('PersonInvited'))],
-  ['a session created twice', refitted(appended('SessionCreated'))],
-  ['a session paid twice', refitted(appended('SessionPaid'))],
-  ['a webhook endpoint of nobody', refitted(appended('WebhookEndpointSet', () => ({ stream: 'merchant-mer_zzzzzzzzzzzzzzzzzzzz' })))],
-  ['the last event cut off', rewriting(cut(() => 1))],
-  ['the last five events cut off', rewriting(cut(() => 5))],
-  ['half of the log cut off', rewriting(cut(middle))],
-  ['all but one event cut off', rewriting((rows) => rows.slice(0, 1))],
-  ['every event cut off', rewriting(() => [])],
-  ['the last event cut off, unknown to the signer', both(rewriting(cut(() => 1)), forgetting('../signer'))],
-  ['half of the log cut off, unknown to the signer', both(rewriting(cut(middle)), forgetting('../signer'))],
-  ['two swapped events', rewriting((rows) => exchanged(rows, 4, 9).map((row, index) => ({ ...row, position: index + 1 })))],
-  ['two swapped events, hashes made to fit', refitted((rows) => exchanged(rows, 4, 9))],
-  ['a doubled event', rewriting((rows) => [...rows, { ...rows.at(-1)!, position: rows.length + 1, revision: rows.at(-1)!.revision + 1 }])],
-  ['a doubled event, hashes made to fit', refitted((rows) => [...rows.slice(0, 10), rows[9]!, ...rows.slice(10)])],
-  ['a stream that begins twice', rewriting((rows) => [...rows, { ...rows[0]!, position: rows.length + 1, stream_number: rows.length + 1 }])],
-  ['a missing event', rewriting(without(middle))],
-  ['a missing registration', rewriting(without(at('MerchantRegistered')))],
-  ['a missing registration, hashes made to fit', refitted(without(at('MerchantRegistered')))],
-  ['a missing secret', refitted((rows) => rows.filter(({ type }) => type !== 'SecretGenerated'))],
-  [
-    'a wrong stream revision',
-    rewriting((rows) => rows.map((row, index) => (index === rows.length - 1 ? { ...row, revision: row.revision + 7 } : row))),
-  ],
-  ['a wrong stream', rewriting((rows) => rows.map((row, index) => (index === middle(rows) ? { ...row, stream: 'session-elsewhere' } : row)))],
-  ['a wrong hash', rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, hash: '00'.repeat(32) } : row)))],
-  ['a wrong chain', rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, chain: '00'.repeat(32) } : row)))],
-  ['a note of another end', inFile('events.anchor.json', () => Buffer.from(`{"position":3,"chain":"${'0'.repeat(64)}"}\n`))],
-  ['a note of a later end', inFile('events.anchor.json', (bytes) => Buffer.from(bytes.toString().replace(/:(\d+)/, ':9$1')))],
-  ['a page of zeros in the middle', inFile('events.db', (bytes) => zeroed(Math.floor(bytes.length / PAGE / 2))(bytes))],
-  ['a page of zeros at the end', inFile('events.db', (bytes) => zeroed(bytes.length / PAGE - 1)(bytes))],
-  [
-    'a bit of a page header',
-    inFile(
-      'events.db',
-      withBit((bytes) => Math.floor(bytes.length / PAGE / 2) * PAGE),
-    ),
-  ],
-  [
-    'a bit of the last page',
-    inFile(
-      'events.db',
-      withBit((bytes) => bytes.length - PAGE),
-    ),
-  ],
-];
-
-const TORN = [0, 0.2, 0.5, 0.8, 0.99] as const;
-
-const countOf = (dataDir: string): number | string => {
+/** What reads a log at a start, in this thread: the check, and then everything that follows the log. */
+async function expectFound(dataDir: string): Promise<void> {
+  const before = countOf(dataDir);
+  const opened = await openForReading(dataDir);
   try {
-    const db = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
-    try {
-      return JSON.stringify(db.prepare('SELECT count(*) AS count, max(position) AS last, max(id) AS id FROM events').get());
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    return (error as Error).message;
+    expect(opened.damage).toMatch(WHERE);
+    expect(opened.core.directory.merchantIds().length).toBeLessThanOrEqual(1);
+    await expect(opened.store.append({ stream: 'elsewhere', expected: 'no-stream', events: [] })).rejects.toThrow('nothing is written');
+  } finally {
+    await opened.close();
   }
-};
+  expect(countOf(dataDir)).toBe(before);
+}
+
+const create = (service: ServiceInProcess) =>
+  signedCall(service.baseUrl, logs.merchant, 'POST', '/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'refused' });
+const list = async (service: ServiceInProcess): Promise<number> =>
+  (await signedCall(service.baseUrl, logs.merchant, 'GET', '/v1/payment/sessions')).status;
 
 interface Readiness {
-  readonly status: string;
   readonly checks: readonly { readonly name: string; readonly state: string; readonly detail: string }[];
 }
 
+/** The same of a whole service, as merchants, payers and operators meet it. */
 async function expectReadOnly(dataDir: string): Promise<void> {
   const before = countOf(dataDir);
   const startedMs = performance.now();
   const service = await startServiceInProcess(dataDir);
   try {
     expect(performance.now() - startedMs).toBeLessThan(LONGEST_START_MS);
-    expect(service.readOnly()).toMatch(/event \d+|events|position \d+|events\.db/);
-    const ready = await fetch(`${service.opsUrl}/readyz`);
-    expect(ready.status).toBe(200);
-    const { checks } = (await ready.json()) as Readiness;
-    expect(checks).toContainEqual({ name: 'ledger', state: 'degraded', detail: `read-only: ${service.readOnly()}` });
-    const refused = await signedCall(service.baseUrl, merchant, 'POST', '/api/v1/checkout/sessions/create', {
-      amount: '1.00',
-      currency: 'USD',
-      order_id: 'refused',
-    });
+    expect(service.readOnly()).toMatch(WHERE);
+    const { checks } = (await (await fetch(`${service.opsUrl}/readyz`)).json()) as Readiness;
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'ledger', detail: `read-only: ${service.readOnly()}` }));
+    expect(await callAdmin(dataDir, 'audit.status', {})).toMatchObject({ read_only: true, reason: service.readOnly() });
+    const refused = await create(service);
     // A log that has lost the merchant or its key knows nobody.
     expect([401, 503]).toContain(refused.status);
     if (refused.status === 503) {
       expect(refused.json.error?.code).toBe('read_only');
-      expect([200, 503]).toContain((await signedCall(service.baseUrl, merchant, 'GET', '/v1/payment/sessions')).status);
+      expect([200, 503]).toContain(await list(service));
     }
     expect((await fetch(`${service.baseUrl}/docs`)).status).toBe(200);
     expect(service.logged.some((line) => line.startsWith('fatal'))).toBe(false);
@@ -265,47 +93,54 @@ async function expectReadOnly(dataDir: string): Promise<void> {
   expect(countOf(dataDir)).toBe(before);
 }
 
-describe('a service that starts on a damaged log', () => {
-  it('is not read-only on one that nobody touched', async () => {
-    for (const whole of [grown, running]) {
-      const service = await startServiceInProcess(copyOf(whole));
-      expect(service.readOnly()).toBeNull();
-      expect((await signedCall(service.baseUrl, merchant, 'GET', '/v1/payment/sessions')).status).toBe(200);
-      await service.close();
+describe('a damaged log', () => {
+  it('is told from one that nobody touched', async () => {
+    for (const whole of [logs.closed, logs.running]) {
+      const opened = await openForReading(copyOf(whole));
+      expect(opened.damage).toBeNull();
+      await opened.close();
     }
   });
 
-  it('is tried on at least 41 kinds of damage', () => expect(MUTATIONS.length + TORN.length).toBeGreaterThanOrEqual(41));
+  it('was damaged in at least 41 ways', () => expect(MUTATIONS.length + TORN.length).toBeGreaterThanOrEqual(41));
 
-  it.each(MUTATIONS)('is read-only, says where and adds nothing: %s', async (_, change) => {
-    const dataDir = copyOf(grown);
-    change(dataDir);
-    await expectReadOnly(dataDir);
+  it.each(MUTATIONS)('is found, with the place, and can be read on: %s', (what) => expectFound(damaged(what)));
+
+  it.each(TORN)('is found, with the place, and can be read on: a tail torn at %d of the write-ahead file', (share) => expectFound(torn(share)));
+});
+
+describe('a service that starts on a damaged log', () => {
+  it('is not read-only on one that nobody touched', async () => {
+    const service = await startServiceInProcess(copyOf(logs.running));
+    expect(service.readOnly()).toBeNull();
+    expect(await list(service)).toBe(200);
+    await service.close();
   });
 
-  it.each(TORN)('is read-only, says where and adds nothing: a tail torn at %d of the write-ahead file', async (share) => {
-    const dataDir = copyOf(running);
-    const file = join(dataDir, 'events.db-wal');
-    truncateSync(file, Math.floor(statSync(file).size * share));
-    await expectReadOnly(dataDir);
-  });
+  it.each([
+    'one bit of SecretGenerated',
+    'one bit of MerchantRegistered, hashes made to fit',
+    'a session paid twice',
+    'every event cut off',
+    'half of the log cut off, unknown to the signer',
+    'a stream that begins twice',
+    'a page of zeros in the middle',
+    'a page of zeros at the end',
+  ])('is read-only, says where and adds nothing: %s', (what) => expectReadOnly(damaged(what)));
+
+  it('is read-only where the end of the write-ahead file is torn', () => expectReadOnly(torn(0.5)));
 
   it('ends with a sentence where nothing of the log can be read', async () => {
-    const dataDir = copyOf(grown);
+    const dataDir = copyOf(logs.closed);
     const file = join(dataDir, 'events.db');
     truncateSync(file, Math.floor(statSync(file).size / PAGE / 2) * PAGE);
     await expect(startServiceInProcess(dataDir)).rejects.toThrow(/the log in .* is damaged: the file events\.db cannot be used/);
   });
 
   it('serves the reads of a merchant one of whose settings was damaged', async () => {
-    const dataDir = copyOf(grown);
-    rewrite(
-      dataDir,
-      each('PolicySet', (row) => ({ ...row, data: flipped(row.data) })),
-    );
-    const service = await startServiceInProcess(dataDir);
-    expect((await signedCall(service.baseUrl, merchant, 'GET', '/v1/payment/sessions')).status).toBe(200);
-    expect((await signedCall(service.baseUrl, merchant, 'POST', '/v1/refunds', {})).json.error?.code).toBe('read_only');
+    const service = await startServiceInProcess(damaged('one bit of PolicySet'));
+    expect(await list(service)).toBe(200);
+    expect((await signedCall(service.baseUrl, logs.merchant, 'POST', '/v1/refunds', {})).json.error?.code).toBe('read_only');
     await service.close();
   });
 
@@ -317,13 +152,8 @@ describe('a service that starts on a damaged log', () => {
         command,
         {},
       );
-    const whole = copyOf(grown);
-    expect(await offline(whole, 'audit.status')).toMatchObject({ integrity: 'sound', read_only: false, reason: null });
-    const dataDir = copyOf(grown);
-    rewrite(
-      dataDir,
-      each('PolicySet', (row) => ({ ...row, data: flipped(row.data) })),
-    );
+    expect(await offline(copyOf(logs.closed), 'audit.status')).toMatchObject({ integrity: 'sound', read_only: false, reason: null });
+    const dataDir = damaged('one bit of PolicySet');
     const before = countOf(dataDir);
     expect(await offline(dataDir, 'audit.status')).toMatchObject({
       integrity: 'damaged',

@@ -6,7 +6,7 @@ import type { MerchantId } from '../../domain/ids.ts';
 import type { OptionalType } from '../../domain/optional-notifications.ts';
 import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { decodeEvent, isEventType } from '../../runtime/commands/codec.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
@@ -24,7 +24,8 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
   'WebhookEndpointResumed',
 ]);
 
-const NARROWING: ReadonlySet<string> = new Set(['ApiKeyRevoked', 'ApiKeyRestricted']);
+/** What takes something from a key. Of a type that is not known it may be that. */
+const mayNarrow = (type: string): boolean => type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
 
 const NONE: ReadonlySet<OptionalType> = new Set();
 
@@ -175,7 +176,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       if (this.#doubtful.get(merchantId) === recorded.revision) this.#doubtful.delete(merchantId);
       return next;
     } catch (error) {
-      if (NARROWING.has(recorded.type)) this.#doubtful.set(merchantId, recorded.revision);
+      if (mayNarrow(recorded.type)) this.#doubtful.set(merchantId, recorded.revision);
       throw error;
     }
   }

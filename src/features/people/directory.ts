@@ -29,6 +29,8 @@ export class PeopleDirectory {
   readonly #signIns = new Map<string, { readonly personId: string; readonly signIn: SignedIn['data'] }>();
   readonly #credentials = new Map<string, string>();
   readonly #links = new Map<string, string>();
+  /** Whose newest event that cannot be read may have taken something from them, by its revision: nobody signs in as one of these. */
+  readonly #doubtful = new Map<string, number>();
   #log: PersonEntry[] = [];
   #subscription: Subscription | null = null;
 
@@ -69,15 +71,16 @@ export class PeopleDirectory {
   }
 
   bySignIn(tokenHash: string): { readonly personId: string; readonly signIn: SignedIn['data'] } | null {
-    return this.#signIns.get(tokenHash) ?? null;
+    const found = this.#signIns.get(tokenHash) ?? null;
+    return found && this.#doubtful.has(found.personId) ? null : found;
   }
 
   byCredential(credentialId: string): string | null {
-    return this.#credentials.get(credentialId) ?? null;
+    return this.#known(this.#credentials.get(credentialId));
   }
 
   byLink(linkHash: string): string | null {
-    return this.#links.get(linkHash) ?? null;
+    return this.#known(this.#links.get(linkHash));
   }
 
   /** Newest first. */
@@ -91,13 +94,28 @@ export class PeopleDirectory {
       const known = this.#entries.get(personId);
       // A batch whose handling failed half-way comes again from its start.
       if (known && recorded.revision <= known.revision) continue;
-      const stored = decodeEvent(recorded);
-      const event = stored.event as PersonEvent;
-      const state = personTable.replay([event], known?.state);
+      const { stored, event, state } = this.#next(recorded, personId, known?.state);
       this.#entries.set(personId, { state, revision: recorded.revision });
       this.#index(personId, known?.state.context ?? null, state.context);
       this.#log.push({ atMs: stored.atMs, position: stored.position, correlationId: stored.metadata.correlationId, event });
       if (this.#log.length > MAX_ENTRIES + MAX_ENTRIES / 10) this.#log = this.#log.slice(-MAX_ENTRIES);
+    }
+  }
+
+  #known(personId: string | undefined): string | null {
+    return personId === undefined || this.#doubtful.has(personId) ? null : personId;
+  }
+
+  #next(recorded: RecordedEvent, personId: string, known: PersonState | undefined) {
+    try {
+      const stored = decodeEvent(recorded);
+      const event = stored.event as PersonEvent;
+      const state = personTable.replay([event], known);
+      if (this.#doubtful.get(personId) === recorded.revision) this.#doubtful.delete(personId);
+      return { stored, event, state };
+    } catch (error) {
+      this.#doubtful.set(personId, recorded.revision);
+      throw error;
     }
   }
 

@@ -265,6 +265,6 @@ function upcast(recorded: RecordedEvent, data: unknown): unknown {
   return upcasted;
 }
 
-const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);
+export const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);
 
 const place = ({ stream, revision }: RecordedEvent): string => `event ${revision} of stream ${stream}`;
