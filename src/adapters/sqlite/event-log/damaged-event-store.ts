@@ -1,6 +1,5 @@
 import { StoreUnavailable } from '../../../ports/event-store.ts';
 import { openSqliteEventStoreReader } from './event-store-reader.ts';
-import type { SqliteEventStore } from './event-store.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { LogDamaged } from './log-check.ts';
 import type { WriterLock } from './writer-lock.ts';
@@ -9,7 +8,7 @@ import type { WriterLock } from './writer-lock.ts';
  * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be subscribed to. Throws
  * `LogDamaged` when the file holds nothing that can be read.
  */
-export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock): Promise<SqliteEventStore> {
+export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock) {
   const reason =
     cause instanceof LogDamaged ? cause.message : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${textOf(cause)}`;
   const refused = (): StoreUnavailable => new StoreUnavailable(`nothing is written: ${reason}`);
