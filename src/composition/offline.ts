@@ -7,15 +7,16 @@ import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../observability/logger.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { createPersonalSealer, createSealer, parseMasterKeys } from '../runtime/util/sealing.ts';
+import { createPersonalSealer, createSealer, parseMasterKeys, type MasterKeys } from '../runtime/util/sealing.ts';
 import { peopleCommands } from '../operator/people.ts';
 import { adminCommands } from '../operator/merchants.ts';
 import { checkOwnLog } from './audit.ts';
 import { readingStorage } from './reading-service.ts';
-import { startCore } from './core.ts';
+import { startCore, type Core, type CorePorts } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { openStorage } from './storage.ts';
+import type { Storage } from './storage-parts.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
@@ -69,10 +70,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   const namespace = config.MASTER_KEY === undefined ? sandboxNamespace(masterKey) : '';
   const roles = { api: true, worker: true, signer: false };
   const opened = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal, readDamaged: true });
-  const checked = opened.ownLog && (await checkOwnLog(config, opened.ownLog, opened.readModel));
-  const damage = opened.ownLog?.refusal ?? null;
-  const storage = damage === null ? opened : await readingStorage(opened, damage, log);
-  if (damage !== null) log.error({ reason: damage }, 'the ledger is not what it was: nothing is written');
+  const { storage, damage, commands: auditCommands } = await checkedStorage(config, opened, log);
   const runner = storage.projections;
   const close = async (): Promise<void> => {
     await runner.stop();
@@ -81,28 +79,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   try {
     await runner.start(storage.store);
     await runner.ready();
-    const insecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
-    const core = await startCore(
-      config,
-      {
-        store: storage.store,
-        readModel: storage.readModel,
-        personalKeys: storage.personalKeys,
-        rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
-        senders: { of: () => Promise.resolve(null) },
-        addresses: { take: () => null, giveBack: () => undefined },
-        clock,
-        random,
-        sealer: createSealer(masterKeys),
-        personalSealer: createPersonalSealer(masterKeys),
-        vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure: insecure, ownHosts: [] }),
-        networks: () => [],
-        projections: runner,
-        soleWriter: storage.soleWriter,
-        readOnly: damage !== null,
-      },
-      log,
-    );
+    const core = await startOfflineCore(config, { ...storage, masterKeys, readOnly: damage !== null }, log);
     const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
     return {
       commands: adminCommands({
@@ -114,7 +91,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         projections: runner,
         more: {
           ...ledger.commands,
-          ...(checked && { 'audit.status': async () => ({ ...checked, read_only: damage !== null, reason: damage }) }),
+          ...auditCommands,
           ...compareCommands(storage.comparison),
           ...peopleCommands({
             people: core.people,
@@ -133,6 +110,52 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
     await close();
     throw error;
   }
+}
+
+/** What commands are run on: nothing is priced, asked or given an address here. */
+export function startOfflineCore(
+  config: Config,
+  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & { readonly masterKeys: MasterKeys },
+  log: Logger,
+): Promise<Core> {
+  const allowInsecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
+  return startCore(
+    config,
+    {
+      ...given,
+      rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
+      senders: { of: () => Promise.resolve(null) },
+      addresses: { take: () => null, giveBack: () => undefined },
+      clock: systemClock,
+      random: nodeRandom,
+      sealer: createSealer(given.masterKeys),
+      personalSealer: createPersonalSealer(given.masterKeys),
+      vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure, ownHosts: [] }),
+      networks: () => [],
+    },
+    log,
+  );
+}
+
+interface CheckedStorage {
+  readonly storage: Storage;
+  /** Why nothing is written; null in health. */
+  readonly damage: string | null;
+  readonly commands: AdminCommands;
+}
+
+/** The check comes first, as at a start: nothing is written to a damaged log. Servers have no log of their own to check here. */
+async function checkedStorage(config: Config, opened: Storage, log: Logger): Promise<CheckedStorage> {
+  const { ownLog } = opened;
+  if (!ownLog) return { storage: opened, damage: null, commands: {} };
+  const checked = await checkOwnLog(config, ownLog, opened.readModel);
+  const damage = ownLog.refusal;
+  if (damage !== null) log.error({ reason: damage }, 'the ledger is not what it was: nothing is written');
+  return {
+    storage: damage === null ? opened : await readingStorage(opened, damage, log),
+    damage,
+    commands: { 'audit.status': async () => ({ ...checked, read_only: damage !== null, reason: damage }) },
+  };
 }
 
 /** A sandbox keeps its own key; production gives one. */

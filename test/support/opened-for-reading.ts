@@ -6,15 +6,15 @@ import { openSqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/pers
 import { openSqliteReadModel } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { missingFrom } from '../../src/composition/audit.ts';
-import { startCore, type Core } from '../../src/composition/core.ts';
+import type { Core } from '../../src/composition/core.ts';
+import { startOfflineCore } from '../../src/composition/offline.ts';
 import { standingProjections } from '../../src/composition/reading-service.ts';
 import { readingStore } from '../../src/composition/reading-store.ts';
 import { readConfig } from '../../src/config.ts';
 import { StreamHistories } from '../../src/features/audit/replay.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { createPersonalSealer, createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 import { keptAnchors } from '../../src/signer/audit-signer.ts';
 import { MASTER_KEY_TEXT } from './service-in-process.ts';
 
@@ -33,19 +33,12 @@ export async function openForReading(dataDir: string): Promise<OpenedForReading>
   const personalKeys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   const damage = own.refusal ?? (await missingFrom(dataDir, own, readModel, null)) ?? faultIn(dataDir);
   const store = damage === null ? own : readingStore(own, damage, log);
-  const masterKeys = parseMasterKeys(MASTER_KEY_TEXT);
-  const core = await startCore(
+  const core = await startOfflineCore(
     readConfig({ DATA_DIR: dataDir, MASTER_KEY: MASTER_KEY_TEXT }),
     {
-      ...{ store, readModel, personalKeys, clock: systemClock, random: nodeRandom, soleWriter: true, readOnly: damage !== null },
-      rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
-      senders: { of: () => Promise.resolve(null) },
-      addresses: { take: () => null, giveBack: () => undefined },
-      sealer: createSealer(masterKeys),
-      personalSealer: createPersonalSealer(masterKeys),
-      vetWebhookUrl: () => ({ ok: false, reason: 'not asked here' }),
-      networks: () => [],
+      ...{ store, readModel, personalKeys, soleWriter: true, readOnly: damage !== null },
       projections: await standingProjections(readModel, () => Promise.resolve()),
+      masterKeys: parseMasterKeys(MASTER_KEY_TEXT),
     },
     log,
   );

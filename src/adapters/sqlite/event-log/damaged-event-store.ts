@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../../ports/event-store.ts';
+import { StoreUnavailable, type EventStore } from '../../../ports/event-store.ts';
 import { openSqliteEventStoreReader } from './event-store-reader.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { LogDamaged } from './log-check.ts';
@@ -17,16 +17,16 @@ export async function openDamagedEventStore(dataDir: string, cause: unknown, loc
   });
   const housekeeping = new Housekeeping(dataDir);
   return {
-    readStream: (stream, range) => reader.readStream(stream, range),
-    lastOfStream: (stream) => reader.lastOfStream(stream),
-    readAll: (options) => reader.readAll(options),
+    readStream: (...given: Parameters<EventStore['readStream']>) => reader.readStream(...given),
+    lastOfStream: (...given: Parameters<EventStore['lastOfStream']>) => reader.lastOfStream(...given),
+    readAll: (...given: Parameters<EventStore['readAll']>) => reader.readAll(...given),
     head: () => reader.head(),
     append: () => Promise.reject(refused()),
     subscribe: () => {
       throw refused();
     },
     checkpoints: housekeeping,
-    verifyTail: (count) => reader.verifyTail(count),
+    verifyTail: (count: number) => reader.verifyTail(count),
     refusal: reason,
     refuseAppends: () => undefined,
     commandNonces: () => [],
