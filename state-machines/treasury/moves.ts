@@ -123,3 +123,8 @@ export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: O
 export function movesInFlight({ moves }: MovesContext): readonly Move[] {
   return Object.values(moves).filter(({ kind, signed }) => isFromTreasury(kind) && signed.length > 0);
 }
+
+/** Moves that may bring money of our own addresses into the treasury. */
+export function sweepsInFlight({ moves }: MovesContext): readonly Move[] {
+  return Object.values(moves).filter(({ kind, signed }) => kind === 'sweep' && signed.length > 0);
+}

@@ -1,12 +1,12 @@
 import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
-import { amountOf, formatAmount, signedAmountOf, type Coin } from '../../domain/money.ts';
+import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
 import type { Reserved } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
-import { movesInFlight } from '../../../state-machines/treasury/moves.ts';
+import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/executor.ts';
 import { addedTo, reservedOf } from '../payouts/reserved.ts';
 
@@ -38,13 +38,15 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const { chain, treasury } = executor;
   const native = NATIVE_COIN[chain.network];
   const throughBlock = await chain.finalBlock();
-  const moving = movesInFlight(await executor.context());
+  const context = await executor.context();
+  const moving = movesInFlight(context);
+  const arriving = reservedOf([], sweepsInFlight(context)).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   const held = await chain.balances(treasury);
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
     const booked = await bookedOf(executor, deps, coin);
-    accounts.push(accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n)));
+    accounts.push(accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n)));
   }
   const gas = moving.flatMap(({ kind, terms }) => (kind === 'gas_top_up' || kind === 'nonce_account' ? [amountOf(terms.amount)] : []));
   const mayBeSpent = gas.reduce((total, units) => total + units, BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]));
@@ -54,9 +56,10 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   return { throughBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
 }
 
-/** What is out may have landed or not: anything between is as it should be. */
-function withinFlight(booked: bigint, onChain: bigint, inFlight: bigint): bigint {
-  return onChain < booked && onChain >= booked - inFlight ? booked : onChain;
+/** What is out or on its way in may have landed or not: anything between is as it should be, and what is beyond is beyond it at the least. */
+function withinFlight(booked: bigint, onChain: bigint, inFlight: bigint, arriving = 0n): bigint {
+  if (onChain > booked) return most(booked, onChain - arriving);
+  return onChain >= booked - inFlight ? booked : onChain;
 }
 
 /** Every collection address that the books say holds a stablecoin, against the chain. */

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { TREASURY } from '../../../../src/domain/ledger.ts';
+import { lookAt, type Account } from '../../../../src/features/treasury/reconcile-look.ts';
+import { balanceKey } from '../../../../projections/ledger/rows.ts';
+
+const UNIT = 10n ** 18n;
+
+interface Given {
+  /** Whole units. */
+  readonly booked: bigint;
+  readonly onChain: bigint;
+  readonly moves?: readonly { readonly kind: 'sweep' | 'withdrawal'; readonly amount: string; readonly signed: boolean }[];
+}
+
+/** The treasury's account in USDT, as one look compares it. */
+async function treasuryOf({ booked, onChain, moves = [] }: Given): Promise<Account> {
+  const chain = {
+    ...{ network: 'ethereum', mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
+    finalBlock: async () => 100,
+    balances: async () => ({ coins: { USDT: onChain * UNIT }, native: 0n }),
+  };
+  const known = moves.map(({ kind, amount, signed }, at) => [
+    `mv_${at}`,
+    { kind, terms: { coin: 'USDT', amount, fromAddress: '0xfrom' }, approvers: [], signed: signed ? [{}] : [] },
+  ]);
+  const executor = { chain, treasury: '0xtreasury', context: async () => ({ moves: Object.fromEntries(known) as object, unknownOutflows: {} }) };
+  const readModel = {
+    get: async (_: string, key: string) => (key === balanceKey('test', TREASURY, 'ethereum', 'USDT') ? { balance: `${booked}` } : null),
+    scan: async () => [],
+  };
+  const sent = async () => ({ coins: {}, payouts: 0 });
+  const { accounts } = await lookAt(executor as never, { readModel: readModel as never, sent });
+  return accounts.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!;
+}
+
+describe('the treasury compared with the books', () => {
+  const sweep = { kind: 'sweep', amount: '5', signed: true } as const;
+
+  it('does not take what a sweep brought for money from outside while the sweep is not final', async () => {
+    expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
+    expect(await treasuryOf({ booked: 100n, onChain: 100n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
+  });
+
+  it('counts what is more than all sweeps on their way can have brought', async () => {
+    expect(await treasuryOf({ booked: 100n, onChain: 135n, moves: [sweep, sweep] })).toMatchObject({ difference: '25.00' });
+  });
+
+  it('counts what came while no sweep was signed', async () => {
+    expect(await treasuryOf({ booked: 100n, onChain: 105n })).toMatchObject({ difference: '5.00' });
+    expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [{ ...sweep, signed: false }] })).toMatchObject({ difference: '5.00' });
+  });
+
+  it('misses nothing that a withdrawal on its way explains, and a sweep explains no loss', async () => {
+    expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [{ kind: 'withdrawal', amount: '5', signed: true }] })).toMatchObject({
+      difference: '0.00',
+    });
+    expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [sweep] })).toMatchObject({ difference: '-5.00' });
+  });
+});
