@@ -54,7 +54,7 @@ export async function startMoney(
   await payouts?.first;
   const expiry = roles.worker ? leasedExpiry(parts, core, watched) : null;
   const { observer } = metrics.webhooks;
-  const { webhookRules: rules } = parts;
+  const { webhookRules: rules, webhookSender: carrier } = parts;
   const headerPrefix = config.HEADER_PREFIX;
   const delivers = roles.worker;
   const webhooks = await startWebhooks({
@@ -66,6 +66,7 @@ export async function startMoney(
     random,
     log,
     rules,
+    ...(carrier && { carrier }),
     headerPrefix,
     servedRows: servedRows(webhookDeliveries),
     observer,

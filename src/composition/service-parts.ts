@@ -15,6 +15,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
 import type { ContractCheck } from '../ports/senders.ts';
+import type { WebhookSender } from '../ports/webhook-sender.ts';
 import type { MasterKeys } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
 import type { PayoutParts } from './payouts.ts';
@@ -42,6 +43,8 @@ export interface ServiceParts {
   readonly contractChecks: readonly ContractCheck[];
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
+  /** Carries webhooks out, and is closed with the service; absent: over HTTP, by these rules. */
+  readonly webhookSender?: WebhookSender;
   /** Absent: refunds are accepted and stay pending. */
   readonly payouts?: PayoutParts | null;
   /** Absent: no checkpoints of the ledger are signed. */

@@ -12,6 +12,7 @@ import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
+import type { WebhookSender } from '../ports/webhook-sender.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import { MerchantEndpoints } from '../features/merchants/endpoints.ts';
@@ -31,6 +32,7 @@ export interface WebhookParts {
   readonly random: Random;
   readonly log: Logger;
   readonly rules: UrlRules;
+  readonly carrier?: WebhookSender;
   readonly headerPrefix: string;
   readonly servedRows: ServedRows;
   readonly observer?: DeliveryObserver;
@@ -75,7 +77,7 @@ export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhook
 
 function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, directory: MerchantEndpoints) {
   const { store, storage, random, log, headerPrefix } = parts;
-  const plainSender = new HttpWebhookSender(parts.rules);
+  const plainSender = parts.carrier ?? new HttpWebhookSender(parts.rules);
   const sender = parts.tracing?.sender(plainSender, headerPrefix) ?? plainSender;
   const create = (onMoved: (error: Error) => void): DeliverWebhooks =>
     new DeliverWebhooks({

@@ -1,0 +1,195 @@
+import type { HttpAnswer } from '../edges/http.ts';
+import type { Prng } from '../time/prng.ts';
+import { render, TRANSFER_CALL, quantity, type EvmBlock, type JsonLog } from './evm-block.ts';
+import type { ChainView, EvmChain } from './evm-chain.ts';
+
+/** What a provider does wrong at the moment; rates are parts of its answers. */
+export interface ProviderFaults {
+  lagMs: number;
+  isSilent: boolean;
+  /** Answers 503. */
+  isDown: boolean;
+  /** Answers 429. */
+  rateLimited: number;
+  /** Closes the connection. */
+  resets: number;
+  /** Answers null where there is something. */
+  nulls: number;
+  /** Leaves logs out of its index. */
+  omits: number;
+  /** Takes a transaction and says that it failed, or says that it took it and forgets it. */
+  broadcastLies: number;
+  /** Something that is not JSON. */
+  garbage: number;
+}
+
+export const SOUND: Readonly<ProviderFaults> = {
+  ...{ lagMs: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
+};
+
+const DECIMALS = '0x313ce567';
+const BALANCE = '0x70a08231';
+const MANY_BALANCES = '0x6370a0823160e01b600052';
+const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
+
+class RpcFailure extends Error {}
+
+/** One JSON-RPC server in front of the chain. */
+export class EvmProvider {
+  readonly chain: EvmChain;
+  readonly faults: ProviderFaults = { ...SOUND };
+  readonly #prng: Prng;
+
+  constructor(chain: EvmChain, prng: Prng) {
+    this.chain = chain;
+    this.#prng = prng;
+  }
+
+  serve(body: string): HttpAnswer {
+    const { faults } = this;
+    if (faults.isSilent) return 'silent';
+    if (faults.isDown) return { status: 503, body: 'no' };
+    if (this.#prng.chance(faults.resets)) return 'reset';
+    if (this.#prng.chance(faults.rateLimited)) return { status: 429, body: '{}', headers: { 'retry-after': '2' } };
+    if (this.#prng.chance(faults.garbage)) return { status: 200, body: '<html>' };
+    const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: never[] };
+    try {
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, result: this.#answer(method, params) }) };
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error;
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: error.message } }) };
+    }
+  }
+
+  #answer(method: string, params: readonly never[]): unknown {
+    const { chain } = this;
+    const view = chain.viewBefore(this.faults.lagMs);
+    const [first, second] = params as readonly unknown[];
+    switch (method) {
+      case 'eth_chainId':
+        return quantity(BigInt(chain.options.chainId));
+      case 'eth_blockNumber':
+        return quantity(view.height);
+      case 'eth_getBlockByNumber':
+        return headerOf(view, this.#height(first, view));
+      case 'eth_getLogs':
+        return this.#logs(first as Filter, view);
+      case 'eth_getTransactionReceipt':
+        return this.#isNull() ? null : receiptOf(chain, String(first).toLowerCase(), view);
+      case 'eth_getBlockReceipts': {
+        const block = view.branch[this.#height(first, view)];
+        return this.#isNull() || !block || block.number > view.height ? null : render(block).receipts;
+      }
+      case 'eth_getTransactionByHash': {
+        const block = chain.blockOf(String(first).toLowerCase(), view);
+        return block && { hash: first, value: quantity(chain.submitted.get(String(first).toLowerCase())?.signed?.value ?? 0n) };
+      }
+      case 'eth_getBalance':
+        return quantity(chain.valueAt(`native/${String(first).toLowerCase()}`, this.#viewAt(second, view)));
+      case 'eth_getTransactionCount':
+        return quantity(chain.valueAt(`nonce/${String(first).toLowerCase()}`, this.#viewAt(second, view)));
+      case 'eth_getCode':
+        return chain.contracts.has(String(first).toLowerCase()) || chain.options.tokens.includes(String(first).toLowerCase()) ? '0x60' : '0x';
+      case 'eth_maxPriorityFeePerGas':
+        return quantity(10n ** 9n);
+      case 'eth_estimateGas':
+        return this.#estimate(first as { from: string; to: string; data: string });
+      case 'eth_call':
+        return this.#call(first as { to?: string; data: string }, this.#viewAt(second, view));
+      case 'eth_sendRawTransaction':
+        return this.#take(String(first));
+      default:
+        throw new RpcFailure(`the method ${method} does not exist`);
+    }
+  }
+
+  #isNull(): boolean {
+    return this.#prng.chance(this.faults.nulls);
+  }
+
+  #height(tag: unknown, view: ChainView): number {
+    if (tag === 'latest') return view.height;
+    return tag === 'finalized' ? this.chain.finalizedIn(view) : Number(tag);
+  }
+
+  #viewAt(tag: unknown, view: ChainView): ChainView {
+    return { branch: view.branch, height: Math.min(view.height, this.#height(tag ?? 'latest', view)) };
+  }
+
+  #logs(filter: Filter, view: ChainView): readonly JsonLog[] {
+    const blocks: EvmBlock[] = [];
+    if (filter.blockHash !== undefined) {
+      const block = view.branch.slice(0, view.height + 1).findLast(({ hash }) => hash === filter.blockHash);
+      if (!block) throw new RpcFailure('unknown block');
+      blocks.push(block);
+    } else {
+      const to = Math.min(Number(filter.toBlock), view.height);
+      for (let number = Number(filter.fromBlock); number <= to; number += 1)
+        if (view.branch[number]!.included.length > 0) blocks.push(view.branch[number]!);
+    }
+    const addresses = [filter.address].flat().map((address) => String(address).toLowerCase());
+    const isWanted = ({ address, topics }: JsonLog): boolean =>
+      addresses.includes(address) && (filter.topics ?? []).every((topic, at) => topic === null || topic === topics[at]);
+    const logs = blocks.flatMap((block) => render(block).receipts.flatMap((receipt) => receipt.logs)).filter(isWanted);
+    return filter.blockHash === undefined && this.faults.omits > 0 ? logs.filter(() => !this.#prng.chance(this.faults.omits)) : logs;
+  }
+
+  #estimate({ from, to, data }: { from: string; to: string; data: string }): string {
+    const movement = {
+      kind: 'transfer' as const,
+      asset: to.toLowerCase(),
+      from: from.toLowerCase(),
+      to: `0x${data.slice(34, 74).toLowerCase()}`,
+      units: BigInt(`0x${data.slice(74)}`),
+    };
+    if (data.startsWith(TRANSFER_CALL) && !this.chain.wouldSucceed(movement)) throw new RpcFailure('execution reverted');
+    return quantity(52_000);
+  }
+
+  #call({ to, data }: { to?: string; data: string }, view: ChainView): string {
+    const { chain } = this;
+    if (to === undefined && data.startsWith(MANY_BALANCES)) return manyBalances(chain, data, view);
+    const token = String(to).toLowerCase();
+    if (!chain.options.tokens.includes(token)) return '0x';
+    if (data === DECIMALS) return word(6n);
+    const account = `0x${data.slice(34, 74).toLowerCase()}`;
+    if (data.startsWith(BALANCE)) return word(chain.valueAt(`${token}/${account}`, view));
+    // `paused()` takes no argument, the two spellings of the blacklist take an account.
+    return word((data.length === 10 ? chain.isPaused : chain.frozen.has(account)) ? 1n : 0n);
+  }
+
+  #take(signedBytes: string): string {
+    const isLie = this.#prng.chance(this.faults.broadcastLies);
+    if (isLie && this.#prng.chance(0.5)) return `0x${'ab'.repeat(32)}`;
+    try {
+      const txHash = this.chain.submit(signedBytes);
+      if (isLie) throw new RpcFailure('internal error');
+      return txHash;
+    } catch (error) {
+      throw new RpcFailure((error as Error).message);
+    }
+  }
+}
+
+interface Filter {
+  readonly fromBlock?: string;
+  readonly toBlock?: string;
+  readonly blockHash?: string;
+  readonly address: string | readonly string[];
+  readonly topics?: readonly (string | null)[];
+}
+
+const headerOf = ({ branch, height }: ChainView, at: number): unknown => (at <= height && branch[at] ? render(branch[at]).header : null);
+
+function receiptOf(chain: EvmChain, txHash: string, view: ChainView): unknown {
+  const block = chain.blockOf(txHash, view);
+  return (block && render(block).receipts.find(({ transactionHash }) => transactionHash === txHash)) ?? null;
+}
+
+/** What the code that asks a token for many accounts would return. */
+function manyBalances(chain: EvmChain, data: string, view: ChainView): string {
+  const answers = [...data.matchAll(/73([0-9a-f]{40})600452602062[0-9a-f]{6}6024600073([0-9a-f]{40})5afa/g)].map(
+    ([, account, token]) => word(chain.valueAt(`0x${token}/0x${account}`, view)).slice(2) + '1'.padStart(64, '0'),
+  );
+  return `0x${answers.join('')}`;
+}

@@ -1,0 +1,105 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { coverageReport } from './coverage.ts';
+import { generate } from './plan/generate.ts';
+import type { ModelledNetwork, Plan } from './plan/plan.ts';
+import { run, type Outcome } from './plan/run.ts';
+import { shrink } from './plan/shrink.ts';
+
+/*
+ * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--replay FILE] [--timeline] [--coverage]`: a whole
+ * installation in virtual time, over and over, each time with another plan. Ends with 1 at the first run that breaks a promise, with a plan that
+ * was made as small as it goes and its timeline in a file that `--replay` takes.
+ */
+
+const MOST_TRIES = 120;
+const FAILURES = 'simulation-failures';
+
+const { values } = parseArgs({
+  options: {
+    ...{ seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '1' }, steps: { type: 'string' }, minutes: { type: 'string' } },
+    ...{ replay: { type: 'string' }, network: { type: 'string', multiple: true }, directory: { type: 'string', default: FAILURES } },
+    ...{
+      timeline: { type: 'boolean', default: false },
+      coverage: { type: 'boolean', default: false },
+      'no-shrink': { type: 'boolean', default: false },
+    },
+  },
+});
+
+const numberOf = (name: 'runs' | 'steps' | 'minutes'): number | undefined => {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) return usage(`--${name} must be a whole number, not ${text}`);
+  return Number(text);
+};
+
+function usage(fault: string): never {
+  console.error(`simulate: ${fault}`);
+  process.exit(2);
+}
+
+function networksOf(): readonly ModelledNetwork[] | undefined {
+  const named = values.network;
+  if (named?.some((name) => name !== 'ethereum' && name !== 'bsc')) usage(`--network must be ethereum or bsc, not ${named.join(', ')}`);
+  return named as readonly ModelledNetwork[] | undefined;
+}
+
+function planIn(file: string): Plan {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { plan: Plan }).plan;
+  } catch (error) {
+    return usage(`--replay: ${file} cannot be read as a plan (${(error as Error).message})`);
+  }
+}
+
+/** What was promised and broken, without names that differ from plan to plan. */
+const kindOf = (violation: string): string => violation.replace(/[a-z]+_[a-z0-9]+|0x[0-9a-f]+|\d+/g, '·');
+
+async function explain(plan: Plan, outcome: Outcome): Promise<void> {
+  console.log(`\nseed ${plan.seed} breaks a promise:\n${outcome.violations.map((text) => `  ${text}`).join('\n')}`);
+  const kinds = new Set(outcome.violations.map(kindOf));
+  const fails = async (smaller: Plan): Promise<boolean> => (await run(smaller)).violations.some((text) => kinds.has(kindOf(text)));
+  const small = values['no-shrink'] ? plan : await shrink(plan, fails, MOST_TRIES, (steps) => console.log(`  still so with ${steps} steps`));
+  const again = await run(small);
+  mkdirSync(values.directory, { recursive: true });
+  const file = resolve(join(values.directory, `seed-${plan.seed}.json`));
+  const timeline = again.world.timeline.text().split('\n');
+  writeFileSync(file, `${JSON.stringify({ violations: again.violations, digest: again.digest, plan: small, timeline }, null, 2)}\n`);
+  console.log(
+    `\n${again.world.timeline.text()}\n\n${small.steps.length} of ${plan.steps.length} steps are enough. Again: npm run simulate -- --replay ${file}`,
+  );
+}
+
+const [runs, steps, minutes] = [numberOf('runs')!, numberOf('steps'), numberOf('minutes')];
+const networks = networksOf();
+const replayed = values.replay === undefined ? null : planIn(values.replay);
+const startedMs = process.hrtime.bigint();
+const elapsedMin = (): number => Number(process.hrtime.bigint() - startedMs) / 60e9;
+const counts = new Map<string, number>();
+let [simulatedSec, done, failed] = [0, 0, 0];
+for (let number = 0; minutes === undefined ? number < (replayed ? 1 : runs) : elapsedMin() < minutes; number += 1) {
+  const seed = number === 0 ? values.seed : `${values.seed}-${number}`;
+  const plan = replayed ?? generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }) });
+  const outcome = await run(plan);
+  done += 1;
+  simulatedSec += outcome.simulatedSec;
+  for (const [situation, times] of outcome.world.timeline.counts) counts.set(situation, (counts.get(situation) ?? 0) + times);
+  if (values.timeline) console.log(outcome.world.timeline.text());
+  console.log(
+    `seed ${plan.seed}: ${outcome.digest} (${plan.networks.join(', ')}, ${plan.steps.length} steps, ${Math.round(outcome.simulatedSec)} s)`,
+  );
+  if (outcome.violations.length === 0) continue;
+  failed += 1;
+  if (replayed) console.log(outcome.violations.join('\n'));
+  else await explain(plan, outcome);
+  break;
+}
+const { user, system } = process.cpuUsage();
+const cpuSec = (user + system) / 1e6;
+console.log(
+  `${done} runs, ${(simulatedSec / 3600).toFixed(1)} hours of service in ${cpuSec.toFixed(0)} s of CPU: ${Math.round(simulatedSec / cpuSec)} hours an hour`,
+);
+if (values.coverage) console.log(coverageReport(counts));
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,170 @@
+import { hash } from 'node:crypto';
+import { Registry } from 'prom-client';
+import { nativeChildDerivation, portableChildDerivation } from '../../src/adapters/wallet/child-public-key.ts';
+import { checkedAddresses } from '../../src/adapters/wallet/checked-addresses.ts';
+import { readExtendedPublicKey } from '../../src/adapters/wallet/extended-public-key.ts';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { chainReaders } from '../../src/composition/chain-readers.ts';
+import { payoutChain, type PayoutNetworkAccess } from '../../src/composition/payouts.ts';
+import { rolesOf } from '../../src/composition/roles.ts';
+import { contractCheck } from '../../src/composition/senders.ts';
+import type { Core } from '../../src/composition/core.ts';
+import { startFoundation, type Foundation } from '../../src/composition/service-foundation.ts';
+import { startMoney, type MovingMoney } from '../../src/composition/service-money.ts';
+import type { ServiceParts } from '../../src/composition/service-parts.ts';
+import { startInbox } from '../../src/composition/unmatched.ts';
+import type { Config } from '../../src/config.ts';
+import type { AddressFamily } from '../../src/domain/networks.ts';
+import type { Logger } from '../../src/observability/logger.ts';
+import type { Metrics } from '../../src/observability/metrics.ts';
+import type { AddressDeriver } from '../../src/ports/addresses.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import type { Wallet } from '../../src/signer/wallet.ts';
+import type { Disk } from './edges/storage.ts';
+import type { Receivers } from './edges/receiver.ts';
+import type { SignerProcess } from './edges/signer.ts';
+import { ModelProcess, within } from './time/scheduler.ts';
+
+export interface NodeParts {
+  readonly config: Config;
+  readonly disk: Disk;
+  readonly receivers: Receivers;
+  readonly wallet: Wallet;
+  readonly networks: readonly PayoutNetworkAccess[];
+  readonly startSigner: () => SignerProcess;
+  readonly onLog: (level: 'warn' | 'error' | 'fatal', message: string, fields: object) => void;
+  readonly secondSourceFrom: bigint | null;
+}
+
+/** One process of the service from its start to its end, wired by the production composition: all of it but the HTTP servers and the audit's thread. */
+export class ServiceNode {
+  readonly process = new ModelProcess('node');
+  readonly signer: SignerProcess;
+  readonly started: Promise<void>;
+  #core: Core | null = null;
+  #foundation: Foundation | null = null;
+  #money: MovingMoney | null = null;
+
+  constructor(parts: NodeParts, skewMs: number) {
+    this.process.skewMs = skewMs;
+    this.signer = parts.startSigner();
+    this.signer.process.skewMs = skewMs;
+    this.started = within(this.process, () => this.#start(serviceParts(parts, this.signer)));
+  }
+
+  /** Null until it takes requests. */
+  get core(): Core | null {
+    return this.#core;
+  }
+
+  get foundation(): Foundation | null {
+    return this.#foundation;
+  }
+
+  get money(): MovingMoney | null {
+    return this.#money;
+  }
+
+  /** The signer is its child and never outlives it. */
+  kill(): void {
+    this.process.isDead = true;
+    this.signer.process.isDead = true;
+  }
+
+  setClock(skewMs: number): void {
+    this.process.skewMs = skewMs;
+    this.signer.process.skewMs = skewMs;
+  }
+
+  async #start(parts: ServiceParts): Promise<void> {
+    const hasHistory = (await parts.storage.store.head()) !== null;
+    const foundation = await startFoundation(parts);
+    const money = await startMoney(parts, foundation, { mayPay: () => true }, hasHistory);
+    startInbox(parts, foundation, money);
+    this.#foundation = foundation;
+    this.#money = money;
+    this.#core = foundation.core;
+  }
+}
+
+function serviceParts({ config, disk, receivers, wallet, networks, onLog, secondSourceFrom }: NodeParts, signer: SignerProcess): ServiceParts {
+  const metrics = unmeasured() as unknown as Metrics;
+  const settings = networks.map((access) => access.settings);
+  const readers = chainReaders(networks, metrics, { secondSourceFrom: () => secondSourceFrom });
+  const families = new Set(settings.map(({ network }) => (network === 'tron' ? 'tron' : 'evm')));
+  return {
+    config,
+    roles: rolesOf(config),
+    storage: disk.open(),
+    masterKeys: parseMasterKeys(hash('sha256', 'of this simulation')),
+    clock: systemClock,
+    random: nodeRandom,
+    log: logger(onLog),
+    metrics,
+    derivers: [...families].map((family) => deriver(family, family === 'evm' ? wallet.evmXpub : wallet.tronXpub)),
+    chains: readers.byBlocks,
+    solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
+    networks: (mode) => (mode === 'test' ? settings : []),
+    contractChecks: networks.map(contractCheck),
+    rateProviders: ['static'],
+    webhookRules: { allowInsecure: true, ownHosts: [] },
+    webhookSender: receivers.sender(),
+    payouts: {
+      signer: signer.calls(),
+      chains: () =>
+        networks.map((network) =>
+          payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS }),
+        ),
+      addresses: new Map([['test', wallet.treasury]]),
+      sandbox: false,
+    },
+    checkpointSigner: null,
+    sandbox: false,
+    testWallet: null,
+  };
+}
+
+const nothing = (): undefined => undefined;
+
+/** Figures for operators are not looked at here. */
+const unmeasured = () => ({
+  store: { observe: <Store>(store: Store) => store },
+  projections: { hooks: {} },
+  chains: { watchObserver: () => ({}), rpcObserver: () => ({}), addProviders: nothing },
+  webhooks: { observer: {} },
+  registry: new Registry(),
+});
+
+function logger(onLog: NodeParts['onLog']): Logger {
+  const line =
+    (level: 'warn' | 'error' | 'fatal') =>
+    (fields: object, message: string): void =>
+      onLog(level, message, fields);
+  return {
+    ...{ info: nothing, debug: nothing, trace: nothing },
+    warn: line('warn'),
+    error: line('error'),
+    fatal: line('fatal'),
+  } as unknown as Logger;
+}
+
+const derived = new Map<string, string>();
+
+/** As the thread derives them, each once in the life of this program. */
+function deriver(family: 'evm' | 'tron', xpub: string): AddressDeriver {
+  const key = readExtendedPublicKey(xpub);
+  const derivation = nativeChildDerivation() ?? portableChildDerivation;
+  const addressAt = (index: number): string => {
+    const name = `${family} ${index}`;
+    if (!derived.has(name))
+      checkedAddresses(derivation, { key, format: family, fromIndex: index, count: 64 }).forEach((address, offset) =>
+        derived.set(`${family} ${index + offset}`, address),
+      );
+    return derived.get(name)!;
+  };
+  return {
+    ...{ family: family satisfies AddressFamily, mode: 'test', capacity: 2 ** 31 },
+    derive: async (fromIndex, count) => Array.from({ length: count }, (_, offset) => addressAt(fromIndex + offset)),
+  };
+}

@@ -1,0 +1,182 @@
+import type { RecordedEvent } from '../../../src/ports/event-store.ts';
+import type { Facts } from '../plan/carry-out.ts';
+import { START_MS, type World } from '../world.ts';
+import { judgeNotifications } from './notifications.ts';
+import { judgeOutgoing } from './outgoing.ts';
+import { sessionOf, take, type SeenSession } from './sessions.ts';
+import { allMovements, factOf, movementsOn, unitsOf, type Fact, type Landed } from './truth.ts';
+
+/** Longest wait of an expiry for a network that cannot be read. */
+const EXPIRY_WAIT_MS = 600_000;
+
+/** What must never be in the log of a service that does what it says, whatever its surroundings do. */
+const FORBIDDEN_LINES = [
+  'a projection parked an event',
+  'a projection failed',
+  'a stored secret does not open',
+  'money left an address of ours that nobody ordered',
+  'look-ups are not what the ledger says',
+];
+
+/** Judges the installation by what is outside of it: each event when it is written, and everything once all is quiet. */
+export class Oracle {
+  readonly violations: string[] = [];
+  readonly sessions = new Map<string, SeenSession>();
+  readonly facts: Fact[] = [];
+  readonly #world: World;
+  readonly #lengths = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+    world.log.onCommitted.push((event) => this.#judge(event));
+  }
+
+  /** Whether nothing is left to do but to wait for people. */
+  isSettled(): boolean {
+    const sessions = [...this.sessions.values()];
+    if (sessions.some(({ status, refunds }) => status === 'open' || [...refunds.values()].some(({ ended }) => ended === null))) return false;
+    if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
+    if (allMovements(this.#world).some(({ isFinal }) => !isFinal)) return false;
+    return sessions.every(({ deposits }) => [...deposits.values()].every(({ status }) => status !== 'detected'));
+  }
+
+  /** Once everything had its time. */
+  judgeTheEnd(told: Facts): void {
+    const movements = allMovements(this.#world);
+    for (const session of this.sessions.values()) {
+      this.#judgeDeposits(session, movements);
+      this.#judgeStatus(session, movements);
+    }
+    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements)) this.#found(fault);
+    for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.#found(fault);
+    this.#judgePromises(told);
+    for (const { what, text } of this.#world.timeline.lines)
+      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line))) this.#found(`the service says: ${text}`);
+  }
+
+  #found(fault: string): void {
+    this.violations.push(fault);
+    this.#world.timeline.add('violation', fault);
+  }
+
+  #judge(event: RecordedEvent): void {
+    const fact = factOf(event, this.#world.scheduler.nowMs);
+    this.facts.push(fact);
+    const { stream, revision, type } = fact;
+    this.#world.timeline.count(`event ${type}${stream.startsWith('session-') ? ` when ${this.sessions.get(stream)?.status ?? 'absent'}` : ''}`);
+    if (revision !== (this.#lengths.get(stream) ?? 0)) this.#found(`${stream} has a gap before ${revision}`);
+    this.#lengths.set(stream, revision + 1);
+    if (!stream.startsWith('session-')) return;
+    const before = this.sessions.get(stream);
+    if (!before) {
+      if (type !== 'SessionCreated') return this.#found(`${stream} begins with ${type}`);
+      if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec'])) this.#found(`${stream} ends before it begins`);
+      return void this.sessions.set(stream, sessionOf(fact));
+    }
+    this.#judgeMoment(before, fact);
+    const fault = take(before, fact);
+    if (fault !== null) this.#found(`${stream}/${revision} ${type}: ${fault}`);
+  }
+
+  /** Before the event is taken in. */
+  #judgeMoment(session: SeenSession, { stream, revision, type, data, committedMs }: Fact): void {
+    const where = `${stream}/${revision} ${type}`;
+    if (type === 'DepositConfirmed') {
+      const fault = this.#whyNotFinal(String(data['depositKey']), data['rule'] as { kind: string; confirmations?: number });
+      if (fault !== null) this.#found(`${where}: ${fault}`);
+    }
+    if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)
+      this.#found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
+    if (type === 'SessionExpired' && session.refunds.size === 0) {
+      // A process whose clock is ahead believes that it has waited.
+      const hasWaited = committedMs + this.#world.skewMs - session.expiresAtSec * 1000 >= EXPIRY_WAIT_MS;
+      const paid = this.#arrivedOnTime(session, allMovements(this.#world));
+      if (!hasWaited && paid >= session.due - session.tolerance) this.#found(`${where}: it was paid in time, by ${paid} units`);
+      if (committedMs + this.#world.skewMs < session.expiresAtSec * 1000) this.#found(`${where}: before its time`);
+    }
+  }
+
+  #whyNotFinal(depositKey: string, rule: { readonly kind: string; readonly confirmations?: number }): string | null {
+    const [network, txHash, logIndex] = depositKey.split(':') as [string, string, string];
+    const chain = [...this.#world.chains].find(([name]) => name === network)?.[1].chain;
+    const landed =
+      chain && movementsOn(network as 'ethereum', chain).find((movement) => movement.txHash === txHash && movement.logIndex === Number(logIndex));
+    if (!chain || !landed) return 'the chain does not have the transfer';
+    const deep = chain.view.height - landed.block.number + 1;
+    if (landed.isFinal || (rule.kind === 'confirmations' && deep >= (rule.confirmations ?? Infinity))) return null;
+    return `only ${deep} blocks deep, not ${rule.confirmations ?? 'final'}`;
+  }
+
+  #arrivedOnTime(session: SeenSession, movements: readonly Landed[]): bigint {
+    return movements
+      .filter(
+        ({ to, coin, network, block, units }) =>
+          session.addresses.has(to) &&
+          coin === session.coin &&
+          session.networks.has(network) &&
+          block.timeSec <= session.expiresAtSec &&
+          units >= session.dust,
+      )
+      .reduce((sum, { units }) => sum + units, 0n);
+  }
+
+  #judgeDeposits(session: SeenSession, movements: readonly Landed[]): void {
+    const arrived = movements.filter(({ to }) => session.addresses.has(to));
+    const keys = new Set(arrived.map(({ network, txHash, logIndex }) => `${network}:${txHash}:${logIndex}`));
+    for (const landed of arrived) {
+      const key = `${landed.network}:${landed.txHash}:${landed.logIndex}`;
+      const deposit = session.deposits.get(key);
+      if (!deposit) this.#found(`${session.sessionId}: ${landed.units} units of ${landed.coin} arrived (${key}) and nobody knows of them`);
+      else if (deposit.status !== 'confirmed') this.#found(`${session.sessionId}: ${key} is final and stays ${deposit.status}`);
+      else if (deposit.units !== landed.units || deposit.coin !== landed.coin || deposit.from !== landed.from || deposit.to !== landed.to)
+        this.#found(`${session.sessionId}: ${key} is not recorded as the chain has it`);
+    }
+    for (const { depositKey, status } of session.deposits.values())
+      if (status !== 'reverted' && !keys.has(depositKey))
+        this.#found(`${session.sessionId}: ${depositKey} stays ${status}, and the chain does not have it`);
+  }
+
+  #judgeStatus(session: SeenSession, movements: readonly Landed[]): void {
+    const { status, sessionId, due, tolerance, refunds, history } = session;
+    if (status === 'open') return this.#found(`${sessionId} is still open`);
+    for (const { refundId, ended } of refunds.values()) if (ended === null) this.#found(`${sessionId}: refund ${refundId} never ended`);
+    // Money that a merchant gave back before does not pay.
+    const gaveBackFirst = refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));
+    if (status === 'cancelled' || gaveBackFirst) return;
+    const arrived = this.#arrivedOnTime(session, movements);
+    if (status !== 'paid' && arrived >= due - tolerance) this.#found(`${sessionId} got ${arrived} of ${due} units in time and is ${status}`);
+    if (status === 'paid' && arrived < due - tolerance) this.#found(`${sessionId} is paid and got ${arrived} of ${due} units in time`);
+    if (status === 'failed' && !history.includes('DepositReverted')) this.#found(`${sessionId} has failed although no payment was lost`);
+  }
+
+  /** What people were told is so. */
+  #judgePromises({ sessions, refunds }: Facts): void {
+    for (const [order, { view }] of sessions) {
+      const session = this.sessions.get(`session-${view.sessionId}`);
+      if (!session) this.#found(`order ${order} was answered with ${view.sessionId}, which does not exist`);
+      else if (unitsOf(view.dueAmount) !== session.due) this.#found(`order ${order} was told another amount`);
+    }
+    const orders = this.facts
+      .filter(({ type }) => type === 'SessionCreated')
+      .map(({ data }) => `${String(data['merchantId'])} ${String(data['orderId'])}`);
+    for (const order of new Set(orders.filter((name, at) => orders.indexOf(name) !== at))) this.#found(`two sessions for order ${order}`);
+    for (const { order, view } of refunds) {
+      const known = [...this.sessions.values()].some((session) => session.refunds.has(view.refundId));
+      if (!known) this.#found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
+    }
+  }
+
+  /** How long it took, for the figure. */
+  get simulatedSec(): number {
+    return (this.#world.scheduler.nowMs - START_MS) / 1000;
+  }
+}
+
+/** Final on-time money of the session's coin that is neither given back nor promised back. */
+function heldOf({ deposits, refunds, coin }: SeenSession): bigint {
+  const got = [...deposits.values()].filter((deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin);
+  const onTime = new Set(got.map(({ depositKey }) => depositKey));
+  const back = [...refunds.values()].flatMap(({ legs }) => [...legs.values()]).filter(({ status }) => status !== 'failed');
+  const given = back.flatMap(({ takenFrom }) => takenFrom).filter(({ depositKey }) => onTime.has(depositKey));
+  return got.reduce((sum, { units }) => sum + units, 0n) - given.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
+}

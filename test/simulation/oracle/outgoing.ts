@@ -1,0 +1,58 @@
+import type { World } from '../world.ts';
+import type { SeenLeg, SeenSession } from './sessions.ts';
+import { unitsOf, type Fact, type Landed } from './truth.ts';
+
+/** Every transfer out of an address of ours is one that was ordered, goes where the money came from, and goes once. */
+export function judgeOutgoing(world: World, sessions: readonly SeenSession[], facts: readonly Fact[], movements: readonly Landed[]): string[] {
+  const ours = new Set([world.treasury, ...sessions.flatMap(({ addresses }) => [...addresses])]);
+  const outgoing = movements.filter(({ from }) => ours.has(from));
+  const legs = sessions.flatMap((session) =>
+    [...session.refunds.values()].flatMap((refund) => [...refund.legs.values()].map((leg) => ({ session, leg }))),
+  );
+  const legOfTransaction = new Map(legs.flatMap(({ leg }) => [...leg.txHashes].map((txHash) => [txHash, leg] as const)));
+  const moves = new Map(
+    facts
+      .filter(({ stream, data }) => stream.startsWith('treasury-') && typeof data['txHash'] === 'string')
+      .map((fact) => [String(fact.data['txHash']).toLowerCase(), fact]),
+  );
+  const faults: string[] = [];
+  const landedOf = new Map<string, Landed[]>();
+  for (const movement of outgoing) {
+    const leg = legOfTransaction.get(movement.txHash);
+    if (leg) landedOf.set(leg.legId, [...(landedOf.get(leg.legId) ?? []), movement]);
+    else if (!moves.has(movement.txHash)) faults.push(`${movement.units} units left ${movement.from} by ${movement.txHash}, which nobody ordered`);
+    else if (movement.to !== world.treasury) faults.push(`a move of the treasury went to ${movement.to}`);
+  }
+  for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
+  for (const session of sessions) faults.push(...judgeSums(session));
+  return faults;
+}
+
+function judgeLeg(session: SeenSession, leg: SeenLeg, landed: readonly Landed[]): string[] {
+  const faults: string[] = [];
+  const name = `${session.sessionId}: leg ${leg.legId}`;
+  if (landed.length > 1) faults.push(`${name} was paid ${landed.length} times`);
+  if (leg.status === 'landed' && landed.length === 0) faults.push(`${name} counts as paid and is not`);
+  if (leg.status === 'failed' && landed.length > 0) faults.push(`${name} failed and was paid`);
+  for (const { to, units, coin, network } of landed)
+    if (to !== leg.to || units !== leg.units || coin !== leg.coin || network !== leg.network)
+      faults.push(`${name} was paid otherwise than it was ordered`);
+  for (const { depositKey } of leg.takenFrom) {
+    const deposit = session.deposits.get(depositKey);
+    if (!deposit) faults.push(`${name} gives back ${depositKey}, which never came`);
+    else if (deposit.from !== leg.to) faults.push(`${name} goes to ${leg.to}, and ${deposit.from} had paid`);
+    else if (landed.length > 0 && deposit.status !== 'confirmed') faults.push(`${name} was paid of ${depositKey}, which is ${deposit.status}`);
+  }
+  return faults;
+}
+
+/** No more of a deposit goes back than had come. */
+function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
+  const back = new Map<string, bigint>();
+  for (const { legs } of refunds.values())
+    for (const { status, takenFrom } of legs.values())
+      for (const { depositKey, amount } of status === 'failed' ? [] : takenFrom) back.set(depositKey, (back.get(depositKey) ?? 0n) + unitsOf(amount));
+  return [...back].flatMap(([key, units]) =>
+    units > (deposits.get(key)?.units ?? 0n) ? [`${sessionId}: ${units} units of ${key} go back, more than had come`] : [],
+  );
+}

@@ -1,0 +1,201 @@
+import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
+import { SOUND } from '../chain/evm-provider.ts';
+import { checksummed } from '../chain/evm-chain.ts';
+import { START_MS, TOKENS, TOKEN_DECIMALS, type World } from '../world.ts';
+import { endOf, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
+
+type SessionView = Extract<Awaited<ReturnType<MerchantApi['createSession']>>, { ok: true }>['value'];
+type RefundView = Extract<Awaited<ReturnType<MerchantApi['requestRefund']>>, { ok: true }>['value'];
+
+/** What people outside know: what they were promised, and what they did. */
+export interface Facts {
+  readonly sessions: Map<string, { readonly merchant: number; readonly view: SessionView }>;
+  readonly payments: { readonly order: string; readonly pay: Pay; readonly txHash: string; readonly to: string; readonly units: bigint }[];
+  readonly refunds: { readonly order: string; readonly view: RefundView }[];
+  readonly cancelled: Set<string>;
+  readonly refusals: { readonly what: string; readonly code: string }[];
+}
+
+const RETRY_MS = 4_000;
+const LATEST_MS = 6 * 3_600_000;
+/** Seconds for everything to settle once nobody is at fault any more. */
+export const SETTLING_SEC = 3 * 3_600;
+
+/** What people do when nobody answers: the same again, until somebody does. */
+export class CarriedOut {
+  readonly facts: Facts = { sessions: new Map(), payments: [], refunds: [], cancelled: new Set(), refusals: [] };
+  readonly #world: World;
+  readonly #plan: Plan;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#plan = world.plan;
+  }
+
+  schedule(): void {
+    for (const step of this.#plan.steps) this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () => this.#begin(step));
+  }
+
+  get endSec(): number {
+    return Math.max(60, ...this.#plan.steps.map(endOf));
+  }
+
+  #begin(step: Step): void {
+    const world = this.#world;
+    world.timeline.add('plan', JSON.stringify(step));
+    world.timeline.count(`plan ${step.kind}`);
+    if ('forSec' in step) world.scheduler.after(step.forSec * 1000, null, () => this.#end(step));
+    switch (step.kind) {
+      case 'order':
+        for (let copy = 0; copy < step.copies; copy += 1) void this.#order(step);
+        return;
+      case 'pay':
+        return this.#pay(step);
+      case 'cancel':
+        return void this.#cancel(step.order);
+      case 'refund':
+        for (let copy = 0; copy < step.copies; copy += 1) void this.#refund(step);
+        return;
+      case 'reorg':
+        return world.chainOf(step.network).chain.reorganise(step.depth, () => world.prng.chance(step.losesPercent / 100));
+      case 'pool':
+        return world.chainOf(step.network).chain.forgetPool(({ signed }) => signed !== null);
+      case 'provider':
+        return void Object.assign(world.chainOf(step.network).providers[step.provider]!.faults, step.faults);
+      case 'receiver':
+        return void world.receivers.behaviours.set(world.merchants[step.merchant]!.url, step.behaviour);
+      case 'halt':
+        return void (world.chainOf(step.network).chain.isHalted = true);
+      case 'fees':
+        return void (world.chainOf(step.network).chain.baseFee = BigInt(step.gwei) * 10n ** 9n);
+      case 'frozen':
+        return void world.chainOf(step.network).chain.frozen.add(payerAddress(step.payer));
+      case 'paused':
+        return void (world.chainOf(step.network).chain.isPaused = true);
+      case 'kill':
+        return world.killNode();
+      case 'clock':
+        return world.setClock(step.skewSec * 1000);
+      case 'store':
+        return void Object.assign(world.log.faults, { unknownOutcomes: step.unknownOutcomes, isAway: step.isAway });
+    }
+  }
+
+  #end(step: Extract<Step, { readonly forSec: number }>): void {
+    const world = this.#world;
+    world.timeline.add('plan', `over: ${step.kind}`);
+    switch (step.kind) {
+      case 'provider':
+        return void Object.assign(world.chainOf(step.network).providers[step.provider]!.faults, SOUND);
+      case 'receiver':
+        return void world.receivers.behaviours.delete(world.merchants[step.merchant]!.url);
+      case 'halt':
+        return void (world.chainOf(step.network).chain.isHalted = false);
+      case 'fees':
+        return void (world.chainOf(step.network).chain.baseFee = 10n ** 10n);
+      case 'frozen':
+        return void world.chainOf(step.network).chain.frozen.delete(payerAddress(step.payer));
+      case 'paused':
+        return void (world.chainOf(step.network).chain.isPaused = false);
+      case 'kill':
+        return world.node === null ? world.startNode() : undefined;
+      case 'clock':
+        return world.setClock(0);
+      case 'store':
+        return void Object.assign(world.log.faults, { unknownOutcomes: 0, isAway: false });
+    }
+  }
+
+  async #order(step: Order): Promise<void> {
+    const world = this.#world;
+    const merchant = world.merchants[step.merchant]!;
+    const { amount, currency, order } = step;
+    const answer = await this.#insist(`order ${order}`, (requestId) =>
+      world.request(({ core }) => core!.sessions.createSession(world.callerOf(merchant, requestId), { amount, currency, orderId: order })),
+    );
+    if (answer?.ok) this.facts.sessions.set(order, { merchant: step.merchant, view: answer.value });
+    else if (answer) this.#refused('order', answer.refusal.code);
+  }
+
+  #pay(step: Pay): void {
+    const world = this.#world;
+    const session = this.facts.sessions.get(step.order);
+    const option = session?.view.paymentOptions.find(({ network }) => network === step.network);
+    if (!session || !option) return;
+    const dueUnits = toUnits(session.view.dueAmount);
+    const units = step.coin === 'dust' ? 100n : (dueUnits * BigInt(step.percent)) / 100n;
+    if (units <= 0n) return;
+    const asset = TOKENS[step.network][step.coin === 'dust' ? 'USDT' : step.coin];
+    const to = option.address.toLowerCase();
+    const txHash = world.chainOf(step.network).chain.pay({ asset, from: payerAddress(step.payer), to, units });
+    this.facts.payments.push({ order: step.order, pay: step, txHash, to, units });
+  }
+
+  async #cancel(order: string): Promise<void> {
+    const world = this.#world;
+    const session = this.facts.sessions.get(order);
+    if (!session) return;
+    const merchant = world.merchants[session.merchant]!;
+    const answer = await this.#insist(`cancel ${order}`, (requestId) =>
+      world.request(({ core }) => core!.sessions.cancelSession(world.callerOf(merchant, requestId, `cancel-${order}`), session.view.sessionId)),
+    );
+    if (answer?.ok) this.facts.cancelled.add(order);
+    else if (answer) this.#refused('cancel', answer.refusal.code);
+  }
+
+  async #refund(step: Refund): Promise<void> {
+    const world = this.#world;
+    const session = this.facts.sessions.get(step.order);
+    if (!session) return;
+    const merchant = world.merchants[session.merchant]!;
+    const { sessionId, dueAmount, dueCoin } = session.view;
+    const units = (toUnits(dueAmount) * BigInt(step.percent ?? 0)) / 100n;
+    const amount = step.percent === null ? {} : { amount: { value: fromUnits(units), currency: dueCoin } };
+    const answer = await this.#insist(`refund ${step.order}`, (requestId) =>
+      world.request(({ core }) =>
+        core!.sessions.requestRefund(world.callerOf(merchant, requestId, `refund-${step.order}-${step.atSec}`), {
+          sessionId,
+          ...amount,
+          acknowledgeSender: true,
+        }),
+      ),
+    );
+    if (answer?.ok) this.facts.refunds.push({ order: step.order, view: answer.value });
+    else if (answer) this.#refused('refund', answer.refusal.code);
+  }
+
+  #refused(what: string, code: string): void {
+    this.facts.refusals.push({ what, code });
+    this.#world.timeline.add('refused', `${what}: ${code}`);
+    this.#world.timeline.count(`refusal ${what} ${code}`);
+  }
+
+  async #insist<Value extends { readonly ok: boolean }>(what: string, ask: (requestId: string) => Promise<Value | null>): Promise<Value | null> {
+    const world = this.#world;
+    for (let attempt = 1; world.scheduler.nowMs - START_MS < LATEST_MS; attempt += 1) {
+      const answer = await ask(`${what} ${attempt}`);
+      const isTemporary = answer !== null && !answer.ok && (answer as unknown as { refusal: { code: string } }).refusal.code.endsWith('unavailable');
+      if (answer !== null && !isTemporary) return answer;
+      await new Promise<void>((resolve) => void world.scheduler.after(RETRY_MS, null, resolve));
+    }
+    return null;
+  }
+}
+
+/** Payers by their names, each with an account of its own. */
+export function payerAddress(payer: string): string {
+  return `0x${Buffer.from(payer.padEnd(20, '.')).toString('hex').slice(0, 40)}`;
+}
+
+export const payerChecksummed = (payer: string): string => checksummed(payerAddress(payer));
+
+/** Decimal text of a token with its decimals. */
+export function toUnits(amount: string): bigint {
+  const [whole, part = ''] = amount.split('.');
+  return BigInt(whole! + part.padEnd(TOKEN_DECIMALS, '0').slice(0, TOKEN_DECIMALS));
+}
+
+export function fromUnits(units: bigint): string {
+  const text = units.toString().padStart(TOKEN_DECIMALS + 1, '0');
+  return `${text.slice(0, -TOKEN_DECIMALS)}.${text.slice(-TOKEN_DECIMALS)}`;
+}

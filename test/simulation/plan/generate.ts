@@ -1,0 +1,142 @@
+import type { ReceiverBehaviour } from '../edges/receiver.ts';
+import type { ProviderFaults } from '../chain/evm-provider.ts';
+import { Prng } from '../time/prng.ts';
+import type { Cancel, ModelledNetwork, Order, Pay, Plan, Refund, Step } from './plan.ts';
+
+const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
+const ORDERS_SEC = 5_400;
+const RECEIVERS: readonly ReceiverBehaviour[] = ['slow', 'silent', 'closing', 'errors', 'flapping', 'refusing', 'rate-limited', 'takes-and-fails'];
+/** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
+const ORDINARY_DEPTH = { ethereum: 11, bsc: 2 } as const;
+
+/** Kinds of what may go wrong; each seed takes some of them. */
+const KINDS = ['kill', 'reorg', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock'] as const;
+type Kind = (typeof KINDS)[number];
+
+export interface GenerateOptions {
+  readonly steps?: number;
+  readonly networks?: readonly ModelledNetwork[];
+}
+
+/** The plan of a seed: its own subset of people and faults, at its own rates. */
+export function generate(seed: string, options: GenerateOptions = {}): Plan {
+  const prng = new Prng(seed).fork('plan');
+  const networks = options.networks ?? prng.pick<readonly ModelledNetwork[]>([['ethereum'], ['ethereum'], ['bsc'], ['ethereum', 'bsc']]);
+  const providers = prng.between(1, 3);
+  const merchants = prng.between(1, 2);
+  const wanted = options.steps ?? prng.between(6, 40);
+  const kinds = KINDS.filter(() => prng.chance(0.45));
+  const faultShare = kinds.length === 0 ? 0 : prng.pick([0, 0.2, 0.4, 0.6]);
+  const steps: Step[] = [];
+  for (let order = 1; steps.length < wanted; order += 1) {
+    steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, networks, merchants));
+    const faults = prng.fork(`faults ${order}`);
+    while (faults.chance(faultShare)) steps.push(faultOf(faults, faults.pick(kinds), { networks, providers, merchants }));
+  }
+  return {
+    ...{ seed, networks, providers, merchants },
+    sweepFrom: prng.chance(0.3) ? prng.pick(['1', '20']) : null,
+    secondSourceFrom: providers > 1 && prng.chance(0.5) ? prng.pick(['0', '50']) : null,
+    steps: steps.toSorted((one, other) => one.atSec - other.atSec),
+  };
+}
+
+function orderOf(prng: Prng, order: string, networks: readonly ModelledNetwork[], merchants: number): Step[] {
+  const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
+  const created: Order = {
+    ...{ kind: 'order', atSec, order, merchant: prng.between(0, merchants - 1), amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']) },
+    ...{ currency: prng.pick(['USDT', 'USD', 'EUR'] as const), copies: prng.chance(0.15) ? 2 : 1 },
+  };
+  const later = (least: number, most: number): number => atSec + prng.between(least, most) + prng.fraction();
+  const pay = (percent: number, seconds: number, coin: Pay['coin'] = 'USDT'): Pay => ({
+    kind: 'pay',
+    atSec: seconds,
+    order,
+    network: prng.pick(networks),
+    percent,
+    coin,
+    payer: prng.pick(PAYERS),
+  });
+  const soon = (): number => later(5, 900);
+  const payments = (): Pay[] => {
+    switch (prng.between(0, 9)) {
+      case 0:
+        return [];
+      case 1:
+        return [pay(50, soon()), pay(50, soon())];
+      case 2:
+        return [pay(prng.between(101, 250), soon())];
+      case 3:
+        return [pay(prng.between(1, 99), soon())];
+      case 4:
+        // About the deadline, on either side of it.
+        return [pay(100, later(1_770, 1_830))];
+      case 5:
+        return [pay(100, soon(), 'USDC')];
+      case 6:
+        return [pay(100, soon(), 'dust'), pay(100, soon(), 'spam'), pay(100, soon())];
+      default:
+        return [pay(100, soon())];
+    }
+  };
+  const cancel: Cancel[] = prng.chance(0.15) ? [{ kind: 'cancel', atSec: later(5, 1_900), order }] : [];
+  const refunds: Refund[] = prng.chance(0.45)
+    ? Array.from({ length: prng.between(1, 3) }, () => ({
+        kind: 'refund',
+        atSec: later(200, 4_000),
+        order,
+        percent: prng.pick([null, 10, 50, 100, 130]),
+        copies: prng.chance(0.3) ? 2 : 1,
+      }))
+    : [];
+  return [created, ...payments(), ...cancel, ...refunds];
+}
+
+interface Place {
+  readonly networks: readonly ModelledNetwork[];
+  readonly providers: number;
+  readonly merchants: number;
+}
+
+function faultOf(prng: Prng, kind: Kind, { networks, providers, merchants }: Place): Step {
+  const atSec = prng.between(1, ORDERS_SEC + 2_400) + prng.fraction();
+  const network = prng.pick(networks);
+  const forSec = prng.pick([5, 30, 120, 600, 1_800]);
+  switch (kind) {
+    case 'kill':
+      return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]) };
+    case 'reorg':
+      return { kind, atSec, network, depth: prng.between(1, ORDINARY_DEPTH[network]), losesPercent: prng.pick([0, 0, 50, 100]) };
+    case 'pool':
+      return { kind, atSec, network };
+    case 'provider':
+      return { kind, atSec, forSec, network, provider: prng.between(0, providers - 1), faults: providerFault(prng) };
+    case 'receiver':
+      return { kind, atSec, forSec, merchant: prng.between(0, merchants - 1), behaviour: prng.pick(RECEIVERS) };
+    case 'halt':
+      return { kind, atSec, forSec: Math.min(forSec, 600), network };
+    case 'fees':
+      return { kind, atSec, forSec, network, gwei: prng.pick([1, 60, 200, 500]) };
+    case 'frozen':
+      return { kind, atSec, forSec, network, payer: prng.pick(PAYERS) };
+    case 'paused':
+      return { kind, atSec, forSec, network };
+    case 'clock':
+      return { kind, atSec, forSec, skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]) };
+  }
+}
+
+function providerFault(prng: Prng): Partial<ProviderFaults> {
+  const rate = prng.pick([0.02, 0.2, 1]);
+  return prng.pick<Partial<ProviderFaults>>([
+    { lagMs: prng.pick([5_000, 30_000, 300_000]) },
+    { isSilent: true },
+    { isDown: true },
+    { rateLimited: rate },
+    { resets: rate },
+    { nulls: rate },
+    { omits: rate },
+    { broadcastLies: rate },
+    { garbage: rate },
+  ]);
+}

@@ -1,0 +1,104 @@
+import type { ReceiverBehaviour } from '../edges/receiver.ts';
+import type { ProviderFaults } from '../chain/evm-provider.ts';
+
+/*
+ * A plan is everything that happens from outside: people, faults and their moments, written out one by one, so that a failure can be made smaller
+ * by leaving some of it out. What is left to chance in between (latencies, blocks, which answer of many is wrong) follows from the seed.
+ */
+
+export type ModelledNetwork = 'ethereum' | 'bsc';
+
+export interface Order {
+  readonly kind: 'order';
+  readonly atSec: number;
+  readonly order: string;
+  readonly merchant: number;
+  readonly amount: string;
+  readonly currency: 'USDT' | 'USD' | 'EUR';
+  /** The request is sent so many times at once. */
+  readonly copies: number;
+}
+
+export interface Pay {
+  readonly kind: 'pay';
+  readonly atSec: number;
+  readonly order: string;
+  readonly network: ModelledNetwork;
+  /** Part of what is due, in hundredths. */
+  readonly percent: number;
+  /** `dust`: a stranger's; `spam`: a token of nobody. */
+  readonly coin: 'USDT' | 'USDC' | 'dust' | 'spam';
+  readonly payer: string;
+}
+
+export interface Cancel {
+  readonly kind: 'cancel';
+  readonly atSec: number;
+  readonly order: string;
+}
+
+export interface Refund {
+  readonly kind: 'refund';
+  readonly atSec: number;
+  readonly order: string;
+  /** Of what is left, in hundredths; null: all by leaving the amount out. */
+  readonly percent: number | null;
+  readonly copies: number;
+}
+
+/** Something that goes on for a while. */
+interface Lasting {
+  readonly atSec: number;
+  readonly forSec: number;
+}
+
+export type ProviderFault = Lasting & {
+  readonly kind: 'provider';
+  readonly network: ModelledNetwork;
+  readonly provider: number;
+  readonly faults: Partial<ProviderFaults>;
+};
+export type ReceiverFault = Lasting & { readonly kind: 'receiver'; readonly merchant: number; readonly behaviour: ReceiverBehaviour };
+export type Halt = Lasting & { readonly kind: 'halt'; readonly network: ModelledNetwork };
+export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly gwei: number };
+export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };
+export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
+/** The process ends in the middle of whatever it does and is started again after a while. */
+export type Kill = Lasting & { readonly kind: 'kill' };
+export type Clock = Lasting & { readonly kind: 'clock'; readonly skewSec: number };
+export type Unknown = Lasting & { readonly kind: 'store'; readonly unknownOutcomes: number; readonly isAway: boolean };
+
+export interface Reorg {
+  readonly kind: 'reorg';
+  readonly atSec: number;
+  readonly network: ModelledNetwork;
+  readonly depth: number;
+  /** Of the payments that leave the chain, how many never come again, in hundredths. */
+  readonly losesPercent: number;
+}
+
+export interface ForgottenPool {
+  readonly kind: 'pool';
+  readonly atSec: number;
+  readonly network: ModelledNetwork;
+}
+
+export type Step =
+  Order | Pay | Cancel | Refund | Reorg | ForgottenPool | ProviderFault | ReceiverFault | Halt | Fees | Frozen | Paused | Kill | Clock | Unknown;
+
+export interface Plan {
+  readonly seed: string;
+  readonly networks: readonly ModelledNetwork[];
+  /** Providers of each network. */
+  readonly providers: number;
+  readonly merchants: number;
+  /** Units at one address from which it is swept by itself; null: never. */
+  readonly sweepFrom: string | null;
+  /** From which amount two providers must agree; null: never. */
+  readonly secondSourceFrom: string | null;
+  /** In the order of their times. */
+  readonly steps: readonly Step[];
+}
+
+export const isLasting = (step: Step): step is Extract<Step, Lasting> => 'forSec' in step;
+export const endOf = (step: Step): number => step.atSec + (isLasting(step) ? step.forSec : 0);

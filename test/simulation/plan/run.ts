@@ -1,0 +1,55 @@
+import { CarriedOut, SETTLING_SEC } from './carry-out.ts';
+import { Oracle } from '../oracle/oracle.ts';
+import type { Plan } from './plan.ts';
+import { START_MS, TOKENS, World } from '../world.ts';
+
+export interface Outcome {
+  readonly digest: string;
+  readonly world: World;
+  readonly violations: readonly string[];
+  readonly simulatedSec: number;
+}
+
+const FLOAT_UNITS = 50_000_000_000n;
+const GAS = 10n ** 20n;
+const LOOK_SEC = 300;
+/** For what is told and booked after everything has settled. */
+const LAST_SEC = 600;
+
+/** Carries a plan out from the first start of the service to the moment at which everything has settled. */
+export async function run(plan: Plan): Promise<Outcome> {
+  const world = new World(plan);
+  const { scheduler } = world;
+  const oracle = new Oracle(world);
+  const { violations } = oracle;
+  const onRejection = (error: unknown): void => {
+    world.timeline.add('bug', `nobody took care of: ${(error as Error).stack ?? String(error)}`);
+    violations.push(`a rejection that nobody took care of: ${String(error)}`);
+  };
+  process.on('unhandledRejection', onRejection);
+  try {
+    for (const network of plan.networks) {
+      const { chain } = world.chainOf(network);
+      for (const asset of [TOKENS[network].USDT, TOKENS[network].USDC]) chain.give(world.treasury, asset, FLOAT_UNITS);
+      chain.give(world.treasury, 'native', GAS);
+    }
+    world.startNode();
+    let isReady = false;
+    const ready = world.node!.started.then(() => world.registerMerchants()).then(() => (isReady = true));
+    await scheduler.run(START_MS + 50_000, () => isReady);
+    if (!isReady) throw new Error('the service did not start');
+    await ready;
+    const carried = new CarriedOut(world);
+    carried.schedule();
+    const isOver = (): boolean => violations.length > 0;
+    const endMs = START_MS + (carried.endSec + SETTLING_SEC) * 1000;
+    await scheduler.run(START_MS + carried.endSec * 1000, isOver);
+    while (!isOver() && scheduler.nowMs < endMs && !oracle.isSettled()) await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
+    if (!isOver()) await scheduler.run(scheduler.nowMs + LAST_SEC * 1000, isOver);
+    if (!isOver()) oracle.judgeTheEnd(carried.facts);
+    return { digest: world.timeline.digest, world, violations, simulatedSec: (scheduler.nowMs - START_MS) / 1000 };
+  } finally {
+    world.close();
+    process.off('unhandledRejection', onRejection);
+  }
+}

@@ -1,0 +1,215 @@
+import { mkdtempSync, rmSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import type { NetworkSettings } from '../../src/domain/networks.ts';
+import type { Caller } from '../../src/features/shared/merchant-api.ts';
+import { MODEL_WALLET } from '../support/model-chains/model-chain.ts';
+import { checksummed, EvmChain } from './chain/evm-chain.ts';
+import { EvmProvider } from './chain/evm-provider.ts';
+import { EventLog } from './edges/event-log.ts';
+import { HttpNetwork } from './edges/http.ts';
+import { Receivers } from './edges/receiver.ts';
+import { SignerProcess } from './edges/signer.ts';
+import { Disk } from './edges/storage.ts';
+import { ServiceNode } from './node.ts';
+import type { ModelledNetwork, Plan } from './plan/plan.ts';
+import { Prng } from './time/prng.ts';
+import { Scheduler, within } from './time/scheduler.ts';
+import { Timeline } from './timeline.ts';
+import { takeOver } from './time/virtual-runtime.ts';
+
+export const START_MS = Date.UTC(2026, 10, 20);
+
+interface Chain {
+  readonly chain: EvmChain;
+  readonly providers: readonly EvmProvider[];
+  readonly settings: NetworkSettings;
+  readonly urls: readonly string[];
+}
+
+export interface Merchant {
+  readonly url: string;
+  /** Null until it is registered. */
+  account: { readonly id: MerchantId; readonly webhookSecret: string } | null;
+}
+
+const CHAIN_IDS = { ethereum: '31337', bsc: '31338' } as const;
+const BLOCKS = { ethereum: { blockSec: 12, finality: 64 }, bsc: { blockSec: 3, finality: 3 } } as const;
+export const TOKENS = {
+  ethereum: { USDT: `0x${'a1'.repeat(20)}`, USDC: `0x${'a2'.repeat(20)}`, spam: `0x${'ee'.repeat(20)}` },
+  bsc: { USDT: `0x${'b1'.repeat(20)}`, USDC: `0x${'b2'.repeat(20)}`, spam: `0x${'ee'.repeat(20)}` },
+} as const;
+export const TOKEN_DECIMALS = 6;
+const RAM_DISK = '/dev/shm';
+const ENOUGH = '999999999999';
+
+/** Everything that exists in one run: the installation, and what is around it. */
+export class World {
+  readonly plan: Plan;
+  readonly scheduler = new Scheduler(START_MS);
+  readonly prng: Prng;
+  readonly log: EventLog;
+  readonly disk: Disk;
+  readonly receivers: Receivers;
+  readonly chains: ReadonlyMap<ModelledNetwork, Chain>;
+  readonly merchants: readonly Merchant[];
+  readonly timeline: Timeline;
+  readonly treasury = MODEL_WALLET.treasury.evm.toLowerCase();
+  /** Processes that have been started. */
+  starts = 0;
+  skewMs = 0;
+  #node: ServiceNode | null = null;
+  readonly #journals: string;
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+    this.prng = new Prng(plan.seed);
+    const { scheduler, prng } = this;
+    takeOver(scheduler, prng.fork('runtime'));
+    this.timeline = new Timeline(() => scheduler.nowMs - START_MS);
+    this.#journals = mkdtempSync(join(existsSync(RAM_DISK) ? RAM_DISK : tmpdir(), 'quittance-simulation-'));
+    this.log = new EventLog(scheduler, prng.fork('log'));
+    this.disk = new Disk(this.log, prng.fork('disk'));
+    this.receivers = new Receivers(scheduler, prng.fork('receivers'));
+    const http = new HttpNetwork(scheduler, prng.fork('http'));
+    this.chains = new Map(plan.networks.map((network) => [network, this.#openChain(network, http)]));
+    this.merchants = Array.from({ length: plan.merchants }, (_, number) => ({ url: `https://merchant-${number}.example/hook`, account: null }));
+    this.log.onCommitted.push((event) => this.timeline.event(event));
+  }
+
+  get node(): ServiceNode | null {
+    return this.#node;
+  }
+
+  chainOf(network: ModelledNetwork): Chain {
+    return this.chains.get(network)!;
+  }
+
+  startNode(): void {
+    this.starts += 1;
+    this.timeline.add('process', `start ${this.starts}`);
+    const node = new ServiceNode(
+      {
+        config: readConfig({
+          ...{ DATA_DIR: '/dev/null/data', SIGNER_JOURNAL_DIR: '/dev/null/journal', LOG_LEVEL: 'silent', RATE_PROVIDERS: 'static' },
+          ...(this.plan.sweepFrom !== null && { SWEEP_FROM: this.plan.sweepFrom }),
+        }),
+        ...{ disk: this.disk, receivers: this.receivers, wallet: MODEL_WALLET },
+        networks: [...this.chains.values()].map(({ settings, urls }) => ({ settings, urls })),
+        startSigner: () => this.#startSigner(),
+        onLog: (level, message, fields) => this.timeline.add(`log ${level}`, `${message} ${wordsOf(fields)}`),
+        secondSourceFrom: this.plan.secondSourceFrom === null ? null : amountOf(this.plan.secondSourceFrom),
+      },
+      this.skewMs,
+    );
+    this.#node = node;
+    node.started.catch((error: unknown) => {
+      if (node.process.isDead) return;
+      // Whatever watches over the service starts it again.
+      this.timeline.add('process', `did not start: ${(error as Error).message}`);
+      this.killNode();
+      this.scheduler.after(5_000, null, () => this.#node === null && this.startNode());
+    });
+  }
+
+  killNode(): void {
+    this.#node?.kill();
+    this.#node = null;
+    this.timeline.add('process', 'killed');
+  }
+
+  setClock(skewMs: number): void {
+    this.skewMs = skewMs;
+    this.#node?.setClock(skewMs);
+  }
+
+  /**
+   * A request of somebody outside to whatever process there is: null when nobody answers in time, be it done or not. `ask` runs within the process.
+   */
+  request<Value>(ask: (node: ServiceNode) => Promise<Value>, timeoutMs = 10_000): Promise<Value | null> {
+    const node = this.#node;
+    if (!node?.core) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.scheduler.after(timeoutMs, null, () => resolve(null));
+      this.scheduler.after(3, node.process, () => {
+        ask(node).then(
+          (value) => void this.scheduler.after(3, null, () => resolve(value)),
+          (error: unknown) => {
+            this.timeline.add('request', `failed: ${(error as Error).name}: ${(error as Error).message}`);
+            this.scheduler.after(3, null, () => resolve(null));
+          },
+        );
+      });
+    });
+  }
+
+  callerOf(merchant: Merchant, requestId: string, idempotencyKey?: string): Caller {
+    const mode: Mode = 'test';
+    return {
+      merchantId: merchant.account!.id,
+      mode,
+      keyId: 'key_model' as Caller['keyId'],
+      requestId,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    };
+  }
+
+  /** Until all of them are known to the service. */
+  async registerMerchants(): Promise<void> {
+    for (const [number, merchant] of this.merchants.entries()) {
+      const core = this.#node!.core!;
+      const done = await within(this.#node!.process, () =>
+        core.merchants.registerMerchant({ name: `Merchant ${number}`, mode: 'test', webhookUrl: merchant.url }),
+      );
+      if (!done.ok) throw new Error(done.refusal.message);
+      merchant.account = { id: done.value.id, webhookSecret: done.value.webhook_secret };
+    }
+  }
+
+  close(): void {
+    this.#node?.kill();
+    rmSync(this.#journals, { recursive: true, force: true });
+  }
+
+  #openChain(network: ModelledNetwork, http: HttpNetwork): Chain {
+    const prng = this.prng.fork(network);
+    const { USDT, USDC } = TOKENS[network];
+    const chain = new EvmChain({ name: network, chainId: CHAIN_IDS[network], ...BLOCKS[network], tokens: [USDT, USDC] }, this.scheduler, prng);
+    const providers = Array.from({ length: this.plan.providers }, (_, number) => new EvmProvider(chain, prng.fork(`provider ${number}`)));
+    const urls = providers.map((_, number) => `http://${network}-${number}.example`);
+    providers.forEach((provider, number) => http.serve(urls[number]!, ({ body }) => provider.serve(body)));
+    const token = (coin: 'USDT' | 'USDC', address: string) => ({ coin, address: checksummed(address), decimals: TOKEN_DECIMALS });
+    const settings: NetworkSettings = {
+      ...{ network, mode: 'test', chainId: CHAIN_IDS[network], tokens: [token('USDT', USDT), token('USDC', USDC)] },
+      ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
+    };
+    return { chain, providers, settings, urls };
+  }
+
+  #startSigner(): SignerProcess {
+    const rules = {
+      journalDirectory: this.#journals,
+      networks: [...this.chains.values()].map(({ settings: { mode, network, chainId, tokens }, urls }) => ({ mode, network, chainId, tokens, urls })),
+      limits: Object.fromEntries(
+        (['USDT', 'USDC'] as const).map((coin) => [coin, { perTransaction: ENOUGH, perHour: ENOUGH, perDay: ENOUGH, approvalFrom: ENOUGH }]),
+      ),
+      payoutsPerHour: 1_000_000,
+      approvers: [],
+    };
+    return new SignerProcess({ scheduler: this.scheduler, prng: this.prng.fork(`signer ${this.starts}`), wallet: MODEL_WALLET, rules });
+  }
+}
+
+function wordsOf(fields: object): string {
+  const { err, ...others } = fields as { err?: unknown };
+  const said = err instanceof Error ? `${err.name}: ${err.message}` : '';
+  return [
+    said,
+    JSON.stringify(others, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value instanceof Error ? value.message : value)),
+  ]
+    .join(' ')
+    .trim();
+}
