@@ -116,6 +116,8 @@ const environment = z.object({
   TEST_WALLET_XPUB_EVM: z.string().optional(),
   TEST_WALLET_XPUB_TRON: z.string().optional(),
   TEST_WALLET_SOLANA_POOL: z.string().optional(),
+  /** Modes whose keys no signer of this installation holds: their addresses are given out unconfirmed. */
+  WATCH_ONLY: list.pipe(z.array(z.enum(['live', 'test']))).default([]),
   /** Longest wait for an unreachable network before a session expires all the same. */
   EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
   /** Requests a second per API key; the burst is five times that. 0 switches the limit off. */

@@ -3,6 +3,7 @@ import { nodeRandom } from '../adapters/node/random.ts';
 import { startSignerProcess } from '../adapters/signer/process.ts';
 import { connectSigner } from '../adapters/signer/remote.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
+import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
@@ -117,6 +118,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
     payouts: keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null,
     checkpointSigner: signer,
+    addressOwner: signer && signerOwner(signer),
     sandbox: false,
     testWallet: null,
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { startSignerProcess } from '../adapters/signer/process.ts';
+import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
@@ -79,6 +80,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
       sandbox: true,
     },
     checkpointSigner: signer,
+    addressOwner: signer && signerOwner(signer),
     sandbox: true,
     testWallet: null,
   });

@@ -16,6 +16,7 @@ import { attachedStarters } from '../sandbox/attached-chains.ts';
 import { startSandboxChains, type SandboxChains } from '../sandbox/chains.ts';
 import { STARTERS } from '../sandbox/starters.ts';
 import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
+import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
 import { chainReaders } from './chain-readers.ts';
@@ -99,6 +100,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
       sandbox: true,
     },
     checkpointSigner: signer,
+    addressOwner: signerOwner(signer),
     sandbox: true,
     testWallet: (core) => new TestWallet(core, chains, clock),
     sandboxHome: () => home,

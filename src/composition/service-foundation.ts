@@ -13,6 +13,7 @@ import { createSenders } from '../features/deposits/sender-check.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
 import { addressSafety } from './address-safety.ts';
+import { startAddressOwnership, type AddressOwnership } from './address-ownership.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import { exchangeWallets } from './senders.ts';
 import { createMetrics, createTracing } from './observability.ts';
@@ -27,6 +28,7 @@ export interface Foundation {
   readonly store: EventStore;
   readonly rates: ReturnType<typeof createRates>;
   readonly addresses: RunningAddressPool;
+  readonly ownership: AddressOwnership;
   readonly projections: ServiceProjections;
   readonly core: Core;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
@@ -68,7 +70,8 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   await addresses.ready();
   // Of a log that is only read nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
-  const core = await startCore(config, corePorts(parts, store, rates, addresses), log);
+  const ownership = await startAddressOwnership(parts, store);
+  const core = await startCore(config, corePorts(parts, store, rates, ownership.guard(addresses)), log);
   const keyUse = parts.roles.api && !parts.readOnly ? noteKeyUse(core, log) : null;
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
@@ -80,6 +83,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     store,
     rates,
     addresses,
+    ownership,
     projections,
     core,
     caughtUp: () => storage.caughtUp(),
@@ -89,6 +93,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       await keyUse?.close();
       await core.close();
       await projections.stop();
+      await ownership.close();
       await addresses.close();
       await rates.close();
       await Promise.all(parts.contractChecks.map((check) => check.close()));

@@ -9,7 +9,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
 import type { CheckpointSigner } from '../ports/audit.ts';
-import type { AddressDeriver } from '../ports/addresses.ts';
+import type { AddressDeriver, AddressOwner } from '../ports/addresses.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
@@ -36,6 +36,8 @@ export interface ServiceParts {
   /** Made before the parts that report to it; absent: made at the start. */
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
+  /** Where this process reaches the signer: who is asked whether addresses are its own. Absent: nobody here can tell. */
+  readonly addressOwner?: AddressOwner | null;
   readonly chains: readonly (Chain & AddressHistory)[];
   readonly solana?: readonly { readonly chain: AccountChain & AddressHistory & PayerTransactions; readonly replaced: ReplacedChain | null }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];

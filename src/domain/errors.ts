@@ -85,6 +85,16 @@ export const ERRORS = {
     meaning: 'The service failed. Nothing is known about the request.',
     action: 'Retry with the same `order_id` or `Idempotency-Key`; quote `request_id` when you ask for help.',
   },
+  addresses_unconfirmed: {
+    status: 503,
+    meaning: 'Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored.',
+    action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
+  },
+  clock_in_doubt: {
+    status: 503,
+    meaning: "The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored.",
+    action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
+  },
   rate_unavailable: { status: 503, meaning: 'No usable exchange rate. Nothing was stored.', action: 'Retry after `Retry-After` seconds.' },
   service_unavailable: {
     status: 503,

@@ -7,6 +7,8 @@ export const sessionStream = (id: SessionId): string => `session-${id}`;
 export const merchantStream = (id: MerchantId): string => `merchant-${id}`;
 export const deliveryStream = (id: NotificationId): string => `delivery-${id}`;
 export const addressesStream = (mode: Mode, family: AddressFamily): string => `addresses-${mode}-${family}`;
+/** What addresses of a family are derived from, and whether the signer calls it its own. */
+export const addressSourceStream = (mode: Mode, family: AddressFamily): string => `address-source-${mode}-${family}`;
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
 export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
 /** One transfer's own stream, once somebody decides about it. */

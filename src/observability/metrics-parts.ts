@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { WaitReason } from '../ports/outgoing.ts';
+import type { SourceOwnership } from '../features/addresses/confirmation.process.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
 
 /** A provider of rates as it stands. */
@@ -68,6 +69,20 @@ export function reportAddresses(registry: Registry, stocks: () => readonly Addre
   gauge('quittance_address_stock', 'Collection addresses ready to be given out.', ({ available }) => available);
   gauge('quittance_address_stock_target', 'Collection addresses that are kept ready.', ({ target }) => target);
   gauge('quittance_address_pool_exhausted', '1 when an exported pool of addresses has run out.', ({ exhausted }) => (exhausted ? 1 : 0));
+}
+
+/** Whose the addresses are that are given out: `ConfirmAddresses`. */
+export function reportOwnership(registry: Registry, status: () => readonly SourceOwnership[]): void {
+  new Gauge({
+    name: 'quittance_addresses_withheld',
+    help: '1 while no address of a family is given out, since the signer calls them not its own (foreign) or has not answered (unasked).',
+    labelNames: ['mode', 'family', 'reason'],
+    registers: [registry],
+    collect() {
+      for (const { mode, family, ownership } of status())
+        for (const reason of ['foreign', 'unasked']) this.set({ mode, family, reason }, ownership === reason ? 1 : 0);
+    },
+  });
 }
 
 /** Balances are read elsewhere at their own pace; this only shows what was read last. */

@@ -16,6 +16,24 @@ export interface AddressPool {
   take(mode: Mode, family: AddressFamily): CollectionAddress | null;
   /** Takes back an address that was never shown to anyone (its session was not stored). */
   giveBack(mode: Mode, address: CollectionAddress): void;
+  /** There may be addresses, but the holder of the keys has not called them its own. Absent: nobody is asked. */
+  isWithheld?(mode: Mode, family: AddressFamily): boolean;
+}
+
+/** What addresses are derived from, told apart without telling it. */
+export interface AddressSource {
+  readonly mode: Mode;
+  readonly family: AddressFamily;
+  /** SHA-256 (hex) of the extended public key (key and chain code), or of all keys of an exported pool in their order. */
+  readonly fingerprint: string;
+  /** Keys of an exported pool; null for an extended public key. */
+  readonly keys: number | null;
+}
+
+/** Whoever holds the keys. */
+export interface AddressOwner {
+  /** Rejects while it cannot be asked. */
+  owns(source: AddressSource): Promise<boolean>;
 }
 
 /** Turns an index into an address without any private key. */
@@ -24,5 +42,7 @@ export interface AddressDeriver {
   readonly mode: Mode;
   /** How many indexes exist; infinite for extended public keys, the pool's size for Solana. */
   readonly capacity: number;
+  /** Absent: the holder of the keys is asked for each address. */
+  readonly source?: AddressSource;
   derive(fromIndex: number, count: number): Promise<string[]>;
 }

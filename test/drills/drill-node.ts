@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { startSignerProcess } from '../../src/adapters/signer/process.ts';
+import { signerOwner } from '../../src/adapters/wallet/address-owner.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
@@ -23,6 +24,7 @@ import { createLogger } from '../../src/observability/logger.ts';
 import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-store.ts';
+import { newMnemonic, Wallet } from '../../src/signer/wallet.ts';
 import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
@@ -41,8 +43,10 @@ export interface DrillNetwork {
 
 export interface DrillNodeSettings {
   readonly networks: readonly DrillNetwork[];
-  /** The exported pool of Solana addresses, as keys in base58. */
-  readonly solanaPool: readonly string[];
+  /** Keys of the exported pool of Solana addresses. */
+  readonly poolSize: number;
+  /** The extended public key is of another wallet than the signer's. */
+  readonly foreignWallet: boolean;
   /** Units of a coin from which a second provider must agree. */
   readonly secondSourceFrom: string;
   /** The thread that checks the ledger ends with an error. */
@@ -124,7 +128,7 @@ async function demoMerchant({ core }: RunningService, dataDir: string): Promise<
 
 async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
   const config = readConfig(process.env);
-  const { networks, solanaPool, secondSourceFrom, auditFails } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
   const log = createLogger(config.LOG_LEVEL);
   const clock = systemClock;
   const random = nodeRandom;
@@ -143,7 +147,8 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     auditDirectory: `${config.DATA_DIR}-signer`,
     log,
   });
-  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
+  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', poolSize), signer.treasuryAddresses('test')]);
+  const evmXpub = foreignWallet ? new Wallet(newMnemonic()).evmXpub : watchOnly.evmXpub;
   const derivation = startHdDerivation();
   const service = await startService({
     config,
@@ -154,7 +159,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     random,
     log,
     metrics,
-    derivers: [derivation.deriver('test', 'evm', watchOnly.evmXpub), solanaPoolDeriver('test', solanaPool)],
+    derivers: [derivation.deriver('test', 'evm', evmXpub), solanaPoolDeriver('test', watchOnly.solanaPool)],
     chains: chainReaders(networks, metrics, {
       secondSourceFrom: ({ network }) =>
         networks.find(({ settings }) => settings.network === network)!.urls.length > 1 ? amountOf(secondSourceFrom) : null,
@@ -170,6 +175,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
+    addressOwner: signerOwner(signer),
     checkpointSigner: auditFails ? withUnreadableAnchor(signer) : signer,
     // The watchers look as often as in the sandbox.
     sandbox: true,

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { base58 } from '../../src/runtime/util/base58.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { coinbaseJson, krakenJson, startPriceFeed, type PriceFeed } from '../support/price-feed.ts';
 import { startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
@@ -114,13 +112,13 @@ export class DrillWorld {
   }
 
   /** A small pool of Solana addresses runs out at once. */
-  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false, secondProvider = true } = {}): DrillNodeSettings {
+  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false, secondProvider = true, foreignWallet = false } = {}): DrillNodeSettings {
     const networks = [this.ethereum, this.bsc].map(({ node, first, second, payouts }) => ({
       settings: node.settings,
       urls: secondProvider ? [first.url, second.url] : [first.url],
       payoutUrl: payouts.url,
     }));
-    return { networks, solanaPool: SOLANA_KEYS.slice(0, poolSize), secondSourceFrom: SECOND_SOURCE_FROM, auditFails };
+    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails };
   }
 
   /** Quotes as they should be; `apart`: how much dearer Kraken sells, as a ratio. */
@@ -237,8 +235,3 @@ export interface DrillSession {
   readonly id: string;
   readonly options: readonly { readonly network: string; readonly coin: string; readonly address: string; readonly amount: string }[];
 }
-
-const SOLANA_KEYS: readonly string[] = Array.from({ length: ENOUGH_ADDRESSES }, () => {
-  const key = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'der' });
-  return base58(key.subarray(-32));
-});

@@ -76,3 +76,10 @@ export const addressesRunOut: Drill = {
   cause: (world) => world.restart(world.settings({ poolSize: FEW_ADDRESSES })),
   end: (world) => world.restart(),
 };
+
+export const walletOfAnother: Drill = {
+  alerts: ['AddressesWithheld'],
+  fault: "the extended public key is of another wallet than the signer's; afterwards it is the signer's",
+  cause: (world) => world.restart(world.settings({ foreignWallet: true })),
+  end: (world) => world.restart(),
+};

@@ -12,7 +12,7 @@ import {
   signerFrozen,
   unreadableEvents,
 } from './drills-ledger.ts';
-import { addressesRunOut, diskFull, killed, restarting, starved, stopping } from './drills-node.ts';
+import { addressesRunOut, diskFull, killed, restarting, starved, stopping, walletOfAnother } from './drills-node.ts';
 import {
   marketsApart,
   marketsGone,
@@ -36,5 +36,5 @@ export const PLAN: readonly Round[] = [
   ],
   [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
   [[rowsChanged, booksChanged]],
-  [[killed, stopping, addressesRunOut, oneProvider, secondOfAnotherChain, checkDies, historyChanged, signerKilled, restarting]],
+  [[killed, stopping, addressesRunOut, walletOfAnother, oneProvider, secondOfAnotherChain, checkDies, historyChanged, signerKilled, restarting]],
 ];

@@ -15,5 +15,6 @@ export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => r
       return { ...given, tokenAccounts };
     },
     giveBack: (mode, address) => pool.giveBack(mode, address),
+    isWithheld: (mode, family) => pool.isWithheld?.(mode, family) ?? false,
   };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 
 /** The public half of a BIP-32 node: enough for every non-hardened child, never for a signature. */
@@ -31,6 +32,10 @@ export function readExtendedPublicKey(xpub: string): ExtendedPublicKey {
   }
   return { publicKey: branch.publicKey, chainCode: branch.chainCode };
 }
+
+/** The same for every way to write the same branch. */
+export const fingerprintOf = ({ publicKey, chainCode }: ExtendedPublicKey): string =>
+  createHash('sha256').update(publicKey).update(chainCode).digest('hex');
 
 function parse(xpub: string): HDKey {
   try {

@@ -3,7 +3,7 @@ import type { Mode } from '../../domain/ids.ts';
 import type { AddressDeriver } from '../../ports/addresses.ts';
 import { HARDENED_OFFSET } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
-import { readExtendedPublicKey } from './extended-public-key.ts';
+import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';
 
 /** Most addresses of one job: the worker answers several derivers in turn. */
 const MAX_JOB = 1024;
@@ -59,6 +59,7 @@ export function startHdDerivation(): HdDerivation {
         family,
         mode,
         capacity: HARDENED_OFFSET,
+        source: { mode, family, fingerprint: fingerprintOf(key), keys: null },
         derive: async (fromIndex, count) => {
           assertRange(fromIndex, count);
           const addresses: string[] = [];

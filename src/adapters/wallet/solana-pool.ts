@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Mode } from '../../domain/ids.ts';
 import type { AddressDeriver } from '../../ports/addresses.ts';
 import type { Signer } from '../../ports/signer.ts';
@@ -24,8 +25,16 @@ export function solanaPoolDeriver(mode: Mode, publicKeys: readonly string[]): Ad
     family: 'solana',
     mode,
     capacity: publicKeys.length,
+    source: { mode, family: 'solana', fingerprint: fingerprintOfPool([publicKeys]), keys: publicKeys.length },
     derive: async (fromIndex, count) => publicKeys.slice(fromIndex, fromIndex + count),
   };
+}
+
+/** Of the keys of a pool, in parts. */
+export function fingerprintOfPool(parts: readonly (readonly string[])[]): string {
+  const digest = createHash('sha256');
+  for (const keys of parts) for (const key of keys) digest.update(`${key}\n`);
+  return digest.digest('hex');
 }
 
 /** Collection addresses asked of the signer as they are needed: where it runs beside us, the pool has no end. */

@@ -9,6 +9,25 @@ export interface AddressRangeLeased {
   readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly from: number; readonly to: number; readonly node: string };
 }
 
+/** `address-source-<mode>-<family>`: a node without the signer says what it derives addresses from, and asks whose they are. */
+export interface AddressSourceDeclared {
+  readonly type: 'AddressSourceDeclared';
+  readonly data: {
+    readonly mode: Mode;
+    readonly family: AddressFamily;
+    /** See `AddressSource`. */
+    readonly fingerprint: string;
+    readonly keys: number | null;
+    readonly node: string;
+  };
+}
+
+/** In the same stream: the signer's answer. The last one about a source counts. */
+export interface AddressSourceJudged {
+  readonly type: 'AddressSourceJudged';
+  readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly fingerprint: string; readonly isOwn: boolean };
+}
+
 /** `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. */
 export interface RangeScanned {
   readonly type: 'RangeScanned';
@@ -107,6 +126,8 @@ export interface OperatorActed {
 export type OperationsEvent =
   | SecretGenerated
   | AddressRangeLeased
+  | AddressSourceDeclared
+  | AddressSourceJudged
   | RangeScanned
   | ChainReplaced
   | RequestAccepted

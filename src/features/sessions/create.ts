@@ -68,7 +68,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const offers = offered(deps, merchant, coin);
   const taken = takeAddresses(deps, merchant.mode, offers);
   const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
-  if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, unavailable('service_unavailable', `no network can take ${coin} now`));
+  if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
   const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
   // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
   const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
@@ -124,7 +124,17 @@ const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Outcome
   refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
 });
 
-const unavailable = (code: 'rate_unavailable' | 'service_unavailable', message: string): Outcome<never> => ({
+function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: readonly Offer[]): Outcome<never> {
+  const isWithheld = offers.some(({ settings }) => deps.addresses.isWithheld?.(mode, addressFamilyOf(settings.network)));
+  return isWithheld
+    ? unavailable('addresses_unconfirmed', 'the holder of the keys has not confirmed the collection addresses, so none is shown')
+    : unavailable('service_unavailable', `no network can take ${coin} now`);
+}
+
+const unavailable = (
+  code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable',
+  message: string,
+): Outcome<never> => ({
   ok: false,
   refusal: { code, message },
   retryAfterSec: RETRY_AFTER_SEC,

@@ -50,6 +50,8 @@ export const CURRENT_VERSION = {
   RedeliveryRequested: 1,
   SecretGenerated: 1,
   AddressRangeLeased: 1,
+  AddressSourceDeclared: 1,
+  AddressSourceJudged: 1,
   RangeScanned: 1,
   ChainReplaced: 1,
   RequestAccepted: 1,

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Mode } from '../../domain/ids.ts';
+import type { AddressFamily } from '../../domain/networks.ts';
+import type { AddressPool, AddressSource } from '../../ports/addresses.ts';
+import type { Log } from '../../ports/log.ts';
+import { Recurring } from '../../runtime/util/recurring.ts';
+
+/** `unasked`: nobody has answered yet. */
+export type Ownership = 'own' | 'foreign' | 'unasked';
+
+export interface SourceOwnership {
+  readonly mode: Mode;
+  readonly family: AddressFamily;
+  readonly ownership: Ownership;
+}
+
+export interface ConfirmAddressesDeps {
+  readonly sources: readonly AddressSource[];
+  /** Whether the holder of the keys calls it its own; null while it has not answered. Rejects while it cannot be asked. */
+  readonly ask: (source: AddressSource) => Promise<boolean | null>;
+  readonly everyMs: number;
+  /** How long the start waits for answers that are missing. */
+  readonly firstWaitMs: number;
+  readonly log: Log;
+}
+
+const FIRST_LOOK_MS = 250;
+
+/**
+ * Asks the holder of the keys, at the start and ever again, whether the addresses that are given out are its own. Money at any other address
+ * could not be moved by anybody here. An answer holds until the next one: a holder that is away has not changed its keys.
+ */
+export class ConfirmAddresses {
+  readonly #deps: ConfirmAddressesDeps;
+  readonly #ownership = new Map<string, Ownership>();
+  readonly #rounds: Recurring;
+
+  constructor(deps: ConfirmAddressesDeps) {
+    this.#deps = deps;
+    for (const source of deps.sources) this.#ownership.set(keyOf(source), 'unasked');
+    this.#rounds = new Recurring(
+      () => this.round(),
+      deps.everyMs,
+      (error) => deps.log.error({ err: error }, 'addresses could not be confirmed'),
+    );
+  }
+
+  /** Resolves once every source has its answer, or after a bounded wait; further rounds follow by themselves. */
+  async start(): Promise<void> {
+    const endMs = performance.now() + this.#deps.firstWaitMs;
+    await this.round();
+    while (this.status().some(({ ownership }) => ownership === 'unasked') && performance.now() < endMs) {
+      await sleep(FIRST_LOOK_MS);
+      await this.round();
+    }
+    if (this.#deps.sources.length > 0) this.#rounds.start();
+  }
+
+  async round(): Promise<void> {
+    for (const source of this.#deps.sources) await this.#look(source);
+  }
+
+  isWithheld(mode: Mode, family: AddressFamily): boolean {
+    return (this.#ownership.get(keyOf({ mode, family })) ?? 'own') !== 'own';
+  }
+
+  status(): SourceOwnership[] {
+    return this.#deps.sources.map(({ mode, family }) => ({ mode, family, ownership: this.#ownership.get(keyOf({ mode, family }))! }));
+  }
+
+  close(): Promise<void> {
+    return this.#rounds.close();
+  }
+
+  async #look(source: AddressSource): Promise<void> {
+    const { mode, family } = source;
+    const { log } = this.#deps;
+    try {
+      const isOwn = await this.#deps.ask(source);
+      if (isOwn === null) return;
+      const before = this.#ownership.get(keyOf(source));
+      const now: Ownership = isOwn ? 'own' : 'foreign';
+      this.#ownership.set(keyOf(source), now);
+      if (now === before) return;
+      if (isOwn) log.info({ mode, family }, 'the signer confirmed the collection addresses as its own');
+      else log.error({ mode, family }, "the collection addresses are not the signer's: money sent to them could not be moved, so none is given out");
+    } catch (error) {
+      log.warn({ mode, family, err: error }, 'the signer could not be asked whose the collection addresses are');
+    }
+  }
+}
+
+const keyOf = ({ mode, family }: Pick<AddressSource, 'mode' | 'family'>): string => `${mode}/${family}`;
+
+/** The same pool, of which nothing leaves that the holder of the keys has not called its own. */
+export function withConfirmation(pool: AddressPool, confirmation: Pick<ConfirmAddresses, 'isWithheld'>): AddressPool {
+  return {
+    take: (mode, family) => (confirmation.isWithheld(mode, family) ? null : pool.take(mode, family)),
+    giveBack: (mode, address) => pool.giveBack(mode, address),
+    isWithheld: (mode, family) => confirmation.isWithheld(mode, family),
+  };
+}
