@@ -9,7 +9,7 @@ import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressHistory } from '../ports/address-safety.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
-import type { RpcPool } from '../ports/rpc-pool.ts';
+import type { RpcObserver, RpcPool } from '../ports/rpc-pool.ts';
 import type { PayoutNetworkAccess } from './payouts.ts';
 import { loggedExclusions } from './providers.ts';
 
@@ -26,12 +26,13 @@ export interface ReadingOptions {
   /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by default: never. */
   readonly secondSourceFrom?: (settings: NetworkSettings) => bigint | null;
   readonly log?: Logger;
+  readonly onServerTime?: RpcObserver['onServerTime'];
 }
 
 export function chainReaders(networks: readonly PayoutNetworkAccess[], metrics: Metrics, options: ReadingOptions = {}): ChainReaders {
   const optionsOf = (access: PayoutNetworkAccess) => {
     const { settings } = access;
-    const pool = poolOf(access, metrics, options.log);
+    const pool = poolOf(access, metrics, options);
     const from = options.secondSourceFrom?.(settings) ?? null;
     metrics.chains.addProviders({ mode: settings.mode, network: settings.network, pool, needsSecond: from !== null });
     return { settings, pool, confirmWithSecond: (units: bigint) => from !== null && units >= from };
@@ -45,8 +46,13 @@ export function chainReaders(networks: readonly PayoutNetworkAccess[], metrics: 
   };
 }
 
-function poolOf({ settings: { mode, network }, urls, headers }: PayoutNetworkAccess, { chains }: Metrics, log: Logger | undefined): RpcPool {
+function poolOf(
+  { settings: { mode, network }, urls, headers }: PayoutNetworkAccess,
+  { chains }: Metrics,
+  { log, onServerTime }: ReadingOptions,
+): RpcPool {
   const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
-  const observer = log ? loggedExclusions(mode, chains.rpcObserver(mode), log) : chains.rpcObserver(mode);
+  const observed = { ...chains.rpcObserver(mode), ...(onServerTime && { onServerTime }) };
+  const observer = log ? loggedExclusions(mode, observed, log) : observed;
   return createRpcPool({ network, urls, observer, ...(headers && { headers }), ...lag });
 }

@@ -18,6 +18,7 @@ import { decodeEvent } from '../runtime/commands/codec.ts';
 import { DueSessions } from '../features/sessions/due.ts';
 import { NotificationIds } from '../runtime/commands/notification-ids.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
+import type { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { PersonalSealer, Sealer } from '../runtime/util/sealing.ts';
 import { SessionChanges } from '../features/sessions/changes.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
@@ -50,6 +51,8 @@ export interface CorePorts {
   readonly senders: Senders;
   readonly addresses: AddressPool;
   readonly clock: Clock;
+  /** Absent where nothing is created, as in a single command. */
+  readonly clockCheck?: Pick<ClockCheck, 'isInDoubt'>;
   readonly random: Random;
   readonly sealer: Sealer;
   readonly personalSealer: PersonalSealer;
@@ -119,6 +122,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     personal,
     idempotency,
     clock,
+    isClockInDoubt: () => ports.clockCheck?.isInDoubt ?? false,
     random,
     networks: ports.networks,
     ...sessionSettingsOf(config),

@@ -14,6 +14,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Signer } from '../ports/signer.ts';
+import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
@@ -99,13 +100,16 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const keys = await openKeys(config, wallets, access, log);
   const signer = keys?.signer ?? null;
   const derivation = startHdDerivation();
-  const readers = chainReaders(access, metrics, { secondSourceFrom: ({ mode, network }) => secondSourceFrom(config, mode, network), log });
+  const clockCheck = new ClockCheck(clock);
+  const secondFrom = ({ mode, network }: NetworkSettings) => secondSourceFrom(config, mode, network);
+  const readers = chainReaders(access, metrics, { secondSourceFrom: secondFrom, log, onServerTime: clockCheck.heard });
   const service = await startService({
     config,
     roles,
     storage,
     masterKeys,
     clock,
+    clockCheck,
     random,
     log,
     metrics,

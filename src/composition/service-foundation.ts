@@ -10,6 +10,7 @@ import type { Projection } from '../ports/projection.ts';
 import type { Rates } from '../ports/rates.ts';
 import { startAddressPool, type RunningAddressPool } from '../features/addresses/pool.ts';
 import { createSenders } from '../features/deposits/sender-check.ts';
+import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
 import { addressSafety } from './address-safety.ts';
@@ -26,6 +27,7 @@ export interface Foundation {
   readonly metrics: Metrics;
   readonly tracing: Awaited<ReturnType<typeof createTracing>>;
   readonly store: EventStore;
+  readonly clockCheck: ClockCheck;
   readonly rates: ReturnType<typeof createRates>;
   readonly addresses: RunningAddressPool;
   readonly ownership: AddressOwnership;
@@ -45,7 +47,9 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const startedAtMs = clock.nowMs();
   const tracing = await createTracing(config, storage.store, log);
   const store = metrics.store.observe(tracing?.store() ?? storage.store);
-  const rates = createRates(rateSettings(parts), clock, (provider, message) => log.warn({ provider, message }, 'a rate provider failed'));
+  const clockCheck = parts.clockCheck ?? new ClockCheck(clock);
+  const onRateFailure = (provider: string, message: string): void => log.warn({ provider, message }, 'a rate provider failed');
+  const rates = createRates(rateSettings(parts), clock, onRateFailure, clockCheck.heard);
   const safety = addressSafety(parts);
   const { guardOf } = safety;
   const addresses = startAddressPool({
@@ -71,7 +75,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   // Of a log that is only read nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
   const ownership = await startAddressOwnership(parts, store);
-  const core = await startCore(config, corePorts(parts, store, rates, ownership.guard(addresses)), log);
+  const core = await startCore(config, corePorts(parts, store, { rates, clockCheck, addresses: ownership.guard(addresses) }), log);
   const keyUse = parts.roles.api && !parts.readOnly ? noteKeyUse(core, log) : null;
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
@@ -81,6 +85,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     metrics,
     tracing,
     store,
+    clockCheck,
     rates,
     addresses,
     ownership,
@@ -107,8 +112,7 @@ const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyU
 function corePorts(
   { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, readOnly }: ServiceParts,
   store: EventStore,
-  rates: Rates,
-  addresses: AddressPool,
+  { rates, clockCheck, addresses }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
 ): CorePorts {
   return {
     store,
@@ -118,6 +122,7 @@ function corePorts(
     senders: createSenders(contractChecks, exchangeWallets(config)),
     addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
     clock,
+    clockCheck,
     random,
     sealer: createSealer(masterKeys),
     personalSealer: createPersonalSealer(masterKeys),

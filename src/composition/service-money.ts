@@ -8,6 +8,7 @@ import type { Random } from '../ports/random.ts';
 import { ExpireSessions } from '../features/sessions/expire.process.ts';
 import type { NetworkWatcher, WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { createWholeRows } from '../runtime/projections/whole-rows.ts';
+import type { BlockTime, ClockCheck } from '../runtime/util/clock-check.ts';
 import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { watch, type WatchDeps } from './chains.ts';
@@ -47,12 +48,13 @@ export async function startMoney(
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation);
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
+  if (!parts.sandbox) foundation.clockCheck.watchBlocks(() => newestBlocks(watched));
   const pays = roles.signer && parts.payouts ? parts.payouts : null;
   const lookUps = pays && startLookUpCheck(storage.comparison, storage.soleWriter && hasHistory, log);
   const mayPay = (): boolean => audit.mayPay() && lookUps!.mayPay();
   const payouts = pays && new LeasedPayouts(pays, payoutDeps(parts, foundation, { mayPay }), storage);
   await payouts?.first;
-  const expiry = roles.worker ? leasedExpiry(parts, core, watched) : null;
+  const expiry = roles.worker ? leasedExpiry(parts, foundation, watched) : null;
   const { observer } = metrics.webhooks;
   const { webhookRules: rules, webhookSender: carrier } = parts;
   const headerPrefix = config.HEADER_PREFIX;
@@ -87,6 +89,13 @@ export async function startMoney(
   };
 }
 
+/** Local chains make their blocks by our own clock; others tell the time. */
+const newestBlocks = (watched: readonly WatchedNetwork[]): BlockTime[] =>
+  watched.flatMap(({ settings: { mode, network }, watcher }) => {
+    const timeSec = watcher.scannedToSec();
+    return timeSec === null ? [] : [{ source: `chain:${mode}:${network}`, timeSec }];
+  });
+
 function payoutDeps(
   { config, storage, clock, random, log }: ServiceParts,
   { core, store, rates, metrics }: Foundation,
@@ -99,9 +108,13 @@ function payoutDeps(
   return { config, core, store, readModel, wholeBooks, rates, clock, random, log, mayPay, onUnbooked, soleWriter };
 }
 
-function leasedExpiry({ config, storage, clock, random, log }: ServiceParts, core: Core, watched: readonly WatchedNetwork[]): RunningLease {
+function leasedExpiry(
+  { config, storage, clock, random, log }: ServiceParts,
+  { core, clockCheck }: Foundation,
+  watched: readonly WatchedNetwork[],
+): RunningLease {
   const start = async () => {
-    const expiry = startExpiry(config, core, watched, clock, random, log);
+    const expiry = startExpiry(config, core, watched, { clock, clockCheck, random, log });
     return { stop: () => expiry.close() };
   };
   return withLease('expire-sessions', start, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log });
@@ -139,10 +152,23 @@ async function watchAll(
   return [...chains.map((chain) => leased(chain.settings, async () => watch(deps, chain, { sandbox }).watcher)), ...byAccounts];
 }
 
-function startExpiry(config: Config, core: Core, watched: readonly WatchedNetwork[], clock: Clock, random: Random, log: Logger): ExpireSessions {
+interface ExpiryParts {
+  readonly clock: Clock;
+  readonly clockCheck: ClockCheck;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+function startExpiry(
+  config: Config,
+  core: Core,
+  watched: readonly WatchedNetwork[],
+  { clock, clockCheck, random, log }: ExpiryParts,
+): ExpireSessions {
   const expiry = new ExpireSessions({
     due: core.due,
     clock,
+    isClockInDoubt: () => clockCheck.isInDoubt,
     maxWaitSec: config.EXPIRY_MAX_WAIT_SECONDS,
     scannedToSec: (mode, network) =>
       watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.scannedToSec() ?? null,

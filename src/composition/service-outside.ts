@@ -11,7 +11,8 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
-import { reportOwnership, reportPayouts, reportTreasury } from '../observability/metrics-parts.ts';
+import { reportClock, reportOwnership, reportPayouts, reportTreasury } from '../observability/metrics-parts.ts';
+import { clockFacts } from '../observability/service-health.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
@@ -94,6 +95,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
+  health.add(() => clockFacts(foundation.clockCheck.verdict()));
+  reportClock(metrics.registry, () => foundation.clockCheck.verdict());
   health.add(() => ownershipFacts(foundation.ownership.status()));
   reportOwnership(metrics.registry, () => foundation.ownership.status());
   const { HOST: host, OPS_PORT: port } = config;

@@ -16,6 +16,7 @@ import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
 import type { ContractCheck } from '../ports/senders.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
+import type { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { MasterKeys } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
 import type { PayoutParts } from './payouts.ts';
@@ -31,6 +32,8 @@ export interface ServiceParts {
   readonly storage: Storage;
   readonly masterKeys: MasterKeys;
   readonly clock: Clock;
+  /** What has heard the clocks of others already; absent: begun with the service. */
+  readonly clockCheck?: ClockCheck;
   readonly random: Random;
   readonly log: Logger;
   /** Made before the parts that report to it; absent: made at the start. */

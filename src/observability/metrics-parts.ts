@@ -3,6 +3,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { WaitReason } from '../ports/outgoing.ts';
 import type { SourceOwnership } from '../features/addresses/confirmation.process.ts';
+import type { ClockVerdict } from '../runtime/util/clock-check.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
 
 /** A provider of rates as it stands. */
@@ -81,6 +82,27 @@ export function reportOwnership(registry: Registry, status: () => readonly Sourc
     collect() {
       for (const { mode, family, ownership } of status())
         for (const reason of ['foreign', 'unasked']) this.set({ mode, family, reason }, ownership === reason ? 1 : 0);
+    },
+  });
+}
+
+export function reportClock(registry: Registry, verdict: () => ClockVerdict): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'quittance_clock_in_doubt',
+    help: '1 while more servers and chains contradict the clock of this node than agree with it: nothing is created and nothing expires.',
+    registers,
+    collect() {
+      this.set(verdict().isInDoubt ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'quittance_clock_offset_seconds',
+    help: 'How far the clock of this node is ahead of the middle of the servers that it asks; below zero: behind.',
+    registers,
+    collect() {
+      const { offsetMs } = verdict();
+      if (offsetMs !== null) this.set(offsetMs / 1000);
     },
   });
 }

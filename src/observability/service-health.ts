@@ -2,6 +2,7 @@ import type { HealthFact } from './health.ts';
 import { usableSources, type NetworkProviders, type WatchedChain } from './metrics-chains.ts';
 import type { RateProviderStatus } from './metrics-parts.ts';
 import type { WebhookQueue } from './metrics-webhooks.ts';
+import type { ClockVerdict } from '../runtime/util/clock-check.ts';
 import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 
 /** Failed rounds of reading in a row before a chain counts as degraded. */
@@ -38,6 +39,16 @@ export function providerFacts(providers: readonly NetworkProviders[]): HealthFac
     ].filter((reason) => reason !== false);
     return { name: `providers:${mode}:${network}`, ...judged(reasons, `${usable} of ${pool.sources} usable`) };
   });
+}
+
+/** A wrong clock would set deadlines that make payments late which are not. */
+export function clockFacts({ isInDoubt, offsetMs, witnesses }: ClockVerdict): HealthFact[] {
+  const against = witnesses.filter(({ agrees }) => !agrees);
+  const named = against.map(({ source, offsetMs: ms }) => `${source}, which is ${Math.abs(Math.round(ms / 1000))} s ${ms > 0 ? 'behind' : 'ahead'}`);
+  const consequence = isInDoubt ? 'in doubt: no session is created or expires; contradicted by' : 'contradicted by';
+  const reasons = against.length > 0 ? [`${consequence} ${named.join(', ')}`] : [];
+  const otherwise = witnesses.length === 0 ? 'nothing heard to compare it with' : `${witnesses.length} agree`;
+  return [{ name: 'clock', ...judged(reasons, offsetMs === null ? otherwise : `${otherwise}, ${(offsetMs / 1000).toFixed(1)} s apart`) }];
 }
 
 export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact[] {

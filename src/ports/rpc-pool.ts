@@ -64,6 +64,8 @@ export interface RpcObserver {
   }): void;
   /** When a provider turned out to serve another chain, and, with null, when it serves the right one again. */
   onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
+  /** What a provider's own clock said (Unix milliseconds), in an answer that took so long. */
+  onServerTime?(provider: string, timeMs: number, roundTripMs: number): void;
   onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;
 }
 

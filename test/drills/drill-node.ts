@@ -25,6 +25,7 @@ import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-store.ts';
 import { newMnemonic, Wallet } from '../../src/signer/wallet.ts';
+import { ClockCheck } from '../../src/runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
@@ -150,6 +151,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', poolSize), signer.treasuryAddresses('test')]);
   const evmXpub = foreignWallet ? new Wallet(newMnemonic()).evmXpub : watchOnly.evmXpub;
   const derivation = startHdDerivation();
+  const clockCheck = new ClockCheck(clock);
   const service = await startService({
     config,
     roles: rolesOf(config),
@@ -160,7 +162,9 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     log,
     metrics,
     derivers: [derivation.deriver('test', 'evm', evmXpub), solanaPoolDeriver('test', watchOnly.solanaPool)],
+    clockCheck,
     chains: chainReaders(networks, metrics, {
+      onServerTime: clockCheck.heard,
       secondSourceFrom: ({ network }) =>
         networks.find(({ settings }) => settings.network === network)!.urls.length > 1 ? amountOf(secondSourceFrom) : null,
       log,

@@ -107,3 +107,11 @@ export const receiverGone: Drill = {
     await world.setWebhook();
   },
 };
+
+const HOURS_MS = 7_200_000;
+export const clockWrong: Drill = {
+  alerts: ['ClockInDoubt'],
+  fault: 'the clocks of both rate markets are two hours ahead of the node',
+  cause: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(HOURS_MS)),
+  end: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(0)),
+};

@@ -14,6 +14,7 @@ import {
 } from './drills-ledger.ts';
 import { addressesRunOut, diskFull, killed, restarting, starved, stopping, walletOfAnother } from './drills-node.ts';
 import {
+  clockWrong,
   marketsApart,
   marketsGone,
   nobodyPays,
@@ -36,5 +37,19 @@ export const PLAN: readonly Round[] = [
   ],
   [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
   [[rowsChanged, booksChanged]],
-  [[killed, stopping, addressesRunOut, walletOfAnother, oneProvider, secondOfAnotherChain, checkDies, historyChanged, signerKilled, restarting]],
+  [
+    [
+      killed,
+      stopping,
+      addressesRunOut,
+      walletOfAnother,
+      clockWrong,
+      oneProvider,
+      secondOfAnotherChain,
+      checkDies,
+      historyChanged,
+      signerKilled,
+      restarting,
+    ],
+  ],
 ];

@@ -9,22 +9,27 @@ export interface PriceFeed {
   readonly requests: string[];
   answer(handler: (request: IncomingMessage, response: ServerResponse) => void): void;
   answerJson(json: (path: string) => unknown): void;
+  /** How far the provider's own clock, which every answer shows, is ahead. */
+  setClock(aheadMs: number): void;
   close(): Promise<void>;
 }
 
 export async function startPriceFeed(): Promise<PriceFeed> {
   const requests: string[] = [];
+  let aheadMs = 0;
   let handler = (_request: IncomingMessage, response: ServerResponse): void => {
     response.writeHead(503).end();
   };
   const server = createServer((request, response) => {
     requests.push(request.url ?? '');
+    response.setHeader('date', new Date(Date.now() + aheadMs).toUTCString());
     handler(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    setClock: (ms) => (aheadMs = ms),
     answer: (next) => {
       handler = next;
     },

@@ -67,6 +67,7 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     personal: new PersonalData(keys, { seal: () => 'sealed', open: () => '{}' }),
     idempotency: new Idempotency({ store, clock, random: nodeRandom }),
     clock,
+    isClockInDoubt: () => false,
     random: nodeRandom,
     networks: () => [ethereum],
     sessionTtlSec: 1800,

@@ -1,4 +1,4 @@
-import { ProviderFailed } from './provider.ts';
+import { ProviderFailed, type HeardTime } from './provider.ts';
 
 /** A provider's largest honest answer is about 30 KB; anything far above is not a price list. */
 const MAX_BODY_BYTES = 512 * 1024;
@@ -13,14 +13,17 @@ export function endpoint(baseUrl: string, path: string): string {
  * GETs a JSON document from a price feed that is not trusted: no redirects, a size limit on the decoded body, and the
  * caller's signal ends it at any point. Throws `ProviderFailed` for every failure.
  */
-export async function getJson(url: string, signal: AbortSignal): Promise<{ json: unknown; cachedForMs: number }> {
+export async function getJson(url: string, signal: AbortSignal, heard?: HeardTime): Promise<{ json: unknown; cachedForMs: number }> {
   try {
+    const startedMs = performance.now();
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json', 'user-agent': 'quittance' } });
+    const ageMs = seconds(response.headers.get('age'));
+    heard?.(Date.parse(response.headers.get('date') ?? '') + ageMs, performance.now() - startedMs);
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new ProviderFailed(`answered ${response.status}`, retryAfterMs(response.headers.get('retry-after')));
     }
-    return { json: parse(await readBounded(response)), cachedForMs: seconds(response.headers.get('age')) };
+    return { json: parse(await readBounded(response)), cachedForMs: ageMs };
   } catch (error) {
     if (error instanceof ProviderFailed) throw error;
     throw new ProviderFailed(reasonOf(error, signal));

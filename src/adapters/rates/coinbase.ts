@@ -16,9 +16,9 @@ export function coinbaseProvider(baseUrl: string = COINBASE_URL): RateProvider {
   return {
     name: 'coinbase',
     minIntervalMs: 5_000,
-    async fetchQuotes(nowMs, signal) {
+    async fetchQuotes(nowMs, signal, heard) {
       const ask = async (coin: Coin): Promise<Quote[]> => {
-        const { json, cachedForMs } = await getJson(endpoint(baseUrl, `v2/exchange-rates?currency=${coin}`), signal);
+        const { json, cachedForMs } = await getJson(endpoint(baseUrl, `v2/exchange-rates?currency=${coin}`), signal, heard);
         return parseCoinbase(json, coin, nowMs() - cachedForMs);
       };
       // Both are waited for even when one fails, so that a refresh that ended has no request under way.

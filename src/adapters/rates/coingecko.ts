@@ -25,8 +25,8 @@ export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider
   return {
     name: 'coingecko',
     minIntervalMs: 30_000,
-    async fetchQuotes(_nowMs, signal) {
-      return parseCoingecko((await getJson(url, signal)).json);
+    async fetchQuotes(_nowMs, signal, heard) {
+      return parseCoingecko((await getJson(url, signal, heard)).json);
     },
   };
 }

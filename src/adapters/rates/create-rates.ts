@@ -3,6 +3,7 @@ import { coinbaseProvider } from './coinbase.ts';
 import { coingeckoProvider } from './coingecko.ts';
 import { krakenProvider } from './kraken.ts';
 import { MarketRates } from './market-rates.ts';
+import type { OnServerTime } from './quote-source.ts';
 import type { RateProvider } from './provider.ts';
 import { staticProvider } from './static-rates.ts';
 
@@ -18,7 +19,12 @@ export interface RatesSettings {
 }
 
 /** Builds the rates of an installation. Throws when `RATE_STATIC` cannot be read or no provider is named. */
-export function createRates(settings: RatesSettings, clock: Clock, onProviderFailure?: (provider: string, message: string) => void): MarketRates {
+export function createRates(
+  settings: RatesSettings,
+  clock: Clock,
+  onProviderFailure?: (provider: string, message: string) => void,
+  onServerTime?: OnServerTime,
+): MarketRates {
   if (settings.providers.length === 0) throw new Error('RATE_PROVIDERS names no provider');
   const providers = [...new Set(settings.providers)].map((name): RateProvider => {
     switch (name) {
@@ -32,5 +38,11 @@ export function createRates(settings: RatesSettings, clock: Clock, onProviderFai
         return coingeckoProvider(settings.urls.coingecko);
     }
   });
-  return new MarketRates({ providers, clock, maxAgeMs: settings.maxAgeSec * 1000, ...(onProviderFailure && { onProviderFailure }) });
+  return new MarketRates({
+    providers,
+    clock,
+    maxAgeMs: settings.maxAgeSec * 1000,
+    ...(onProviderFailure && { onProviderFailure }),
+    ...(onServerTime && { onServerTime }),
+  });
 }

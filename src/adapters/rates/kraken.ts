@@ -2,7 +2,7 @@ import { isCurrency } from '../../domain/currencies.ts';
 import { COINS } from '../../domain/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './provider.ts';
-import type { Quote, RateProvider } from './provider.ts';
+import type { HeardTime, Quote, RateProvider } from './provider.ts';
 
 const KRAKEN_URL = 'https://api.kraken.com';
 
@@ -23,12 +23,12 @@ const MAX_SPREAD = 0.02;
  */
 export function krakenProvider(baseUrl: string = KRAKEN_URL): RateProvider {
   let pairs = ALL_PAIRS;
-  const ask = async (signal: AbortSignal) => getJson(endpoint(baseUrl, `0/public/Ticker?pair=${pairs.join(',')}`), signal);
+  const ask = async (signal: AbortSignal, heard?: HeardTime) => getJson(endpoint(baseUrl, `0/public/Ticker?pair=${pairs.join(',')}`), signal, heard);
   return {
     name: 'kraken',
     minIntervalMs: 5_000,
-    async fetchQuotes(nowMs, signal) {
-      let answer = await ask(signal);
+    async fetchQuotes(nowMs, signal, heard) {
+      let answer = await ask(signal, heard);
       if (pairs !== DEEP_PAIRS && refusesPair(answer.json)) {
         pairs = DEEP_PAIRS;
         answer = await ask(signal);

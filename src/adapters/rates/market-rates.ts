@@ -6,7 +6,7 @@ import type { Rates } from '../../ports/rates.ts';
 import { judge, rateText } from './judge-quotes.ts';
 import type { Judgement } from './judge-quotes.ts';
 import { QuoteSource } from './quote-source.ts';
-import type { SourceStatus } from './quote-source.ts';
+import type { OnServerTime, SourceStatus } from './quote-source.ts';
 import { ONE, otherCoin } from './provider.ts';
 import type { RateProvider } from './provider.ts';
 
@@ -20,6 +20,7 @@ export interface MarketRatesOptions {
   /** Longest wait of a first question for the providers' answers. Default 2,500. */
   readonly firstWaitMs?: number;
   readonly onProviderFailure?: (provider: string, message: string) => void;
+  readonly onServerTime?: OnServerTime;
 }
 
 const DEFAULT_REFRESH_MS = 30_000;
@@ -54,7 +55,9 @@ export class MarketRates implements Rates {
     this.#clock = options.clock;
     this.#maxAgeMs = options.maxAgeMs;
     this.#firstWaitMs = options.firstWaitMs ?? DEFAULT_FIRST_WAIT_MS;
-    this.#sources = options.providers.map((provider) => new QuoteSource(provider, options.clock, options.onProviderFailure ?? (() => undefined)));
+    this.#sources = options.providers.map(
+      (provider) => new QuoteSource(provider, options.clock, options.onProviderFailure ?? (() => undefined), options.onServerTime),
+    );
     this.#refreshAll();
     this.#timer = setInterval(() => this.#refreshAll(), options.refreshEveryMs ?? Math.min(DEFAULT_REFRESH_MS, options.maxAgeMs / 10));
     this.#timer.unref();

@@ -13,12 +13,15 @@ export interface Quote {
   readonly unusable?: string;
 }
 
+/** What the provider's own clock said (Unix milliseconds), in an answer that took so long. */
+export type HeardTime = (timeMs: number, roundTripMs: number) => void;
+
 export interface RateProvider {
   readonly name: string;
   /** Never asked more often than this, whatever the demand. */
   readonly minIntervalMs: number;
   /** Every quote the provider has. Throws `ProviderFailed`; a quote it cannot read is left out. */
-  fetchQuotes(nowMs: () => number, signal: AbortSignal): Promise<readonly Quote[]>;
+  fetchQuotes(nowMs: () => number, signal: AbortSignal, heard?: HeardTime): Promise<readonly Quote[]>;
 }
 
 /** The provider did not answer usefully. `retryAfterMs`: how long it asked to be left alone. */

@@ -1,7 +1,7 @@
 import type { Coin } from '../../domain/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { ProviderFailed } from './provider.ts';
-import type { Quote, RateProvider } from './provider.ts';
+import type { HeardTime, Quote, RateProvider } from './provider.ts';
 import type { Testimony } from './judge-quotes.ts';
 
 /** Failures in a row after which the provider is left alone for a while. */
@@ -9,6 +9,9 @@ const FAILURES_TO_OPEN = 3;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 const TIMEOUT_MS = 5_000;
+
+/** What a provider's own clock said, with its name first. */
+export type OnServerTime = (provider: string, ...said: Parameters<HeardTime>) => void;
 
 export interface SourceStatus {
   readonly provider: string;
@@ -35,10 +38,18 @@ export class QuoteSource {
   /** Grows with every set of quotes, so that what was concluded from the last set can be told apart. */
   generation = 0;
 
-  constructor(provider: RateProvider, clock: Clock, onFailure: (provider: string, message: string) => void) {
+  readonly #onServerTime: OnServerTime;
+
+  constructor(
+    provider: RateProvider,
+    clock: Clock,
+    onFailure: (provider: string, message: string) => void,
+    onServerTime: OnServerTime = () => undefined,
+  ) {
     this.provider = provider;
     this.#clock = clock;
     this.#onFailure = onFailure;
+    this.#onServerTime = onServerTime;
   }
 
   testimony(currency: string, coin: Coin): Testimony {
@@ -82,7 +93,9 @@ export class QuoteSource {
   async #ask(): Promise<void> {
     try {
       const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), this.#closing.signal]);
-      const quotes = await this.provider.fetchQuotes(() => this.#clock.nowMs(), signal);
+      const { name } = this.provider;
+      const heard: HeardTime = (timeMs, roundTripMs) => this.#onServerTime(name, timeMs, roundTripMs);
+      const quotes = await this.provider.fetchQuotes(() => this.#clock.nowMs(), signal, heard);
       if (quotes.length === 0) throw new ProviderFailed('answered no usable quote');
       this.#quotes = new Map(quotes.map((quote) => [pairKey(quote.currency, quote.coin), quote]));
       this.#answeredAtMs = this.#clock.nowMs();

@@ -9,6 +9,8 @@ export interface HttpProviderOptions {
   readonly maxAnswerBytes: number;
   readonly maxConcurrency: number;
   readonly onRequest: (method: string, ok: boolean, durationMs: number) => void;
+  /** The `Date` of an answer; not a number where it has none. */
+  readonly onServerTime?: (timeMs: number, roundTripMs: number) => void;
 }
 
 export interface HttpProvider {
@@ -39,9 +41,11 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
 
   async function exchange(url: string, body: string | undefined): Promise<Answer> {
     const signal = AbortSignal.timeout(options.timeoutMs);
+    const startedMs = performance.now();
     try {
       const headers = body === undefined ? options.headers : { ...options.headers, 'content-type': 'application/json' };
       const answer = await request(url, { method: body === undefined ? 'GET' : 'POST', headers, body: body ?? null, dispatcher: agent, signal });
+      options.onServerTime?.(Date.parse(String(answer.headers['date'])), performance.now() - startedMs);
       return {
         status: answer.statusCode,
         retryAfterMs: retryAfterMs(answer.headers['retry-after']),

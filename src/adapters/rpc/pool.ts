@@ -140,6 +140,7 @@ class HttpRpcPool implements RpcPool {
       maxAnswerBytes: maxAnswerBytes ?? 32 * 1024 * 1024,
       maxConcurrency: maxConcurrency ?? 16,
       onRequest: (method, ok, durationMs) => observer?.onRequest?.({ network, provider: name, method, ok, durationMs }),
+      onServerTime: (timeMs, roundTripMs) => observer?.onServerTime?.(sourceOf(name), timeMs, roundTripMs),
     });
     const reportHead = (blockNumber: number): void => {
       health.sawHead(blockNumber, performance.now());

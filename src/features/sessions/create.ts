@@ -31,6 +31,8 @@ export interface CreateSessionDeps {
   readonly personal: PersonalData;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
+  /** A deadline set by a wrong clock would make payments late that are not. */
+  readonly isClockInDoubt: () => boolean;
   readonly random: Random;
   /** The networks this installation runs in a mode, in default order. */
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
@@ -58,6 +60,8 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const id = await currentOrOlderId(deps, caller, input.orderId);
   const domain = domainOf(merchant, input);
   if (!domain.ok) return existingOr(deps, id, requestHash, domain);
+  if (deps.isClockInDoubt())
+    return existingOr(deps, id, requestHash, unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'));
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
   const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);

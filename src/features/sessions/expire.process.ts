@@ -6,6 +6,8 @@ import type { DueSessions, DueSession } from './due.ts';
 export interface ExpireSessionsDeps {
   readonly due: DueSessions;
   readonly clock: Clock;
+  /** While it is, no deadline has passed for sure. */
+  readonly isClockInDoubt: () => boolean;
   /** Chain time up to which a network was read without a gap; null when it never was. */
   readonly scannedToSec: (mode: Mode, network: Network) => number | null;
   /** Longest wait for a network that cannot be read: after the deadline, and since it was last seen to get further. */
@@ -61,6 +63,7 @@ export class ExpireSessions {
 
   /** One look at everything that is due now. */
   async round(): Promise<void> {
+    if (this.#deps.isClockInDoubt()) return;
     const nowMs = this.#deps.clock.nowMs();
     const due = this.#deps.due.takeDue(toSec(nowMs), nowMs, BATCH);
     await Promise.all(due.map((session) => this.#consider(session, nowMs)));

@@ -7,8 +7,16 @@ import { HealthChecks } from '../../../src/observability/health.ts';
 import { Metrics } from '../../../src/observability/metrics.ts';
 import { reportAudit, reportDrift } from '../../../src/observability/metrics-audit.ts';
 import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
-import { reportAddresses, reportLedger, reportPayouts, reportRates, reportTreasury } from '../../../src/observability/metrics-parts.ts';
-import { chainFacts, providerFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
+import {
+  reportAddresses,
+  reportClock,
+  reportLedger,
+  reportOwnership,
+  reportPayouts,
+  reportRates,
+  reportTreasury,
+} from '../../../src/observability/metrics-parts.ts';
+import { chainFacts, clockFacts, providerFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../../src/ports/event-store.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -52,6 +60,8 @@ function allMetrics(): Metrics {
   );
   reportRates(registry, () => [{ provider: 'kraken', ageMs: 2_000, breaker: 'closed' }], 300);
   reportAddresses(registry, () => [{ mode: 'live', family: 'evm', available: 9, target: 10, exhausted: false }]);
+  reportOwnership(registry, () => [{ mode: 'live', family: 'evm', ownership: 'foreign' }]);
+  reportClock(registry, () => ({ isInDoubt: true, offsetMs: -7_200_000, witnesses: [] }));
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
   reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
@@ -254,6 +264,13 @@ describe('health', () => {
   it('degrades rates only when no provider is usable', () => {
     const fresh = { provider: 'kraken', ageMs: 1_000, breaker: 'closed' } as const;
     const stale = { provider: 'coinbase', ageMs: 900_000, breaker: 'open' } as const;
+    const against = { source: 'chain:live:bsc', offsetMs: -7_200_000, agrees: false };
+    expect(clockFacts({ isInDoubt: true, offsetMs: -7_199_600, witnesses: [against] })[0]).toEqual({
+      name: 'clock',
+      state: 'degraded',
+      detail: 'in doubt: no session is created or expires; contradicted by chain:live:bsc, which is 7200 s ahead',
+    });
+    expect(clockFacts({ isInDoubt: false, offsetMs: null, witnesses: [] })[0]?.state).toBe('ok');
     expect(rateFacts([fresh, stale], 300)[0]?.state).toBe('ok');
     expect(rateFacts([stale], 300)[0]?.state).toBe('degraded');
   });

@@ -49,6 +49,15 @@ describe('the pool', () => {
     expect(name).toBe(new URL(two.url).host);
   });
 
+  test("tells what the provider's own clock said, by its host", async () => {
+    const one = await provider('one');
+    const said: [string, number][] = [];
+    const pool = poolOver([`${one.url}/key`, `${one.url}/other`], { observer: { onServerTime: (name, timeMs) => said.push([name, timeMs]) } });
+    await pool.survey((each) => each.call('who', []));
+    expect(said.map(([name]) => name)).toEqual([new URL(one.url).host, new URL(one.url).host]);
+    for (const [, timeMs] of said) expect(Math.abs(timeMs - Date.now())).toBeLessThan(5_000);
+  });
+
   test('comes back to the first one once its pause is over', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const pool = poolOver([one.url, two.url]);

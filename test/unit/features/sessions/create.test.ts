@@ -9,6 +9,15 @@ it('keeps its addresses when the key of its personal data could not be made: nob
   expect(free.toSorted()).toEqual([1, 2]);
 });
 
+it('sets no deadline by a clock in doubt, and answers the session that is there already', async () => {
+  const { deps, free } = sessionWorld();
+  const inDoubt = { ...deps, isClockInDoubt: () => true };
+  expect(await createSession(inDoubt, caller, order)).toMatchObject({ ok: false, refusal: { code: 'clock_in_doubt' }, retryAfterSec: 5 });
+  expect(free).toEqual([1, 2]);
+  await createSession(deps, caller, order);
+  expect(await createSession(inDoubt, caller, order)).toMatchObject({ ok: true, repeated: true });
+});
+
 it('answers a retry with the session also when the domain it named was removed meanwhile', async () => {
   const { deps, domains } = sessionWorld();
   domains.push({ domainId: 'dom_1', host: 'shop.example', shopName: 'Shop' });

@@ -20,9 +20,11 @@ function expiring() {
   const expired: SessionId[] = [];
   let nowSec = DEADLINE;
   let monotonicSec = 0;
+  let inDoubt = false;
   const expiry = new ExpireSessions({
     due,
     clock: { nowMs: () => nowSec * 1000 },
+    isClockInDoubt: () => inDoubt,
     monotonicMs: () => monotonicSec * 1000,
     scannedToSec: (_, network) => scanned[network] ?? null,
     maxWaitSec: MAX_WAIT,
@@ -36,10 +38,21 @@ function expiring() {
     monotonicSec += seconds;
     await expiry.round();
   };
-  return { due, expired, scanned, pass, setClock: (sec: number) => (nowSec = sec) };
+  return { due, expired, scanned, pass, setClock: (sec: number) => (nowSec = sec), doubt: (is: boolean) => (inDoubt = is) };
 }
 
 describe('a session past its deadline', () => {
+  it('does not expire on a clock in doubt, however long, and does so once the clock is trusted', async () => {
+    const { expired, scanned, pass, doubt } = expiring();
+    Object.assign(scanned, { tron: DEADLINE + 5, bsc: DEADLINE + 5 });
+    doubt(true);
+    for (let round = 0; round < 10; round += 1) await pass(MAX_WAIT);
+    expect(expired).toEqual([]);
+    doubt(false);
+    await pass(1);
+    expect(expired).toEqual(['cs_a']);
+  });
+
   it('expires once every network was read past the deadline', async () => {
     const { expired, scanned, pass } = expiring();
     Object.assign(scanned, { tron: DEADLINE + 5, bsc: DEADLINE });

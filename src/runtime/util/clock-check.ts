@@ -1,0 +1,109 @@
+import type { Clock } from '../../ports/clock.ts';
+
+/** What one witness says of our clock. */
+export interface Witness {
+  readonly source: string;
+  /** How far our clock is ahead of it; a block only tells by how much we are behind it at least. */
+  readonly offsetMs: number;
+  readonly agrees: boolean;
+}
+
+export interface ClockVerdict {
+  /** More witnesses contradict our clock than agree with it. */
+  readonly isInDoubt: boolean;
+  /** The middle of what servers say; null while none has said anything. */
+  readonly offsetMs: number | null;
+  readonly witnesses: readonly Witness[];
+}
+
+/** The newest block of a chain. */
+export interface BlockTime {
+  readonly source: string;
+  readonly timeSec: number;
+}
+
+interface Heard {
+  /** What the witness's clock shows, at `atMs` of ours that never steps. */
+  readonly remoteMs: number;
+  readonly atMs: number;
+  readonly uncertaintyMs: number;
+}
+
+/** Beyond what servers and blocks differ by on a good day; far below what a signature (300 s) or a deadline bears. */
+export const CLOCK_TOLERANCE_MS = 30_000;
+/** `Date` headers have whole seconds, the rest cut off. */
+const HALF_SECOND_MS = 500;
+/** Slower answers tell too little. */
+const MAX_ROUND_TRIP_MS = 5_000;
+/** A witness that has said nothing for so long says nothing. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+/**
+ * Whether our clock can be believed: the clocks of the servers that we ask anyway, and the blocks that we read, are remembered against a clock that
+ * never steps, so that a step of ours is seen at once, before anything new was heard.
+ */
+export class ClockCheck {
+  readonly #clock: Clock;
+  readonly #monotonicMs: () => number;
+  readonly #servers = new Map<string, Heard>();
+  readonly #blocks = new Map<string, Heard>();
+  #newest: () => readonly BlockTime[] = () => [];
+
+  constructor(clock: Clock, monotonicMs: () => number = () => performance.now()) {
+    this.#clock = clock;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** A server's clock, from an answer that took `roundTripMs`. */
+  readonly heard = (source: string, remoteMs: number, roundTripMs: number): void => {
+    if (!Number.isFinite(remoteMs) || roundTripMs > MAX_ROUND_TRIP_MS) return;
+    const uncertaintyMs = HALF_SECOND_MS + roundTripMs / 2;
+    this.#servers.set(source, { remoteMs: remoteMs + uncertaintyMs, atMs: this.#monotonicMs(), uncertaintyMs });
+  };
+
+  /** Chains to look at whenever a verdict is asked for. */
+  watchBlocks(newest: () => readonly BlockTime[]): void {
+    this.#newest = newest;
+  }
+
+  get isInDoubt(): boolean {
+    return this.verdict().isInDoubt;
+  }
+
+  verdict(): ClockVerdict {
+    this.#look();
+    const servers = this.#witnesses(this.#servers, ({ offsetMs, uncertaintyMs }) => Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS + uncertaintyMs);
+    // An old block tells nothing of a clock that is fast: the chain may stand still.
+    const blocks = this.#witnesses(this.#blocks, ({ offsetMs }) => offsetMs >= -CLOCK_TOLERANCE_MS).filter(
+      ({ offsetMs }) => offsetMs <= CLOCK_TOLERANCE_MS,
+    );
+    const witnesses = [...servers, ...blocks].filter(({ source, agrees }) => !agrees || !isOnThisMachine(source));
+    const contradicting = witnesses.filter(({ agrees }) => !agrees).length;
+    return { isInDoubt: contradicting * 2 > witnesses.length, offsetMs: middleOf(servers.map(({ offsetMs }) => offsetMs)), witnesses };
+  }
+
+  #look(): void {
+    for (const { source, timeSec } of this.#newest()) {
+      if (this.#blocks.get(source)?.remoteMs === timeSec * 1000) continue;
+      this.#blocks.set(source, { remoteMs: timeSec * 1000, atMs: this.#monotonicMs(), uncertaintyMs: 0 });
+    }
+  }
+
+  #witnesses(heard: ReadonlyMap<string, Heard>, agrees: (said: { readonly offsetMs: number; readonly uncertaintyMs: number }) => boolean): Witness[] {
+    const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#monotonicMs()];
+    return [...heard].flatMap(([source, { remoteMs, atMs, uncertaintyMs }]) => {
+      const elapsedMs = monotonicMs - atMs;
+      const offsetMs = nowMs - (remoteMs + elapsedMs);
+      return elapsedMs > FORGOTTEN_AFTER_MS ? [] : [{ source, offsetMs, agrees: agrees({ offsetMs, uncertaintyMs }) }];
+    });
+  }
+}
+
+/** It shares our clock, so its agreement says nothing. */
+const isOnThisMachine = (source: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(source);
+
+function middleOf(values: readonly number[]): number | null {
+  const sorted = values.toSorted((one, other) => one - other);
+  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
+}
