@@ -2,11 +2,12 @@ import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../ports/audit.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import type { StatusBoard } from '../ports/status-board.ts';
 import { TILE_LEAVES } from '../runtime/merkle/log.ts';
 import { StoreAudit, type KeptTile } from '../runtime/merkle/store-audit.ts';
 import { StoreAuditTree } from '../runtime/merkle/store-audit-tree.ts';
 import { withLease, type LeaseGrant } from '../runtime/leases/with-lease.ts';
-import { AuditStatusStore } from './audit-status.ts';
+import { KeptTiles } from './kept-tiles.ts';
 import { createSequencer } from './audit-sequencer.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -17,13 +18,13 @@ const STATUS_EVERY_MS = 1_000;
 
 /**
  * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under a lease; API nodes
- * keep the tree for proofs and begin with what the status has, once a signed root proves it; every process is told of damage.
+ * keep the tree for proofs and begin with what they kept of it, once a signed root proves it; every process is told of damage.
  */
 export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: SharedLog): Promise<RunningAudit> {
   const { storage, roles, log, checkpointSigner } = parts;
   const { store } = storage;
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
-  const status = new AuditStatusStore(storage);
+  const tiles = new KeptTiles(storage.readModel);
   let ownFault: string | null = null;
   const damaged = (message: string): void => {
     if (ownFault !== null) return;
@@ -34,7 +35,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   const auditOf = (anchors: readonly AuditAnchor[]): StoreAudit =>
     new StoreAudit({ store, isAfter, verifierKey: identity?.verifierKey ?? null, anchors });
   const beginAnew = (): StoreAudit => auditOf(identity?.anchors ?? []);
-  const begin = async () => (identity ? null : await fromStatus(store, status, auditOf)) ?? { audit: beginAnew(), isWhole: true };
+  const begin = async () => (identity ? null : await fromTiles(store, tiles, auditOf)) ?? { audit: beginAnew(), isWhole: true };
   const tree =
     identity || roles.api
       ? new StoreAuditTree({ begin, beginAnew, rechecks: identity !== null, onDamaged: (message) => damaged(message), log })
@@ -50,7 +51,8 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   };
   const lease = sequencer ? withLease(LEASE, lead, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log }) : null;
   sequencer?.start();
-  const telling = keepTelling({ status, identity, tree, isLeader, ownFault: () => ownFault, guard, log });
+  const leading = (): LeaseGrant | null => (isLeader() ? grant : null);
+  const telling = keepTelling({ board: storage.board, tiles, identity, tree, leading, ownFault: () => ownFault, guard, log });
   return {
     tree: tree ?? NO_TREE,
     state: () => tree?.state ?? null,
@@ -69,27 +71,42 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   };
 }
 
+/** What the process that signs tells the others. */
+type AuditNotice = {
+  /** The public key as auditors keep it. */
+  readonly verifierKey: string;
+  /** What is wrong with the history; null when nothing is. */
+  readonly fault: string | null;
+};
+
 interface Telling {
-  readonly status: AuditStatusStore;
+  readonly board: StatusBoard;
+  readonly tiles: KeptTiles;
   readonly identity: AuditIdentity | null;
   readonly tree: StoreAuditTree | null;
-  readonly isLeader: () => boolean;
+  /** Null while another process signs. */
+  readonly leading: () => LeaseGrant | null;
   readonly ownFault: () => string | null;
   readonly guard: SharedLog['guard'];
   readonly log: ServiceParts['log'];
 }
 
 /** The one that signs says what it found; the others listen. What this process found itself stays found. */
-function keepTelling({ status, identity, tree, isLeader, ownFault, guard, log }: Telling): { verifierKey(): string | null; stop(): Promise<void> } {
+function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, log }: Telling): {
+  verifierKey(): string | null;
+  stop(): Promise<void>;
+} {
   let heard: string | null = null;
   let turn: Promise<void> | null = null;
   const tell = async (): Promise<void> => {
-    if (identity && isLeader()) {
-      const fault = ownFault();
-      if (tree?.state.integrity !== 'checking') await status.publish({ verifierKey: identity.verifierKey, fault }, tree?.sound ?? null);
+    const grant = leading();
+    if (identity && grant) {
+      const { verifierKey } = identity;
+      if (tree?.state.integrity !== 'checking') board.publish(LEASE, grant.token, { verifierKey, fault: ownFault() } satisfies AuditNotice);
       return;
     }
-    const notice = await status.notice();
+    if (tree?.sound && !identity) await tiles.keep(tree.sound);
+    const notice = board.read(LEASE) as AuditNotice | null;
     if (!notice) return;
     heard = notice.verifierKey;
     if (ownFault() !== null || guard.refusal === notice.fault) return;
@@ -99,7 +116,7 @@ function keepTelling({ status, identity, tree, isLeader, ownFault, guard, log }:
   };
   const timer = setInterval(() => {
     turn ??= tell()
-      .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot be shared now'))
+      .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot be kept now'))
       .finally(() => (turn = null));
   }, STATUS_EVERY_MS).unref();
   return {
@@ -111,16 +128,16 @@ function keepTelling({ status, identity, tree, isLeader, ownFault, guard, log }:
   };
 }
 
-/** An audit that begins behind the tiles of the status, up to the newest checkpoint, which must prove them. */
-async function fromStatus(
+/** An audit that begins behind the tiles that were kept, up to the newest checkpoint, which must prove them. */
+async function fromTiles(
   store: EventStore,
-  status: AuditStatusStore,
+  kept: KeptTiles,
   auditOf: (anchors: readonly AuditAnchor[]) => StoreAudit,
 ): Promise<{ audit: StoreAudit; isWhole: boolean } | null> {
   const last = await store.lastOfStream(AUDIT_STREAM);
   if (!last) return null;
   const newest = JSON.parse(last.data) as CheckpointSigned['data'];
-  const tiles: readonly KeptTile[] = (await status.tiles()).slice(0, Math.floor(newest.size / TILE_LEAVES));
+  const tiles: readonly KeptTile[] = (await kept.all()).slice(0, Math.floor(newest.size / TILE_LEAVES));
   if (tiles.length === 0) return null;
   const audit = auditOf([newest]);
   audit.adopt(tiles);

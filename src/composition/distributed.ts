@@ -1,19 +1,22 @@
 import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
 import { openEsdbPersonalKeys } from '../adapters/esdb/personal-keys.ts';
-import { isAfter, parsePosition } from '../adapters/esdb/position.ts';
-import { openRedisChainStatus } from '../adapters/redis/chain-status.ts';
 import { openRedisDeliveryAnswers } from '../adapters/redis/delivery-answers.ts';
 import { openRedisLeases } from '../adapters/redis/leases.ts';
 import { openRedisNonces } from '../adapters/redis/nonces.ts';
 import { openRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
-import { openRedisReadModel } from '../adapters/redis/read-model.ts';
+import { openRedisStatusBoard } from '../adapters/redis/status-board.ts';
 import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/url.ts';
+import { createDataDir } from '../adapters/sqlite/database.ts';
+import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
 import { guardedStore } from './guarded-store.ts';
-import { ProjectionComparison } from './workers/projection-compare.ts';
-import { SharedProjections } from './shared-projections.ts';
+import { OwnWrites } from './own-writes.ts';
+import { projectionsOf } from './projections.ts';
 import { StoreProbe } from './store-probe.ts';
-import type { StorageDeps, Storage } from './storage-parts.ts';
+import type { StorageDeps, Storage, SharedLog } from './storage-parts.ts';
+import { isLater } from './workers/followed-log.ts';
+import { ProjectionComparison } from './workers/projection-compare.ts';
+import { openProjectionThread } from './workers/projection-thread.ts';
 
 export interface SharedServers {
   /** `esdb://...` */
@@ -27,14 +30,14 @@ export interface SharedServers {
 const LEASE_TTL_MS = 8_000;
 
 /**
- * Everything that outlives a process, on servers that all processes share: the ledger and the personal keys in EventStoreDB, what may be
- * lost in Redis.
+ * Everything that outlives a process: the ledger and the personal keys on an EventStoreDB that all processes share, what is small and may be lost
+ * in Redis, and the look-ups in files of this process alone. Throws `DataDirInUse` when another process has them.
  */
 export async function openDistributed(
   { eventStoreUrl, redisUrl, redisSurvivesRestarts }: SharedServers,
   deps: StorageDeps & { readonly dataDir: string },
 ): Promise<Storage> {
-  const { log, roles, clock, random, namespace, dataDir } = deps;
+  const { log, roles, random, namespace, dataDir } = deps;
   checkRedis(redisUrl, redisSurvivesRestarts);
   const opened: { close(): Promise<void> }[] = [];
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
@@ -50,6 +53,9 @@ export async function openDistributed(
     onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),
   };
   const esdb = { connectionString: eventStoreUrl, namespace };
+  const source = { kind: 'servers', ...esdb } as const;
+  const isAfter: SharedLog['isAfter'] = (one, other) => isLater(source, one, other);
+  const kept = projectionsOf(roles);
   try {
     const store = keep(
       await openEsdbEventStore({
@@ -61,35 +67,36 @@ export async function openDistributed(
     // Where nothing was ever written, no nonce was ever accepted.
     const emptyMeans = (await store.head()) === null ? 'new' : 'lost';
     const nonces = keep(await openRedisNonces({ ...redis, emptyMeans, survivesRestarts: redisSurvivesRestarts }));
-    const readModel = keep(await openRedisReadModel(redis));
-    // Whoever writes has an instance of its own: it knows what it wrote last.
-    const projectedModel = keep(await openRedisReadModel(redis));
-    const writtenModel = keep(await openRedisReadModel(redis));
     const answers = keep(await openRedisDeliveryAnswers(redis));
     const leases = keep(await openRedisLeases(redis));
-    const chainStatus = keep(await openRedisChainStatus(redis));
-    const projections = new SharedProjections({ store, projectedModel, readModel, leases, ttlMs: LEASE_TTL_MS, clock, log, runs: roles.worker });
-    const servers = { eventStoreUrl, namespace, redis: { url: redisUrl, prefix: redis.prefix } };
-    const comparison = keep(new ProjectionComparison({ kind: 'servers', dataDir, ...servers }));
-    const probe = keep(new StoreProbe({ store, readModel }));
-    const guarded = guardedStore(projections.observe(store));
+    const board = keep(await openRedisStatusBoard(redis));
+    createDataDir(dataDir);
+    const lock = acquireWriterLock(dataDir);
+    keep({ close: async () => lock.release() });
+    const projections = await openProjectionThread(dataDir, { log: source, projections: kept });
+    const readModel = keep(projections.readModel);
+    const comparison = keep(new ProjectionComparison(projections.follows));
+    const probe = keep(new StoreProbe({ store, board }));
+    const written = new OwnWrites(kept, isAfter);
+    const guarded = guardedStore(written.observe(store));
     return {
       store: guarded.store,
       readModel,
-      writtenModel,
       projections,
       nonces,
       personalKeys,
       answers,
       leases,
       leaseTtlMs: LEASE_TTL_MS,
-      chainStatus,
+      board,
       soleWriter: false,
       ownLog: null,
       comparison,
-      sharedLog: { guard: guarded.guard, isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)) },
+      sharedLog: { guard: guarded.guard, isAfter },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
-      caughtUp: () => projections.caughtUp(),
+      caughtUp: async () => {
+        if (written.last !== null) await projections.caughtUpTo(written.last);
+      },
       health: () => probe.facts(),
       close: closeAll,
     };

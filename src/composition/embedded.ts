@@ -3,7 +3,7 @@ import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
 import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteNonces } from '../adapters/sqlite/nonces/nonces.ts';
-import { createMemoryChainStatus } from '../adapters/memory/chain-status.ts';
+import { createMemoryStatusBoard } from '../adapters/memory/status-board.ts';
 import { createSingleProcessLeases } from '../adapters/memory/leases.ts';
 import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from './moved.ts';
@@ -41,19 +41,18 @@ export async function openEmbedded(
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
   const leases = createSingleProcessLeases(clock);
-  const chainStatus = createMemoryChainStatus();
-  const comparison = new ProjectionComparison({ kind: 'files', dataDir });
+  const board = createMemoryStatusBoard();
+  const comparison = new ProjectionComparison(projections.follows);
   return {
     store,
     readModel,
-    writtenModel: readModel,
     projections,
     nonces,
     personalKeys,
     answers,
     leases,
     leaseTtlMs: NOBODY_ELSE_MS,
-    chainStatus,
+    board,
     soleWriter: true,
     ownLog: store,
     comparison,

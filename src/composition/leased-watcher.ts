@@ -1,6 +1,6 @@
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { ChainStatusStore, ChainReport } from '../ports/chain-status.ts';
+import type { StatusBoard } from '../ports/status-board.ts';
 import { WrongChain } from '../ports/chain.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { RescanResult, WatchStatus } from '../features/deposits/chain/types.ts';
@@ -11,14 +11,14 @@ export interface LeasedWatcherDeps {
   readonly settings: NetworkSettings;
   readonly leases: Leases;
   readonly ttlMs: number;
-  readonly status: ChainStatusStore;
+  readonly board: StatusBoard;
   readonly log: Logger;
   /** A watcher for one term, not started; null in a process that only wants to know how far the chain was read. */
   readonly create: (() => Promise<NetworkWatcher>) | null;
 }
 
 const PUBLISH_MS = 250;
-const NOTHING: ChainReport = {
+const NOTHING: WatchStatus = {
   headBlock: null,
   scannedBlock: null,
   scannedToSec: null,
@@ -47,9 +47,9 @@ export class LeasedWatcher implements NetworkWatcher {
 
   /** Resolves after the first attempt to get the lease and to read. Rejects with `WrongChain`. */
   async start(): Promise<void> {
-    const { create, settings } = this.#deps;
+    const { create } = this.#deps;
     if (!create) return;
-    this.#lease = withLease(`watch-${settings.mode}-${settings.network}`, (grant) => this.#watch(create, grant), this.#deps);
+    this.#lease = withLease(this.#about, (grant) => this.#watch(create, grant), this.#deps);
     await this.#lease.first.catch(() => undefined);
     if (!this.#wrongChain) return;
     await this.stop();
@@ -82,18 +82,22 @@ export class LeasedWatcher implements NetworkWatcher {
     return this.#current.recheck(address);
   }
 
+  /** The name of its lease, and of what it tells the others. */
+  get #about(): string {
+    const { mode, network } = this.#deps.settings;
+    return `watch-${mode}-${network}`;
+  }
+
   #elsewhere(): RangeError {
     return new RangeError(`another process reads ${this.#deps.settings.network} now: ask there`);
   }
 
   /** What was told stays true while a new watcher has not read anything yet. */
-  #reported(): ChainReport {
-    const { status, settings } = this.#deps;
-    return status.read(settings.mode, settings.network) ?? NOTHING;
+  #reported(): WatchStatus {
+    return (this.#deps.board.read(this.#about) as WatchStatus | null) ?? NOTHING;
   }
 
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
-    const { status, settings } = this.#deps;
     const watcher = await create();
     // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must not wait for that.
     const ending = setInterval(() => {
@@ -112,7 +116,7 @@ export class LeasedWatcher implements NetworkWatcher {
     }
     this.#current = watcher;
     const publish = (): void => {
-      if (grant.isHeld() && watcher.scannedToSec() !== null) status.publish(settings.mode, settings.network, grant.token, watcher.status());
+      if (grant.isHeld() && watcher.scannedToSec() !== null) this.#deps.board.publish(this.#about, grant.token, { ...watcher.status() });
     };
     publish();
     const timer = setInterval(publish, PUBLISH_MS).unref();

@@ -1,8 +1,6 @@
 import type { Leases } from '../ports/leases.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { WebhookStats } from '../observability/metrics-webhooks.ts';
-import type { ReadModel } from '../ports/read-model.ts';
-import { DELIVERIES_CHECKPOINT } from '../features/webhooks/backlog.ts';
 import type { DeliverWebhooks } from '../features/webhooks/deliver.process.ts';
 import { withLease, type LeasedWork, type LeaseGrant, type RunningLease } from '../runtime/leases/with-lease.ts';
 
@@ -10,13 +8,10 @@ export interface LeasedWebhooksDeps {
   readonly leases: Leases;
   readonly ttlMs: number;
   readonly log: Logger;
-  /** For looking at the checkpoint; null where it cannot be lost. */
-  readonly readModel: ReadModel | null;
   /** Deliveries for one term, not started. */
-  readonly create: (onMoved: (error: Error) => void) => DeliverWebhooks;
+  readonly create: (grant: LeaseGrant) => DeliverWebhooks;
 }
 
-const CHECK_MS = 1_000;
 const IDLE: WebhookStats = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
 
 /** Deliveries wherever their lease is. */
@@ -44,7 +39,7 @@ export class LeasedWebhooks {
   }
 
   async #deliver(grant: LeaseGrant): Promise<LeasedWork> {
-    const process = this.#deps.create((error) => grant.restart(error));
+    const process = this.#deps.create(grant);
     try {
       await process.start();
     } catch (error) {
@@ -53,29 +48,11 @@ export class LeasedWebhooks {
       throw error;
     }
     this.#current = process;
-    const stopChecking = this.#watchForLoss(process, grant);
     return {
       stop: async () => {
-        stopChecking();
         this.#current = null;
         await process.stop();
       },
     };
-  }
-
-  /** A backlog that was lost is built again from the log, also when nothing happens that would be written to it. */
-  #watchForLoss(process: DeliverWebhooks, grant: LeaseGrant): () => void {
-    const { readModel } = this.#deps;
-    if (!readModel) return () => undefined;
-    let seenBefore = '';
-    const check = async (): Promise<void> => {
-      const mine = process.checkpoint;
-      const stored = await readModel.checkpoint(DELIVERIES_CHECKPOINT);
-      const seen = stored === mine ? '' : `${mine} ${stored}`;
-      if (seen !== '' && seen === seenBefore) grant.restart(new Error('the backlog of deliveries was lost'));
-      seenBefore = seen;
-    };
-    const timer = setInterval(() => void check().catch(() => (seenBefore = '')), CHECK_MS).unref();
-    return () => clearInterval(timer);
   }
 }

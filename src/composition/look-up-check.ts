@@ -12,8 +12,8 @@ export interface LookUpCheck {
 const REMEDY = 'run `quittance projection rebuild`, then `quittance projection compare`';
 
 /**
- * Compares every look-up with a replay of the event log before anything is paid. `atStart`: where the rows are this process's own files; rows on
- * servers are compared on command.
+ * Compares every look-up with a replay of the event log before anything is paid. `atStart`: false where the event log has just begun, so that
+ * there is nothing to compare.
  */
 export function startLookUpCheck(comparison: ProjectionComparison, atStart: boolean, log: Logger): LookUpCheck {
   let isChecked = !atStart;

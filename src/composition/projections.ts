@@ -7,6 +7,10 @@ import { merchantDirectory } from '../../projections/merchants/merchant-director
 import { openPayouts } from '../../projections/payouts/open-payouts.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
+import { webhookWork } from '../../projections/webhooks/work.projection.ts';
+import type { Projection } from '../ports/projection.ts';
+import { projectionId } from '../runtime/projections/batch.ts';
+import type { Roles } from './roles.ts';
 
 /** The projections of the read side; each rebuilds from the ledger alone. */
 export const PROJECTIONS = [
@@ -20,3 +24,20 @@ export const PROJECTIONS = [
   ledger,
   inbox,
 ] as const;
+
+/** What the processes of each role read, where several follow one event log. */
+const READ_BY: Readonly<Record<keyof Roles, readonly Projection[]>> = {
+  api: [sessionView, addressIndex, webhookDeliveries, ledger, inbox],
+  worker: [sessionView, addressIndex, depositsByBlock, webhookDeliveries, webhookWork, ledger, inbox],
+  signer: [sessionView, addressIndex, depositsByBlock, openPayouts, collected, ledger, inbox],
+};
+
+/** The projections that a process with these roles keeps. */
+export const projectionsOf = (roles: Roles): Projection[] => [
+  ...new Set((Object.keys(READ_BY) as (keyof Roles)[]).filter((role) => roles[role]).flatMap((role) => READ_BY[role])),
+];
+
+const ALL: readonly Projection[] = [...PROJECTIONS, webhookWork];
+
+/** Those with the ids, in their order. */
+export const projectionsNamed = (ids: readonly string[]): Projection[] => ALL.filter((projection) => ids.includes(projectionId(projection)));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NoteKeyUse } from '../features/merchants/note-key-use.process.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createRates } from '../adapters/rates/create-rates.ts';
@@ -5,12 +6,14 @@ import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressPool } from '../ports/addresses.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import { type EventStore, StoreUnavailable } from '../ports/event-store.ts';
 import type { Projection } from '../ports/projection.ts';
 import type { Rates } from '../ports/rates.ts';
 import { startAddressPool, type RunningAddressPool } from '../features/addresses/pool.ts';
 import { createSenders } from '../features/deposits/sender-check.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
+import { projectionId } from '../runtime/projections/batch.ts';
+import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
 import { addressSafety } from './address-safety.ts';
@@ -19,7 +22,7 @@ import { startCore, type Core, type CorePorts } from './core.ts';
 import { exchangeWallets } from './senders.ts';
 import { createMetrics, createTracing } from './observability.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { ServiceProjections } from './storage-parts.ts';
+import type { ServiceProjections, Storage } from './storage-parts.ts';
 
 /** What everything else stands on: the observed store, rates, addresses, projections and the core. */
 export interface Foundation {
@@ -71,6 +74,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     onSwitched: (projection) => log.info({ projection }, 'a projection was rebuilt and is served'),
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
+  if (!storage.soleWriter) await wholeLookUps(projections, log);
   await addresses.ready();
   // Of a log that is only read nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
@@ -92,7 +96,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     projections,
     core,
     caughtUp: () => storage.caughtUp(),
-    servedRows: (...shown) => createServedRows({ store, projections, readModel: storage.readModel, caughtUp: () => storage.caughtUp() }, ...shown),
+    servedRows: (...shown) => servedRows(storage, store, shown),
     close: async () => {
       await traced?.close();
       await keyUse?.close();
@@ -104,6 +108,26 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       await Promise.all(parts.contractChecks.map((check) => check.close()));
     },
   };
+}
+
+/** Rows that this process does not keep are not shown as if there were none. */
+function servedRows({ projections, readModel, caughtUp }: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
+  const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));
+  if (!elsewhere) return createServedRows({ store, projections, readModel, caughtUp }, ...shown);
+  return () => Promise.reject(new StoreUnavailable(`this process keeps no ${elsewhere.name}: ask one with the role api`));
+}
+
+const WHOLE_EVERY_MS = 50;
+const PROGRESS_EVERY_MS = 10_000;
+
+/** Before anything is read of them: look-ups that are being filled say too little of what there is. */
+async function wholeLookUps(projections: ServiceProjections, log: Logger): Promise<void> {
+  const left = (): ProjectionStatus[] => projections.status().filter(({ hasCaughtUp }) => !hasCaughtUp);
+  for (let toldMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {
+    if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
+    toldMs = performance.now();
+    log.info({ projections: left().map(({ projection, position }) => ({ projection, position })) }, 'look-ups are being filled from the event log');
+  }
 }
 
 const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyUse =>

@@ -50,7 +50,7 @@ export async function startMoney(
   await Promise.all(watched.map(({ watcher }) => watcher.start()));
   if (!parts.sandbox) foundation.clockCheck.watchBlocks(() => newestBlocks(watched));
   const pays = roles.signer && parts.payouts ? parts.payouts : null;
-  const lookUps = pays && startLookUpCheck(storage.comparison, storage.soleWriter && hasHistory, log);
+  const lookUps = pays && startLookUpCheck(storage.comparison, hasHistory, log);
   const mayPay = (): boolean => audit.mayPay() && lookUps!.mayPay();
   const payouts = pays && new LeasedPayouts(pays, payoutDeps(parts, foundation, { mayPay }), storage);
   await payouts?.first;
@@ -135,10 +135,10 @@ async function watchAll(
     oldestSessionSec: oldest ? toSec(oldest.atMs) : null,
     observerOf: (mode: Mode, network: Network) => metrics.chains.watchObserver(mode, network),
   };
-  const { leases, leaseTtlMs: ttlMs, chainStatus: status } = storage;
+  const { leases, leaseTtlMs: ttlMs, board } = storage;
   const leased = (settings: NetworkSettings, create: () => Promise<NetworkWatcher>): WatchedNetwork => ({
     settings,
-    watcher: new LeasedWatcher({ settings, leases, ttlMs, status, log, create: roles.worker ? create : null }),
+    watcher: new LeasedWatcher({ settings, leases, ttlMs, board, log, create: roles.worker ? create : null }),
   });
   const byAccounts = (solana ?? []).map(({ chain, replaced }) => {
     // A later term of this process finds the new chain as it left it.

@@ -1,6 +1,5 @@
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { ChainStatusStore } from '../ports/chain-status.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EventStore, Position } from '../ports/event-store.ts';
@@ -10,25 +9,26 @@ import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModel } from '../ports/read-model.ts';
+import type { StatusBoard } from '../ports/status-board.ts';
 import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
 import type { LedgerGuard } from './guarded-store.ts';
+import type { Follows } from './workers/projection-messages.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
 import type { Roles } from './roles.ts';
 
-/** The read side at work, here or in another process. */
+/** The read side at work. */
 export interface ServiceProjections extends RunningProjections {
-  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way, or when another process has them. */
+  readonly follows: Follows;
+  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
   start(store: EventStore, hooks?: ProjectionHooks): Promise<void>;
 }
 
 /** Everything that outlives a process, whatever technology keeps it: the one choice between the two profiles. */
 export interface Storage {
   readonly store: EventStore;
-  /** For queries. */
+  /** The look-ups: files of this process alone. */
   readonly readModel: ReadModel;
-  /** For what applies changes to it beside the projections. */
-  readonly writtenModel: ReadModel;
   /** Not started; stop it before `close`. */
   readonly projections: ServiceProjections;
   readonly nonces: Nonces;
@@ -37,7 +37,7 @@ export interface Storage {
   readonly leases: Leases;
   /** After so long without a sign a holder has lost its lease. */
   readonly leaseTtlMs: number;
-  readonly chainStatus: ChainStatusStore;
+  readonly board: StatusBoard;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
   rateLimiter(settings: { readonly ratePerSec: number; readonly burst: number }): Promise<RateLimiter>;

@@ -1,6 +1,6 @@
 import type { HealthFact } from '../observability/health.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { StatusBoard } from '../ports/status-board.ts';
 
 const EVERY_MS = 1_000;
 /** One slow answer is no outage. */
@@ -19,10 +19,10 @@ export class StoreProbe {
   readonly #probed: readonly Probed[];
   readonly #timer: NodeJS.Timeout;
 
-  constructor({ store, readModel }: { readonly store: Pick<EventStore, 'lastOfStream'>; readonly readModel: Pick<ReadModel, 'get'> }) {
+  constructor({ store, board }: { readonly store: Pick<EventStore, 'lastOfStream'>; readonly board: Pick<StatusBoard, 'refresh'> }) {
     this.#probed = [
       { name: 'event-store', ask: () => store.lastOfStream('probe'), failures: 0, reason: '', asking: false },
-      { name: 'redis', ask: () => readModel.get('probe', 'probe'), failures: 0, reason: '', asking: false },
+      { name: 'redis', ask: () => board.refresh(), failures: 0, reason: '', asking: false },
     ];
     this.#timer = setInterval(() => this.#probed.forEach((one) => void this.#ask(one)), EVERY_MS).unref();
   }

@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { LeaseGrant } from '../runtime/leases/with-lease.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
@@ -19,13 +20,14 @@ import { MerchantEndpoints } from '../features/merchants/endpoints.ts';
 import { createDeliveryHandler, type DeliveryHandler } from '../features/shared/handlers/delivery-handler.ts';
 import { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { Core } from './core.ts';
+import { DeliveryProgress } from './delivery-progress.ts';
 import { LeasedWebhooks } from './leased-webhooks.ts';
 import type { Storage } from './storage-parts.ts';
 
 export interface WebhookParts {
   readonly core: Core;
   readonly store: EventStore;
-  readonly storage: Pick<Storage, 'readModel' | 'writtenModel' | 'answers' | 'leases' | 'leaseTtlMs' | 'soleWriter'>;
+  readonly storage: Pick<Storage, 'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'board' | 'sharedLog'>;
   /** Whether this process takes its turn at delivering. */
   readonly delivers: boolean;
   readonly clock: Clock;
@@ -79,10 +81,12 @@ function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, director
   const { store, storage, random, log, headerPrefix } = parts;
   const plainSender = parts.carrier ?? new HttpWebhookSender(parts.rules);
   const sender = parts.tracing?.sender(plainSender, headerPrefix) ?? plainSender;
-  const create = (onMoved: (error: Error) => void): DeliverWebhooks =>
+  const { leases, leaseTtlMs: ttlMs, sharedLog } = storage;
+  const progress = sharedLog && new DeliveryProgress({ ...storage, store, isAfter: sharedLog.isAfter });
+  const create = (grant: LeaseGrant): DeliverWebhooks =>
     new DeliverWebhooks({
       store,
-      readModel: storage.writtenModel,
+      readModel: storage.readModel,
       handler,
       directory,
       sender,
@@ -91,15 +95,15 @@ function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, director
       random,
       log,
       headerPrefix,
-      onMoved,
+      ...(progress && { takeOver: progress.term(grant) }),
       ...(parts.observer && { observer: parts.observer }),
     });
-  const { leases, leaseTtlMs: ttlMs, soleWriter, readModel } = storage;
-  const process = new LeasedWebhooks({ leases, ttlMs, log, readModel: soleWriter ? null : readModel, create });
+  const process = new LeasedWebhooks({ leases, ttlMs, log, create });
   return {
     process,
     close: async () => {
       await process.close();
+      await progress?.close();
       await sender.close();
     },
   };

@@ -47,32 +47,24 @@ export interface OwnedRows {
  */
 export interface NextRows extends Pick<ReadModel, 'getMany'> {
   isBegun(): Promise<boolean>;
-  /** As `ReadModel.begin`. Null also when what was built did not outlive the process that built it. */
+  /** Begins, or goes on from the checkpoint. Null also when what was built did not outlive the process that built it. */
   begin(): Promise<Position | null>;
   /** As `ReadModel.apply`. */
   apply(changes: readonly Change[], checkpoint: Position): Promise<void>;
-  /** They are served from now on, with their checkpoint; what was served is dropped. Rejects as `apply`; whoever writes begins again. */
+  /** They are served from now on, with their checkpoint; what was served is dropped. Whoever writes begins again when it rejects. */
   promote(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Rebuildable look-ups. Rows and the checkpoint of one projection move in one atomic step. */
+/** Rebuildable look-ups, which one process writes. Rows and the checkpoint of one projection move in one atomic step. */
 export interface ReadModel {
   checkpoint(projection: string): Promise<Position | null>;
   /**
-   * Names the history of a projection's rows: another one once they were lost, cleared by others or replaced, null while nobody has begun. Whoever reads
-   * many rows compares it before and after.
+   * Names the history of a projection's rows: another one once they were cleared or replaced, null while nobody has begun. Whoever reads many rows
+   * compares it before and after.
    */
   generation(projection: string): Promise<string | null>;
-  /**
-   * The checkpoint, as the place from which this instance writes on. Where others may write, too, it comes before the first row that is read
-   * for an apply: whoever changes or loses anything afterwards makes the applies of this instance fail until it begins again.
-   */
-  begin(projection: string): Promise<Position | null>;
-  /**
-   * Rejects with `ReadModelMoved` where others may write, too, when they did since `begin` or when the rows were lost; nothing is changed
-   * then. An apply without answer may be given again, with at least the same changes.
-   */
+  /** All of it or nothing. An apply without answer may be given again, with at least the same changes. */
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void>;
   get(table: string, key: string): Promise<Row | null>;
   /** In the order of the keys; null where there is no row. */
@@ -87,9 +79,4 @@ export interface ReadModel {
   clear(owned: OwnedRows): Promise<void>;
   next(owned: OwnedRows): NextRows;
   close(): Promise<void>;
-}
-
-/** The rows are not as this instance left them: they are gone or somebody else writes. Forget what was read of them and `begin` again. */
-export class ReadModelMoved extends Error {
-  override readonly name = 'ReadModelMoved';
 }

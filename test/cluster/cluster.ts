@@ -86,6 +86,11 @@ export class ClusterNode {
     closeSync(log);
   }
 
+  /** Begun, and neither ended nor killed since. */
+  get isAlive(): boolean {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   async ready(): Promise<void> {
     const deadline = Date.now() + READY_MS;
     while (!(await isReady(this.opsUrl))) {

@@ -1,16 +1,12 @@
-import { Redis } from 'ioredis';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
-import { PROJECTIONS } from '../../src/composition/projections.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { decodeEvent } from '../../src/runtime/commands/codec.ts';
-import { projectionDigests } from '../../src/runtime/projections/digest.ts';
 import { isSameAccount, outflowsSeen } from '../crash/chain-witness.ts';
 import { disagreementOf, type Reconciled } from '../support/reconciled.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster, ClusterNode } from './cluster.ts';
 import { everyOrder, type Load, type Order } from './load.ts';
 
 export interface Verdict {
@@ -25,8 +21,6 @@ export interface Verdict {
 /** What the merchant was sent, as of now. */
 export type Inbox = () => readonly ReceivedWebhook[];
 
-/** What processes keep for themselves and is no projection: the to-do list of deliveries, the board of the audit. */
-const OF_THE_PROCESS = /^table:(webhook-(process|queue|later|health|pace|parked)|audit-)/;
 /** Sweeps of a round's payments take minutes on a machine that has other work. */
 const QUIET_MS = 600_000;
 
@@ -177,57 +171,17 @@ function countBy(events: readonly RecordedEvent[], type: DomainEvent['type'], ke
   return counts;
 }
 
-/** Replays the ledger into a prefix of its own and compares key by key with what the service keeps. */
+/** Every node that lives replays the ledger beside its own look-ups and compares them row by row. */
 async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
-  const prefix = `rebuild-${Date.now()}`;
-  const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
-  const rebuilt = await openRedisReadModel({ url: cluster.redis.url, prefix });
-  const redis = new Redis(cluster.redis.url);
-  try {
-    await projectionDigests(store, rebuilt, PROJECTIONS);
-    const kept = `{quittance-${cluster.namespace}:look-ups}:`;
-    const mine = `{${prefix}:look-ups}:`;
-    let differences: string[] = [];
-    // The service may be a moment behind its own last event.
-    for (let looks = 0; looks < 20; looks += 1) {
-      differences = await compare(redis, kept, mine);
-      if (differences.length === 0) return [];
-      await new Promise((wait) => setTimeout(wait, 500));
-    }
-    return differences;
-  } finally {
-    for (const key of await redis.keys(`{${prefix}:look-ups}*`)) await redis.unlink(key);
-    redis.disconnect();
-    await rebuilt.close();
-    await store.close();
-  }
+  const ofNode = async (node: ClusterNode): Promise<string[]> => {
+    const { name } = node;
+    await node.ready();
+    const { projections } = (await cluster.admin('projection.compare', {}, name)) as Compared;
+    return projections.filter(({ differing }) => differing > 0).map(({ projection, examples }) => `${name}: ${projection}: ${examples.join('; ')}`);
+  };
+  return (await Promise.all([...cluster.nodes.values()].filter(({ isAlive }) => isAlive).map(ofNode))).flat();
 }
 
-async function compare(redis: Redis, kept: string, mine: string): Promise<string[]> {
-  const [one, other] = await Promise.all([servedKeys(redis, kept), servedKeys(redis, mine)]);
-  const differences: string[] = [];
-  for (const name of new Set([...one.keys(), ...other.keys()])) {
-    const [left, right] = await Promise.all([contentOf(redis, one.get(name)), contentOf(redis, other.get(name))]);
-    if (left !== right) differences.push(`look-up ${name} is not what a rebuild gives`);
-  }
-  return differences;
-}
-
-/** Keys of the rows that are served, by what they hold, without the generation that is part of them. */
-async function servedKeys(redis: Redis, prefix: string): Promise<Map<string, string>> {
-  const generations = await redis.hgetall(`${prefix}generations`);
-  const found = new Map<string, string>();
-  for (const key of await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`)) {
-    const [, kind, generation, name] = /^(table|list|times):([^:]*):(.*)$/.exec(key.slice(prefix.length)) ?? [];
-    if (name === undefined || OF_THE_PROCESS.test(`${kind}:${name}`)) continue;
-    const owner = kind === 'table' ? name : name.slice(0, name.indexOf('/') + 1);
-    if ((generations[owner] ?? '') === generation) found.set(`${kind}:${name}`, key);
-  }
-  return found;
-}
-
-async function contentOf(redis: Redis, key: string | undefined): Promise<string> {
-  if (key === undefined) return '';
-  if (key.includes(':table:')) return JSON.stringify(Object.entries(await redis.hgetall(key)).sort(([one], [other]) => (one < other ? -1 : 1)));
-  return JSON.stringify(await redis.zrange(key, '0', '-1', 'WITHSCORES'));
+interface Compared {
+  readonly projections: readonly { readonly projection: string; readonly differing: number; readonly examples: readonly string[] }[];
 }

@@ -10,7 +10,7 @@ import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { migrate } from '../../src/composition/migrate.ts';
-import { AuditStatusStore } from '../../src/composition/audit-status.ts';
+import { KeptTiles } from '../../src/composition/kept-tiles.ts';
 import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../../src/domain/streams.ts';
 import type { AuditAnchor } from '../../src/ports/audit.ts';
@@ -82,7 +82,7 @@ interface Node {
 
 interface NodeOptions {
   readonly anchors?: readonly AuditAnchor[];
-  readonly from?: AuditStatusStore | null;
+  readonly from?: KeptTiles | null;
   readonly rechecks?: boolean;
 }
 
@@ -96,7 +96,7 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
     if (!last) return { audit: auditOf(anchors), isWhole: true };
     const newest = JSON.parse(last.data) as CheckpointSigned['data'];
     const audit = auditOf([newest]);
-    audit.adopt((await from.tiles()).slice(0, Math.floor(newest.size / 256)));
+    audit.adopt((await from.all()).slice(0, Math.floor(newest.size / 256)));
     return { audit, isWhole: false };
   };
   const tree = new StoreAuditTree({
@@ -138,8 +138,6 @@ async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () =
   closing.push(() => signing.stop());
   return { signing, executor, refusals };
 }
-
-const boardOf = (model: MemoryReadModel): AuditStatusStore => new AuditStatusStore({ readModel: model, writtenModel: model });
 
 const sound = (tree: StoreAuditTree): Promise<void> => until('the history was found sound', () => tree.state.integrity === 'sound');
 
@@ -218,10 +216,10 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     const { signing } = await sequencer(one);
     for (let round = 0; round < 6; round += 1) await one.store.append(appendOf(`s-${round}`, FIRST, 100));
     await signing.signNow();
-    const board = boardOf(new MemoryReadModel());
-    await board.publish({ verifierKey: KEY, fault: null }, one.tree.sound);
-    expect(await board.tiles()).toHaveLength(2);
-    const quick = await node({ from: board });
+    const kept = new KeptTiles(new MemoryReadModel());
+    await kept.keep(one.tree.sound!);
+    expect(await kept.all()).toHaveLength(2);
+    const quick = await node({ from: kept });
     await sound(quick.tree);
     const whole = await node();
     await sound(whole.tree);
@@ -241,14 +239,14 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     for (let round = 0; round < 6; round += 1) await one.store.append(appendOf(`s-${round}`, FIRST, 100));
     await signing.signNow();
     const rows = new MemoryReadModel();
-    await boardOf(rows).publish({ verifierKey: KEY, fault: null }, one.tree.sound);
-    const [tile] = await boardOf(rows).tiles();
+    await new KeptTiles(rows).keep(one.tree.sound!);
+    const [tile] = await new KeptTiles(rows).all();
     await rows.apply(
       'x',
       [{ op: 'put', table: 'audit-tiles', key: '0000000000', row: { ...tile!, node: Buffer.alloc(32).toString('base64') } }],
       'x',
     );
-    const quick = await node({ from: boardOf(rows) });
+    const quick = await node({ from: new KeptTiles(rows) });
     await sound(quick.tree);
     expect(quick.faults).toEqual([]);
     expect(await quick.tree.head(0)).toEqual(await one.tree.head(0));

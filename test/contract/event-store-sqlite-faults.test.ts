@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LogDamaged } from '../../src/adapters/sqlite/event-log/log-check.ts';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
-import { DataDirInUse } from '../../src/adapters/sqlite/event-log/writer-lock.ts';
+import { DataDirInUse } from '../../src/adapters/sqlite/writer-lock.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from './event-store-samples.ts';
 

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Change, type ReadModel, ReadModelMoved } from '../../src/ports/read-model.ts';
+import type { Change, ReadModel } from '../../src/ports/read-model.ts';
 
 /** A read model of its own for one test: `reopen` closes it and opens what is stored again. */
 export interface OpenedReadModel {
   readonly model: ReadModel;
   reopen(): Promise<ReadModel>;
-  /** Another process over the same rows, where there may be one. Closed by `dispose`. */
-  another?(): Promise<ReadModel>;
   /** Closes whatever is open and removes what was stored. */
   dispose(): Promise<void>;
 }
@@ -67,33 +65,24 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
 
       it('begins where it was left, and from nothing after a clear', async () => {
-        expect(await model.begin('records')).toBeNull();
         await apply(put('rows@1', 'a', { n: 1 }));
-        expect([await model.checkpoint('records'), await model.begin('records')]).toEqual(['1', '1']);
         model = await opened.reopen();
-        expect(await model.begin('records')).toBe('1');
+        expect(await model.checkpoint('records')).toBe('1');
         await apply(put('rows@1', 'a', { n: 2 }));
         await model.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
-        expect([await model.checkpoint('records'), await model.begin('records')]).toEqual([null, null]);
         expect(await model.checkpoint('records')).toBeNull();
         await apply(put('rows@1', 'b', { n: 3 }));
         expect(await model.getMany('rows@1', ['a', 'b'])).toEqual([null, { n: 3 }]);
       });
 
-      it('names the history of its rows: the same one over applies and restarts, another one after a clear by somebody else', async () => {
+      it('names the history of its rows, the same one over applies and restarts', async () => {
         expect(await model.generation('records')).toBeNull();
-        await model.begin('records');
         await apply(put('rows@1', 'a', { n: 1 }));
         const generation = await model.generation('records');
         expect(generation).toEqual(expect.any(String));
         await apply(put('rows@1', 'a', { n: 2 }));
         model = await opened.reopen();
         expect(await model.generation('records')).toBe(generation);
-        const other = await opened.another?.();
-        await other?.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
-        await other?.begin('records');
-        await other?.apply('records', [], '2');
-        if (other) expect(await model.generation('records')).not.toBe(generation);
       });
 
       it('replaces a row by the last put and forgets it after a delete', async () => {
@@ -299,7 +288,6 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         ]);
         await apply(hide(0, odd));
         model = await opened.reopen();
-        await model.begin('records');
         await apply(show(0, late, all));
         expect([await page(all), await page(odd), await page(late)]).toEqual([
           [2, [1, 0]],
@@ -328,7 +316,6 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await apply(show(3, all, odd));
         await model.clear({ projection: 'records', tables: [], lists: ['records@1/'] });
         expect(await page(all)).toEqual([0, []]);
-        await model.begin('records');
         await apply({ op: 'enlist', lists: [odd], member: 'another', order: 3, atSec: SECOND });
         expect((await model.page(odd, { offset: 0, limit: 9 })).members).toEqual([{ member: 'another', order: 3 }]);
       });
@@ -379,50 +366,6 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       });
     });
 
-    describe('beside another process', () => {
-      let other: ReadModel | undefined;
-      beforeEach(async () => void (other = await opened.another?.()));
-      const refused = (applying: Promise<void>): Promise<void> => expect(applying).rejects.toThrow(ReadModelMoved);
-
-      it('refuses what was computed from rows that the other one changed, also when that leads to the very same checkpoint', async ({ skip }) => {
-        if (!other) return skip();
-        await model.apply('records', [put('rows@1', 'count', { n: 1 })], '1');
-        expect([await model.begin('records'), await other.begin('records')]).toEqual(['1', '1']);
-        await other.apply('records', [put('rows@1', 'count', { n: 2 })], '2');
-        // This one reads only now, and counts the second event once more.
-        const seen = (await model.get('rows@1', 'count'))!['n'] as number;
-        await refused(model.apply('records', [put('rows@1', 'count', { n: seen + 1 })], '2'));
-        await refused(model.apply('records', [put('rows@1', 'count', { n: seen + 1 })], '3'));
-        expect([await model.begin('records'), await model.get('rows@1', 'count')]).toEqual(['2', { n: 2 }]);
-        await model.apply('records', [put('rows@1', 'count', { n: 3 })], '3');
-        await refused(other.apply('records', [put('rows@1', 'count', { n: 3 })], '3'));
-        expect(await model.get('rows@1', 'count')).toEqual({ n: 3 });
-      });
-
-      it('refuses what was computed before the rows were lost and filled again to the same checkpoint', async ({ skip }) => {
-        if (!other) return skip();
-        await model.begin('records');
-        await model.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
-        await other.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
-        expect(await other.begin('records')).toBeNull();
-        await other.apply('records', [put('rows@1', 'b', { n: 1 })], '1');
-        await refused(model.apply('records', [put('rows@1', 'a', { n: 2 })], '2'));
-        expect([await model.checkpoint('records'), await model.getMany('rows@1', ['a', 'b'])]).toEqual(['1', [null, { n: 1 }]]);
-      });
-
-      it('refuses what was computed from nothing when there was something in between', async ({ skip }) => {
-        if (!other) return skip();
-        expect(await model.begin('records')).toBeNull();
-        await other.begin('records');
-        await other.apply('records', [put('rows@1', 'a', { n: 1 })], '1');
-        const seen = await model.get('rows@1', 'a');
-        await other.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
-        expect(await other.begin('records')).toBeNull();
-        await refused(model.apply('records', [put('rows@1', 'a', { n: (seen!['n'] as number) + 1 })], '1'));
-        expect([await model.checkpoint('records'), await model.get('rows@1', 'a')]).toEqual([null, null]);
-      });
-    });
-
     describe('rows built beside', () => {
       const owned = { projection: 'records', tables: ['rows@1', 'never@1'], lists: ['records@1/'] };
       const listed = async () => model.page(LIST, { offset: 0, limit: 10 });
@@ -463,7 +406,6 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await next.apply([...whole, put('rows@1', 'b', { n: 3 }), enlist(8)], '8');
         await next.promote();
         expect(await served()).toEqual(['8', [null, { n: 3 }], 2]);
-        await model.begin('records');
         await model.apply('records', [put('rows@1', 'a', { n: 4 }), delist(7)], '9');
         expect(await served()).toEqual(['9', [{ n: 4 }, { n: 3 }], 1]);
       });

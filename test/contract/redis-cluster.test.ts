@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
+import { openRedisStatusBoard } from '../../src/adapters/redis/status-board.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
-import { redisLeasesSubject, redisNoncesSubject, redisReadModelSubject } from '../support/redis-contract-subjects.ts';
+import { redisLeasesSubject, redisNoncesSubject } from '../support/redis-contract-subjects.ts';
 import { leasesContract } from './leases.contract.ts';
 import { noncesContract } from './nonces.contract.ts';
-import { readModelContract } from './read-model.contract.ts';
 import { redisSharedContract } from './redis-shared.contract.ts';
 
 const NAME = 'Redis Cluster (three real masters)';
 let cluster: RedisCluster;
 beforeAll(async () => void (cluster = await RedisCluster.start()), 120_000);
 afterAll(() => cluster.stop());
-
-readModelContract(NAME, () => redisReadModelSubject(cluster.url));
 
 noncesContract(NAME, () => redisNoncesSubject(cluster.url));
 
@@ -29,23 +26,29 @@ describe('a Redis Cluster', () => {
   });
 
   test('whose nodes do not answer is an error in time, and goes on when they do', async () => {
-    const model = await openRedisReadModel({ url: cluster.url, prefix: randomUUID(), commandMs: 300 });
+    const board = await openRedisStatusBoard({ url: cluster.url, prefix: randomUUID(), commandMs: 300 });
     try {
-      await model.apply('records', [], '1');
       cluster.freezeMasters();
-      await expect(model.checkpoint('records')).rejects.toThrow(StoreUnavailable);
-      await expect(model.apply('records', [], '2')).rejects.toThrow(StoreUnavailable);
+      await expect(board.refresh()).rejects.toThrow(StoreUnavailable);
       cluster.thaw();
-      await expect.poll(() => model.begin('records').catch(() => null), { timeout: 15_000 }).toMatch(/^[12]$/);
-      await model.apply('records', [], '3');
+      await expect
+        .poll(
+          () =>
+            board.refresh().then(
+              () => 'answered',
+              () => 'silent',
+            ),
+          { timeout: 15_000 },
+        )
+        .toBe('answered');
     } finally {
       cluster.thaw();
-      await model.close();
+      await board.close();
     }
   });
 
   test('is not opened while nobody answers', async () => {
-    await expect(openRedisReadModel({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(StoreUnavailable);
+    await expect(openRedisStatusBoard({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(StoreUnavailable);
   });
 });
 
@@ -54,11 +57,10 @@ describe('a Redis Cluster whose masters die', () => {
     const own = await RedisCluster.start({ replicas: 3 });
     const NOW = 1_800_000_000;
     const nonces = await openRedisNonces({ url: own.url, emptyMeans: 'new', commandMs: 500 });
-    const model = await openRedisReadModel({ url: own.url, commandMs: 500 });
+    const board = await openRedisStatusBoard({ url: own.url, commandMs: 500 });
     try {
       expect(await nonces.burn('key_a', 'n-1', NOW, 'with-command')).toEqual({ accepted: true });
-      await model.begin('records');
-      await model.apply('records', [], '1');
+      board.publish('deliver-webhooks', 1, 'before');
       await own.failOver();
       await expect
         .poll(
@@ -72,10 +74,10 @@ describe('a Redis Cluster whose masters die', () => {
         .toBe('answered');
       await expect(nonces.burn('key_a', 'n-2', NOW + 1, 'with-command')).rejects.toThrow(/used nonces were lost/);
       expect(await nonces.burn('key_a', 'n-3', NOW + 601, 'with-command')).toEqual({ accepted: true });
-      await expect.poll(() => model.begin('records').catch(() => 'no answer'), { timeout: 30_000 }).not.toBe('no answer');
-      await model.apply('records', [], '2');
+      board.publish('deliver-webhooks', 2, 'after');
+      await expect.poll(() => board.read('deliver-webhooks'), { timeout: 30_000 }).toBe('after');
     } finally {
-      await Promise.all([nonces.close(), model.close()]);
+      await Promise.all([nonces.close(), board.close()]);
       await own.stop();
     }
   }, 120_000);

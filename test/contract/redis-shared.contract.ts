@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { openRedisChainStatus } from '../../src/adapters/redis/chain-status.ts';
 import { openRedisDeliveryAnswers } from '../../src/adapters/redis/delivery-answers.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
+import { openRedisStatusBoard } from '../../src/adapters/redis/status-board.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 
 const NOW_MS = 1_800_000_000_000;
-const REPORT = { headBlock: 9, scannedBlock: 9, scannedToSec: 5, finalizedBlock: 7, coveredBlock: 7, trackedDeposits: 0, consecutiveFailures: 0 };
+const REPORT = { scannedToSec: 5, coveredBlock: null };
 
 /** What the small things that all nodes share must do, on whatever Redis the URL names. */
 export function redisSharedContract(name: string, urlOf: () => string): void {
@@ -20,15 +20,16 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       await Promise.all(nodes.map((node) => node.close()));
     });
 
-    test('the board tells every node how far a chain was read, and an old watcher cannot speak over a new one', async () => {
+    test('the board tells every node how far another one is, and an old holder cannot speak over a new one', async () => {
       const options = { url: urlOf(), prefix: randomUUID() };
-      const [mine, theirs] = [await openRedisChainStatus(options), await openRedisChainStatus(options)];
-      mine.publish('test', 'bsc', 2, REPORT);
-      await expect.poll(() => theirs.read('test', 'bsc'), { timeout: 5_000 }).toEqual(REPORT);
-      theirs.publish('test', 'bsc', 1, { ...REPORT, headBlock: 3 });
-      theirs.publish('test', 'tron', 1, { ...REPORT, headBlock: 4 });
-      await expect.poll(() => mine.read('test', 'tron')?.headBlock, { timeout: 5_000 }).toBe(4);
-      expect(mine.read('test', 'bsc')).toEqual(REPORT);
+      const [mine, theirs] = [await openRedisStatusBoard(options), await openRedisStatusBoard(options)];
+      expect(mine.read('watch-test-bsc')).toBeNull();
+      mine.publish('watch-test-bsc', 2, REPORT);
+      await expect.poll(() => theirs.read('watch-test-bsc'), { timeout: 5_000 }).toEqual(REPORT);
+      theirs.publish('watch-test-bsc', 1, { ...REPORT, scannedToSec: 3 });
+      theirs.publish('deliver-webhooks', 1, 'C:4/P:4');
+      await expect.poll(() => mine.read('deliver-webhooks'), { timeout: 5_000 }).toBe('C:4/P:4');
+      expect(mine.read('watch-test-bsc')).toEqual(REPORT);
       await Promise.all([mine.close(), theirs.close()]);
     });
 

@@ -2,6 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
+import { WEBHOOK_WORK_TABLE, webhookWork, type WebhookWorkRow } from '../../projections/webhooks/work.projection.ts';
+import { deliveryStream } from '../../src/domain/streams.ts';
+import { projectBatch, type ReadEvent } from '../../src/runtime/projections/batch.ts';
+import { RowCache } from '../../src/runtime/projections/row-cache.ts';
 import { deliveryTable } from '../../src/features/shared/handlers/delivery-handler.ts';
 import {
   decideDelivery,
@@ -11,7 +15,8 @@ import {
   type DeliveryState,
 } from '../../state-machines/webhook-delivery/delivery.decider.ts';
 import { webhookDeliveryMachine } from '../../state-machines/webhook-delivery/delivery.machine.ts';
-import { attempt, Delivery, scheduled, STARTED_AT_MS } from '../support/given-delivery.ts';
+import { attempt, Delivery, NOTIFICATION_ID, scheduled, STARTED_AT_MS } from '../support/given-delivery.ts';
+import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { runsOf } from '../support/runs.ts';
 
 const answer = fc.oneof(
@@ -63,6 +68,18 @@ function commandFor(step: typeof drawn extends fc.Arbitrary<infer Step> ? Step :
 }
 
 const steps = fc.array(drawn, { maxLength: 40 });
+
+const recordedAs = (event: DeliveryEvent, revision: number): ReadEvent => {
+  const place = { stream: deliveryStream(NOTIFICATION_ID), revision, position: String(revision + 1), id: String(revision), version: 1, atMs: 0 };
+  const stored = { ...place, metadata: { correlationId: '', actor: '', prev: '' }, hash: '', event };
+  return { recorded: { ...place, type: event.type, data: '', metadata: '', hash: '' }, stored };
+};
+
+async function projected(readModel: MemoryReadModel, events: readonly ReadEvent[]): Promise<void> {
+  const { changes, parked } = await projectBatch(webhookWork, events, { readModel, cache: new RowCache(10), nowMs: 0 });
+  expect(parked).toEqual([]);
+  await readModel.apply('work', changes, events.at(-1)!.recorded.position);
+}
 
 describe('the webhook delivery, over random histories', () => {
   it('never proposes what its machine refuses, and a repeated command adds nothing', () => {
@@ -132,6 +149,27 @@ describe('the webhook delivery, over random histories', () => {
           if (delivery.state.value === 'delivered' || delivery.state.value === 'blocked') expect(due).toBeNull();
         }
       }),
+    );
+  });
+
+  it('is in the look-up of work exactly while an attempt is due, with the time of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (list) => {
+        const delivery = Delivery.scheduled();
+        const rows = new MemoryReadModel();
+        let seen = 0;
+        for (const step of [null, ...list]) {
+          const command = step && commandFor(step, delivery.state, STARTED_AT_MS);
+          if (command) delivery.do(command);
+          const events = delivery.history.slice(seen).map((event, index) => recordedAs(event, seen + index));
+          seen = delivery.history.length;
+          if (events.length > 0) await projected(rows, events);
+          const due = dueAttempt(delivery.state);
+          const row = (await rows.get(WEBHOOK_WORK_TABLE, NOTIFICATION_ID)) as WebhookWorkRow | null;
+          expect([row !== null, (row?.redeliveryOwed === true ? null : row?.dueAtMs) ?? 0]).toEqual([due !== null, due?.dueAtMs ?? 0]);
+        }
+      }),
+      { numRuns: runsOf(200) },
     );
   });
 

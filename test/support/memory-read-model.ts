@@ -24,10 +24,6 @@ export class MemoryReadModel implements ReadModel {
     return this.checkpoints.has(projection) ? String(this.#cleared) : null;
   }
 
-  begin(projection: string): Promise<string | null> {
-    return this.checkpoint(projection);
-  }
-
   async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
     if (changes.some((change) => 'order' in change && (!Number.isInteger(change.order) || change.order < 0))) throw new RangeError('not an order');
     for (const change of changes) this.#apply(change);

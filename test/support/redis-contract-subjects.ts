@@ -1,28 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
-import { openRedisReadModel } from '../../src/adapters/redis/read-model.ts';
-import type { ReadModel } from '../../src/ports/read-model.ts';
 
 /* What the contract suites are run on, each under a prefix of its own, on one server as on a cluster. */
-
-export async function redisReadModelSubject(url: string) {
-  const options = { url, prefix: randomUUID() };
-  let model = await openRedisReadModel(options);
-  const others: ReadModel[] = [];
-  return {
-    model,
-    reopen: async () => {
-      await model.close();
-      return (model = await openRedisReadModel(options));
-    },
-    another: async () => {
-      others.push(await openRedisReadModel(options));
-      return others.at(-1)!;
-    },
-    dispose: async () => void (await Promise.all([model, ...others].map((one) => one.close()))),
-  };
-}
 
 export async function redisNoncesSubject(url: string) {
   const options = { url, prefix: randomUUID(), emptyMeans: 'new' } as const;

@@ -49,6 +49,9 @@ export function pauseMs(attempt: number, longestMs = LONGEST_PAUSE_MS): number {
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
+/** A pause that keeps no thread alive which has nothing else to do. */
+export const rest = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref());
+
 /** Rejects with `NoAnswer` when the promise has not settled in time; what it does later is ignored. */
 export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;

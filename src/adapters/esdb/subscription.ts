@@ -2,7 +2,7 @@ import { START, streamNameFilter, type AllStreamSubscription, type AllStreamReso
 import { type Position, type RecordedEvent, StoreUnavailable, type SubscribeOptions, type Subscription } from '../../ports/event-store.ts';
 import { closeClient, type EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
-import { NoAnswer, pauseMs, sleep } from './faults.ts';
+import { NoAnswer, pauseMs, rest } from './faults.ts';
 import { isAfter, later, type LogPosition, parsePosition } from './position.ts';
 import type { EsdbReader } from './reader.ts';
 import { ReachedWaiters } from './reached.ts';
@@ -103,7 +103,7 @@ export class EsdbSubscription implements Subscription {
         if (this.#handled !== handledBefore) attempt = 1;
         this.#parts.onError(error, attempt);
       }
-      if (!this.#closed) await Promise.race([sleep(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
+      if (!this.#closed) await Promise.race([rest(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
     }
   }
 
@@ -167,7 +167,7 @@ export class EsdbSubscription implements Subscription {
   async #watchForSilence(stream: AllStreamSubscription): Promise<never> {
     let nothingTo: LogPosition | null = null;
     for (;;) {
-      await Promise.race([sleep(this.#times.silenceMs), this.#closing]);
+      await Promise.race([rest(this.#times.silenceMs), this.#closing]);
       if (this.#closed || this.#stream !== stream) throw new StoreUnavailable('the subscription is closed');
       if (stream.isPaused() || performance.now() - this.#lastSignMs < this.#times.silenceMs) continue;
       nothingTo = await this.#readForMissed(stream, nothingTo);
@@ -251,7 +251,7 @@ export class EsdbSubscription implements Subscription {
         return true;
       } catch (error) {
         this.#parts.onError(error, attempt);
-        await Promise.race([sleep(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
+        await Promise.race([rest(pauseMs(attempt, this.#times.longestPauseMs)), this.#closing]);
       }
     }
     return false;

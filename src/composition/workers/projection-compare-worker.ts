@@ -4,20 +4,22 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compareProjection, ReadModelSnapshot } from '../../adapters/sqlite/read-model/compare.ts';
 import { openSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
-import { openSqliteEventStoreReader } from '../../adapters/sqlite/event-log/event-store-reader.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { Position, RecordedEvent } from '../../ports/event-store.ts';
 import type { Projection } from '../../ports/projection.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { projectBatch, projectionId, readEvent } from '../../runtime/projections/batch.ts';
 import { RowCache } from '../../runtime/projections/row-cache.ts';
-import { comparedProjections, type ComparedProjection } from './projection-compare.ts';
+import { projectionsNamed } from '../projections.ts';
+import { isLater, readLog } from './followed-log.ts';
+import type { ComparedProjection } from './projection-compare.ts';
+import type { Follows } from './projection-messages.ts';
 
 /*
  * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the two.
  * Nothing of the running one is touched.
  */
 
-const { dataDir, names } = workerData as { dataDir: string; names: readonly string[] | null };
+const { dataDir, log, projections } = workerData as Follows;
 const SHADOW = 'shadow-';
 const PAGE = 1_000;
 const CACHED_ROWS = 20_000;
@@ -28,8 +30,8 @@ if (process.platform === 'linux') setPriority(0, NICE);
 
 interface Replay {
   readonly projection: Projection;
-  /** Position up to which the running projection has handled the ledger. */
-  readonly through: number;
+  /** Position up to which the running projection has handled the ledger; null when it has handled nothing. */
+  readonly through: Position | null;
   readonly cache: RowCache;
 }
 
@@ -39,9 +41,9 @@ async function compare(): Promise<ComparedProjection[]> {
   const shadowDir = mkdtempSync(join(dataDir, SHADOW));
   const live = new ReadModelSnapshot(dataDir);
   try {
-    const replays = comparedProjections(names).map((projection) => ({
+    const replays = projectionsNamed(projections).map((projection) => ({
       projection,
-      through: Number(live.checkpoint(projectionId(projection)) ?? 0),
+      through: live.checkpoint(projectionId(projection)),
       cache: new RowCache(CACHED_ROWS),
     }));
     const shadow = await openSqliteReadModel({ dataDir: shadowDir });
@@ -56,7 +58,7 @@ async function compare(): Promise<ComparedProjection[]> {
           live,
           again,
         );
-        return { projection: projectionId(projection), through: String(through), rows, differing, digest, replayed: otherDigest, examples };
+        return { projection: projectionId(projection), through, rows, differing, digest, replayed: otherDigest, examples };
       });
     } finally {
       again.close();
@@ -68,15 +70,15 @@ async function compare(): Promise<ComparedProjection[]> {
 }
 
 async function replayInto(shadow: ReadModel, replays: readonly Replay[]): Promise<void> {
-  const store = await openSqliteEventStoreReader({ dataDir });
-  const end = Math.max(0, ...replays.map(({ through }) => through));
-  for (let after: string | null = null; Number(after ?? 0) < end;) {
+  const store = await readLog(log, dataDir);
+  const isOpen = ({ through }: Replay, after: Position | null): boolean => through !== null && (after === null || isLater(log, through, after));
+  for (let after: Position | null = null; replays.some((replay) => isOpen(replay, after));) {
     const events: RecordedEvent[] = await store.readAll({ after, limit: PAGE });
     if (events.length === 0) break;
     const read = events.map(readEvent);
     after = events.at(-1)!.position;
     for (const { projection, through, cache } of replays) {
-      const own = read.filter(({ recorded }) => Number(recorded.position) <= through);
+      const own = read.filter(({ recorded }) => through !== null && !isLater(log, recorded.position, through));
       if (own.length === 0) continue;
       const { changes, rows } = await projectBatch(projection, own, { readModel: shadow, cache, nowMs: 0 });
       await shadow.apply(projectionId(projection), changes, own.at(-1)!.recorded.position);

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { CommandRefused, optionalText, type AdminCommands } from '../../operator/commands.ts';
-import type { Projection } from '../../ports/projection.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
-import { PROJECTIONS } from '../projections.ts';
+import { projectionsNamed } from '../projections.ts';
+import type { Follows } from './projection-messages.ts';
 
 /** How a projection stands against a replay of the ledger up to the same place. */
 export interface ComparedProjection {
@@ -12,36 +12,22 @@ export interface ComparedProjection {
   readonly through: string | null;
   readonly rows: number;
   readonly differing: number;
-  /** SHA-256 (hex) of the running one, and of the replay; null where the rows cannot be held still. */
-  readonly digest: string | null;
-  readonly replayed: string | null;
+  /** SHA-256 (hex) of the running one, and of the replay. */
+  readonly digest: string;
+  readonly replayed: string;
   /** The first differences, in words. */
   readonly examples: readonly string[];
 }
 
-/** The thread that compares, and what it must know beside the names. */
-export type ComparisonThread =
-  | { readonly kind: 'files'; readonly dataDir: string }
-  | {
-      readonly kind: 'servers';
-      /** Where the replay is put for as long as it is compared. */
-      readonly dataDir: string;
-      readonly eventStoreUrl: string;
-      readonly namespace: string;
-      readonly redis: { readonly url: string; readonly prefix: string };
-    };
-
-const ENTRY = { files: './projection-compare-worker.ts', servers: './projection-compare-shared-worker.ts' } as const;
-
 /** Compares on demand, one comparison at a time, and remembers the last result for the metrics. */
 export class ProjectionComparison {
-  readonly #thread: ComparisonThread;
+  readonly #follows: Follows;
   readonly #last = new Map<string, ComparedProjection>();
   #running: Worker | null = null;
   #first: Promise<unknown> | null = null;
 
-  constructor(thread: ComparisonThread) {
-    this.#thread = thread;
+  constructor(follows: Follows) {
+    this.#follows = follows;
   }
 
   /** As last compared. */
@@ -51,7 +37,7 @@ export class ProjectionComparison {
 
   /** Whether every projection was compared. */
   isWhole(): boolean {
-    return PROJECTIONS.every((projection) => this.#last.has(projectionId(projection)));
+    return this.#follows.projections.every((id) => this.#last.has(id));
   }
 
   /** Compares all of them; a command that comes meanwhile waits for it. */
@@ -62,13 +48,14 @@ export class ProjectionComparison {
 
   /** `name`: absent for all. Rejects while another comparison runs, and for a name that is none. */
   async compare(name?: string): Promise<readonly ComparedProjection[]> {
-    const known = PROJECTIONS.flatMap((projection) => [projection.name, projectionId(projection)]);
-    if (name !== undefined && !known.includes(name)) throw new CommandRefused(`name must be one of ${PROJECTIONS.map((one) => one.name).join(', ')}`);
+    const kept = projectionsNamed(this.#follows.projections);
+    const wanted = kept.filter((projection) => name === undefined || name === projection.name || name === projectionId(projection));
+    if (wanted.length === 0) throw new CommandRefused(`name must be one of ${kept.map((one) => one.name).join(', ')}`);
     await this.#first?.catch(() => undefined);
     if (this.#running) throw new CommandRefused('a comparison is running already');
-    const worker = new Worker(new URL(ENTRY[this.#thread.kind], import.meta.url), {
+    const worker = new Worker(new URL('./projection-compare-worker.ts', import.meta.url), {
       name: 'compare',
-      workerData: { ...this.#thread, names: name === undefined ? null : [name] },
+      workerData: { ...this.#follows, projections: wanted.map(projectionId) } satisfies Follows,
       execArgv: [],
       env: {},
     });
@@ -90,10 +77,6 @@ export class ProjectionComparison {
     await this.#running?.terminate();
   }
 }
-
-/** All of them when no names are given. */
-export const comparedProjections = (names: readonly string[] | null): Projection[] =>
-  PROJECTIONS.filter((projection) => names === null || names.includes(projection.name) || names.includes(projectionId(projection)));
 
 /** `quittance projection compare`. */
 export function compareCommands(comparison: ProjectionComparison): AdminCommands {

@@ -2,6 +2,16 @@ import type { Position } from '../../ports/event-store.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { BatchReport } from '../../runtime/projections/group.ts';
 import type { ProjectionStatus } from '../../runtime/projections/runner.ts';
+import type { LogSource } from './followed-log.ts';
+
+/** What a thread of projections follows, and what it keeps. */
+export interface Follows {
+  /** Of the look-ups, and of the event log where that is a file. */
+  readonly dataDir: string;
+  readonly log: LogSource;
+  /** `name@version` of each. */
+  readonly projections: readonly string[];
+}
 
 /* What crosses between the service and the thread of its projections. */
 

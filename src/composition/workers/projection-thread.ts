@@ -5,18 +5,25 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import { CATCH_UP_TIMEOUT_MS, RebuildRunning, type ProjectionStatus, type RunningProjections } from '../../runtime/projections/runner.ts';
-import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
-import { PROJECTIONS } from '../projections.ts';
+import type { Projection } from '../../ports/projection.ts';
+import { projectionId } from '../../runtime/projections/batch.ts';
+import { PROJECTIONS, projectionsNamed } from '../projections.ts';
+import { isLater, type LogSource } from './followed-log.ts';
+import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
 
 /**
- * The read model of the embedded profile with its projections in one thread. Queries run here; everything else there. The
- * event log must exist. `readModel.close()` ends the thread; `stop()` comes before it.
+ * The read model of this process with its projections in one thread. Queries run here; everything else there. An event log of files must exist.
+ * `readModel.close()` ends the thread; `stop()` comes before it.
  */
-export async function openProjectionThread(dataDir: string): Promise<ProjectionThread> {
+export async function openProjectionThread(
+  dataDir: string,
+  { log = { kind: 'files' }, projections = PROJECTIONS }: { readonly log?: LogSource; readonly projections?: readonly Projection[] } = {},
+): Promise<ProjectionThread> {
+  const follows: Follows = { dataDir, log, projections: projections.map(projectionId) };
   const { port1: control, port2 } = new MessageChannel();
   const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
     name: 'projections',
-    workerData: { dataDir, control: port2 },
+    workerData: { ...follows, control: port2 },
     transferList: [port2],
     execArgv: [],
     env: {},
@@ -24,7 +31,7 @@ export async function openProjectionThread(dataDir: string): Promise<ProjectionT
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const readModel = await openSqliteReadModel({ dataDir, worker });
-  return new ProjectionThread(readModel, worker, control);
+  return new ProjectionThread(readModel, worker, control, follows);
 }
 
 /** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
@@ -43,6 +50,7 @@ interface Waiting {
 
 export class ProjectionThread implements RunningProjections {
   readonly readModel: ReadModel;
+  readonly follows: Follows;
   readonly #control: MessagePort;
   readonly #waiting = new Map<number, Waiting>();
   #hooks: ProjectionHooks = {};
@@ -56,8 +64,9 @@ export class ProjectionThread implements RunningProjections {
   /** The position that was last known to be in the read model: a list after no further write need not ask. */
   #reached: Position | null = null;
 
-  constructor(readModel: ReadModel, worker: Worker, control: MessagePort) {
+  constructor(readModel: ReadModel, worker: Worker, control: MessagePort, follows: Follows) {
     this.readModel = readModel;
+    this.follows = follows;
     this.#control = control;
     control.on('message', (message: FromProjections) => this.#take(message));
     worker.on('error', (error: Error) => this.#hooks.onError?.(error));
@@ -67,13 +76,14 @@ export class ProjectionThread implements RunningProjections {
   /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
   async start(store: Pick<EventStore, 'subscribe' | 'head'>, hooks: ProjectionHooks = {}): Promise<void> {
     this.#hooks = hooks;
-    this.#subscription = store.subscribe({
-      name: 'projection-thread',
-      after: await store.head(),
-      streamPrefixes: [...new Set(PROJECTIONS.flatMap((projection) => projection.streamPrefixes))],
-      onEvents: () => this.#advance(),
-    });
+    // Servers tell the thread themselves.
+    if (this.follows.log.kind === 'files') this.#subscription = await this.#watch(store);
     await this.#ask({ kind: 'start' });
+  }
+
+  async #watch(store: Pick<EventStore, 'subscribe' | 'head'>): Promise<Subscription> {
+    const streamPrefixes = [...new Set(projectionsNamed(this.follows.projections).flatMap((projection) => projection.streamPrefixes))];
+    return store.subscribe({ name: 'projection-thread', after: await store.head(), streamPrefixes, onEvents: () => this.#advance() });
   }
 
   async ready(): Promise<void> {
@@ -82,10 +92,14 @@ export class ProjectionThread implements RunningProjections {
 
   /** Rejects with `StoreUnavailable` when the thread has ended. */
   async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
-    if (position === this.#reached) return true;
+    if (this.#isReached(position)) return true;
     const hasReached = await this.#reach(position, timeoutMs);
-    if (hasReached) this.#reached = position;
+    if (hasReached && !this.#isReached(position)) this.#reached = position;
     return hasReached;
+  }
+
+  #isReached(position: Position): boolean {
+    return this.#reached !== null && !isLater(this.follows.log, position, this.#reached);
   }
 
   async #reach(position: Position, timeoutMs: number): Promise<boolean> {

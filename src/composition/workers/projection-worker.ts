@@ -1,21 +1,20 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { openSqliteEventFollower } from '../../adapters/sqlite/event-log/event-follower.ts';
 import { serveSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
 import { systemClock } from '../../ports/clock.ts';
 import { decodeData } from '../../runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../runtime/projections/runner.ts';
-import type { FromProjections, Question, ToProjections } from './projection-messages.ts';
-import { PROJECTIONS } from '../projections.ts';
+import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
+import { projectionsNamed } from '../projections.ts';
+import { followLog } from './followed-log.ts';
+import { forgetOtherLog } from './other-log.ts';
 
 /*
  * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so that
  * neither decoding nor projecting nor committing takes time from the requests.
  */
 
-const { dataDir, control } = workerData as { dataDir: string; control: MessagePort };
-/** A replay writes each row once a batch, so batches are large; what is served waits while one of them is written. */
-const MAX_BATCH = 16_384;
+const { dataDir, log, projections, control } = workerData as Follows & { readonly control: MessagePort };
 const NICE = 5;
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;
@@ -26,17 +25,22 @@ if (process.platform === 'linux') setPriority(0, NICE);
 const tell = (message: FromProjections): void => control.postMessage(message);
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: textOf(error) }));
+const kept = projectionsNamed(projections);
+const remember = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers, projections: kept }));
 const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
-const follower = openSqliteEventFollower({ dataDir, onSubscriptionError: (_name, error) => tell({ kind: 'error', message: textOf(error) }) });
 const runner = new ProjectionRunner({
   store: follower,
   readModel,
-  projections: PROJECTIONS,
+  projections: kept,
   clock: systemClock,
-  maxBatch: MAX_BATCH,
+  maxBatch: follower.maxBatch,
   decode: decodeData,
   hooks: {
-    onBatch: (report) => tell({ kind: 'status', status: runner.status(), report }),
+    onBatch: (report) => {
+      tell({ kind: 'status', status: runner.status(), report });
+      remember?.();
+    },
     onParked: (event) => tell({ kind: 'parked', event }),
     onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
     onSwitched: (projection) => tell({ kind: 'switched', projection }),

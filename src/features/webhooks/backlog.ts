@@ -55,16 +55,18 @@ export class Backlog {
 
   /** Where the log was left; null for the beginning. */
   async open(): Promise<Position | null> {
-    const checkpoint = await this.#readModel.begin(DELIVERIES_CHECKPOINT);
+    const checkpoint = await this.#readModel.checkpoint(DELIVERIES_CHECKPOINT);
     const state = await this.#readModel.get(STATE, 'state');
     this.#seq = Number(state?.['seq'] ?? 0);
     this.#flushed = checkpoint;
     return checkpoint;
   }
 
-  /** The checkpoint that was written or read last. */
-  get flushed(): Position | null {
-    return this.#flushed;
+  /** Forgets what was written down, and where the log was left. */
+  async clear(): Promise<void> {
+    await this.#readModel.clear({ projection: DELIVERIES_CHECKPOINT, tables: [STATE, QUEUE, LATER, HEALTH, PACE, PARKED], lists: [] });
+    this.#seq = 0;
+    this.#flushed = null;
   }
 
   get lastSeq(): number {
@@ -81,9 +83,9 @@ export class Backlog {
     return this.#put({ table: QUEUE, key: `${merchantId}:${pad(this.#seq)}` }, { id, merchantId, sessionId, seq: this.#seq });
   }
 
-  /** Moves a delivery to the time of its next attempt. */
-  postpone(entry: Omit<BacklogEntry, 'ref'>, from: RowRef, dueAtMs: number): BacklogEntry {
-    this.remove(from);
+  /** Moves a delivery to the time of its next attempt. `from`: null when it was not written down before. */
+  postpone(entry: Omit<BacklogEntry, 'ref'>, from: RowRef | null, dueAtMs: number): BacklogEntry {
+    if (from) this.remove(from);
     return this.#put(
       { table: LATER, key: `${pad(dueAtMs)}:${entry.id}` },
       { id: entry.id, merchantId: entry.merchantId, sessionId: entry.sessionId, seq: entry.seq },

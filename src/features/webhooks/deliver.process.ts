@@ -6,7 +6,7 @@ import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import { ReadModelMoved, type ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { WebhookSender } from '../../ports/webhook-sender.ts';
 import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
@@ -22,6 +22,7 @@ import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits, type DispatchStats } 
 import { EndpointWatch } from './endpoints.ts';
 import { decodeOrNull, isNotifying, NotificationReader, type PendingNotification } from './notifications.ts';
 import { Scheduling } from './scheduling.ts';
+import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
 
 /** What operators should hear of. */
@@ -53,8 +54,8 @@ export interface DeliverWebhooksOptions {
   readonly observer?: DeliveryObserver;
   /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
   readonly stopGraceMs?: number;
-  /** The backlog was lost or another process writes it: this one is to be stopped, and a new one started from the checkpoint. */
-  readonly onMoved?: (error: Error) => void;
+  /** Where several processes may deliver; absent where no other ever does. */
+  readonly takeOver?: TakeOver;
 }
 
 const FLUSH_EVERY_MS = 1_000;
@@ -81,6 +82,7 @@ export class DeliverWebhooks {
   #subscription: Subscription | null = null;
   #cancelFlush: (() => void) | null = null;
   #live = false;
+  #hasParked = false;
   #stopping = false;
 
   constructor(options: DeliverWebhooksOptions) {
@@ -117,13 +119,9 @@ export class DeliverWebhooks {
     return { ...stats, working: stats.working + this.#waiting.working, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
   }
 
-  /** The checkpoint as this process last left it. */
-  get checkpoint(): Position | null {
-    return this.#backlog.flushed;
-  }
-
   async start(): Promise<void> {
-    const handled = await this.#backlog.open();
+    const { takeOver: from, readModel, timers } = this.#options;
+    const handled = from ? await takeOver(this.#backlog, { from, readModel, nowMs: timers.nowMs() }) : await this.#backlog.open();
     this.#scheduling = this.#schedulingFrom(handled);
     const merchants = await this.#backlog.merchants();
     await this.#endpoints.open(merchants);
@@ -241,6 +239,7 @@ export class DeliverWebhooks {
   /** One event that cannot be notifications holds up no other. */
   #park(recorded: RecordedEvent): void {
     const { stream, revision, type, position } = recorded;
+    this.#hasParked = true;
     this.#backlog.park(position, { stream, revision, type });
     this.#options.log.error({ stream, revision, type }, 'an event that should notify a merchant could not be read and was set aside');
     this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
@@ -270,10 +269,12 @@ export class DeliverWebhooks {
   }
 
   async #flush(): Promise<void> {
+    const { handled } = this.#scheduling;
     try {
-      await this.#backlog.flush(this.#scheduling.handled);
+      await this.#backlog.flush(handled);
+      // Whoever takes over reads what is set aside here again.
+      if (handled !== null && !this.#hasParked) this.#options.takeOver?.tell(handled);
     } catch (error) {
-      if (error instanceof ReadModelMoved && this.#options.onMoved) return this.#options.onMoved(error);
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written');
       this.#armFlush();
     }

@@ -4,7 +4,8 @@ import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { Backlog } from './backlog.ts';
-import { healthAfter, healthRow, readHealth, suspensionReason, type Health } from './health.ts';
+import { failuresAfter, type EndpointFailuresRow } from '../../../projections/webhooks/work.projection.ts';
+import { suspensionReason } from './health.ts';
 
 export interface EndpointWatchDeps {
   readonly backlog: Backlog;
@@ -24,7 +25,7 @@ export const isReachable = (directory: EndpointDirectory, merchantId: MerchantId
 /** Keeps count of how endpoints fare, suspends those that are gone, and notices when they are back. */
 export class EndpointWatch {
   readonly #deps: EndpointWatchDeps;
-  readonly #health = new Map<MerchantId, Health>();
+  readonly #health = new Map<MerchantId, EndpointFailuresRow>();
   /** Suspended, or without an endpoint while something waits. */
   readonly #away = new Set<MerchantId>();
   #isLive = false;
@@ -36,7 +37,7 @@ export class EndpointWatch {
 
   /** `withBacklog`: merchants for whom something waits since before. */
   async open(withBacklog: readonly MerchantId[]): Promise<void> {
-    for (const { merchantId, row } of await this.#deps.backlog.health()) this.#health.set(merchantId, readHealth(row));
+    for (const { merchantId, row } of await this.#deps.backlog.health()) this.#health.set(merchantId, row as EndpointFailuresRow);
     for (const merchantId of withBacklog) if (this.#isAway(merchantId)) this.#away.add(merchantId);
     this.#unlisten = this.#deps.directory.onChange((merchantId) => this.#changed(merchantId));
   }
@@ -69,15 +70,15 @@ export class EndpointWatch {
   learn(attempt: DeliveryAttempted['data']): void {
     const { merchantId, endpointId } = attempt;
     const before = this.#health.get(merchantId) ?? null;
-    const health = healthAfter(before, attempt);
+    const health = failuresAfter(before, attempt);
     if (health === before) return;
     if (health) this.#health.set(merchantId, health);
     else this.#health.delete(merchantId);
-    this.#deps.backlog.putHealth(merchantId, health && healthRow(health));
+    this.#deps.backlog.putHealth(merchantId, health);
     if (health && this.#isLive && endpointId !== null) this.#suspendIfDue(merchantId, endpointId, health);
   }
 
-  #suspendIfDue(merchantId: MerchantId, endpointId: string, health: Health): void {
+  #suspendIfDue(merchantId: MerchantId, endpointId: string, health: EndpointFailuresRow): void {
     const { directory, timers, log, onSuspended } = this.#deps;
     const reason = suspensionReason(health, timers.nowMs());
     const endpoint = directory.endpointOf(merchantId);

@@ -17,7 +17,7 @@ export function servedWork(readModel: ReadModel, projection: Projection, cacheRo
   return {
     projection,
     rows: {
-      begin: () => readModel.begin(id),
+      begin: () => readModel.checkpoint(id),
       apply: (changes, checkpoint) => readModel.apply(id, changes, checkpoint),
       getMany: (table, keys) => readModel.getMany(table, keys),
     },

@@ -19,7 +19,6 @@ test('deliveries that could not start are ended before others are tried, so that
     leases: createSingleProcessLeases(),
     ttlMs: 300,
     log: createLogger('silent'),
-    readModel: null,
     create: () => all.shift()!,
   });
   await expect(leased.first).rejects.toThrow(StoreUnavailable);

@@ -38,7 +38,7 @@ describe('comparing projections with a replay of the ledger', () => {
   });
 
   it('finds no drift in what the running projections made, and the same digests', async () => {
-    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
+    const comparison = new ProjectionComparison(projections.follows);
     const compared = await comparison.compare();
     expect(compared.length).toBeGreaterThan(5);
     expect(compared.filter(({ differing, digest, replayed }) => differing > 0 || digest !== replayed)).toEqual([]);
@@ -65,7 +65,7 @@ describe('comparing projections with a replay of the ledger', () => {
     const first8 = list.bits[0]!;
     db.prepare(`UPDATE lists_${set} SET bits = ? WHERE id = ?`).run(Uint8Array.of(first8 & (first8 - 1), ...list.bits.slice(1)), list.id);
     db.close();
-    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
+    const comparison = new ProjectionComparison(projections.follows);
     const [compared] = await comparison.compare('session-view');
     expect(compared!.digest).not.toBe(compared!.replayed);
     expect(compared!.differing).toBe(4);
@@ -90,7 +90,7 @@ describe('comparing projections with a replay of the ledger', () => {
     const { length } = sampled;
     const owned = (projection: { tables: readonly string[] }) => sampled.filter(({ name }) => projection.tables.includes(name)).length;
     expect(PROJECTIONS.reduce((sum, projection) => sum + owned(projection), 0)).toBe(length);
-    const comparison = new ProjectionComparison({ kind: 'files', dataDir });
+    const comparison = new ProjectionComparison(projections.follows);
     const check = startLookUpCheck(comparison, true, silentLog as never);
     expect(check.mayPay()).toBe(false);
     await comparison.compare();

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { openDistributed } from '../../../src/composition/distributed.ts';
 import { InvalidConfig, readConfig } from '../../../src/config.ts';
 
-const deps = { log: { warn: () => undefined }, namespace: '' } as unknown as Parameters<typeof openDistributed>[1];
+const roles = { api: true, worker: true, signer: false };
+const deps = { log: { warn: () => undefined }, namespace: '', roles } as unknown as Parameters<typeof openDistributed>[1];
 const servers = { eventStoreUrl: 'esdb://127.0.0.1:1?tls=false', redisUrl: 'redis://127.0.0.1:1', redisSurvivesRestarts: false };
 
 test.each([

@@ -27,7 +27,7 @@ import { RecentEvents } from './recent-events.ts';
 import { faultOf, isDamaged, type SqliteFault } from '../fault.ts';
 import { catchUpStreamNames, StreamNames } from './stream-names.ts';
 import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
-import { acquireWriterLock, type WriterLock } from './writer-lock.ts';
+import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
 
 /** Beside its texts, what one commit writes into the WAL: about four pages. */
 const COMMIT_OVERHEAD_BYTES = 16 * 1024;

@@ -69,15 +69,9 @@ class SqliteReadModel implements ReadModel {
     return row?.position ?? null;
   }
 
-  /** A file has one writer, and nobody else to lose it: only rows built beside it make another history. */
   async generation(projection: string): Promise<string | null> {
     const row = this.#checkpoint.get(projection) as { generation: number } | undefined;
     return row ? String(row.generation) : null;
-  }
-
-  /** A file has one writer. */
-  begin(projection: string): Promise<Position | null> {
-    return this.checkpoint(projection);
   }
 
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void> {

@@ -86,8 +86,8 @@ class StragglingReadModel extends GatedReadModel {
     return projection === this.straggler ? Promise.reject(new StoreUnavailable('not now')) : super.apply(projection, changes, checkpoint);
   }
 
-  override async begin(projection: string): Promise<string | null> {
-    const checkpoint = await super.begin(projection);
+  override async checkpoint(projection: string): Promise<string | null> {
+    const checkpoint = await super.checkpoint(projection);
     while (projection === this.straggler) await new Promise((resolve) => setTimeout(resolve, 1));
     return checkpoint;
   }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { faultOf } from '../fault.ts';
+import { faultOf } from './fault.ts';
 
 /** Another process already writes to the data directory. */
 export class DataDirInUse extends Error {

@@ -1,0 +1,103 @@
+import type { DeliveryAttempted, DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
+import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
+import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { Row, RowChange } from '../../src/ports/read-model.ts';
+
+/** Every delivery that needs another attempt, by its id, and so in the order in which merchants were to be told. */
+export const WEBHOOK_WORK_TABLE = 'webhook-work@1';
+/** By merchant: how its endpoint has fared since its last success, while it fails. */
+export const ENDPOINT_FAILURES_TABLE = 'webhook-endpoint-failures@1';
+
+export type WebhookWorkRow = {
+  readonly merchantId: MerchantId;
+  readonly sessionId: string;
+  /** When the next attempt is due; null for at once. */
+  readonly dueAtMs: number | null;
+  /** Somebody asked for it again, and no attempt has answered that yet. */
+  readonly redeliveryOwed: boolean;
+};
+
+/** Times are Unix milliseconds. */
+export type EndpointFailuresRow = {
+  readonly failingSinceMs: number;
+  readonly failures: number;
+  /** Answers 410 in a row. */
+  readonly gone: number;
+};
+
+/**
+ * What the deliveries have still to do, for a process that takes them over from another. It names at least every delivery that needs an attempt;
+ * the delivery's own stream decides.
+ */
+export const webhookWork: Projection = {
+  name: 'webhook-work',
+  version: 1,
+  streamPrefixes: ['delivery-', 'merchant-'],
+  tables: [WEBHOOK_WORK_TABLE, ENDPOINT_FAILURES_TABLE],
+  lists: [],
+  needs,
+  apply,
+};
+
+const DELIVERY = 'delivery-';
+const MERCHANT = 'merchant-';
+
+function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
+  if (!stream.startsWith(DELIVERY)) return [];
+  const work: RowRef = { table: WEBHOOK_WORK_TABLE, key: stream.slice(DELIVERY.length), ...(event.type === 'DeliveryScheduled' && { isNew: true }) };
+  return event.type === 'DeliveryAttempted' ? [work, { table: ENDPOINT_FAILURES_TABLE, key: event.data.merchantId }] : [work];
+}
+
+function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+  // The endpoint is another one, or works again as its merchant says.
+  if (event.type === 'WebhookEndpointSet' || event.type === 'WebhookEndpointResumed')
+    return [{ op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: stream.slice(MERCHANT.length) }];
+  if (!stream.startsWith(DELIVERY)) return [];
+  const id = stream.slice(DELIVERY.length) as NotificationId;
+  const delivery = event as DeliveryEvent;
+  const before = read(WEBHOOK_WORK_TABLE, id) as WebhookWorkRow | null;
+  const work = replaced(WEBHOOK_WORK_TABLE, id, before, workAfter(before, delivery));
+  if (delivery.type !== 'DeliveryAttempted') return work;
+  const key = delivery.data.merchantId;
+  const failures = read(ENDPOINT_FAILURES_TABLE, key) as EndpointFailuresRow | null;
+  return [...work, ...replaced(ENDPOINT_FAILURES_TABLE, key, failures, failuresAfter(failures, delivery.data))];
+}
+
+function replaced(table: string, key: string, before: Row | null, after: Row | null): RowChange[] {
+  if (before === after) return [];
+  return [after === null ? { op: 'delete', table, key } : { op: 'put', table, key, row: after }];
+}
+
+/** Null when no attempt is due any more. */
+function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent): WebhookWorkRow | null {
+  switch (type) {
+    case 'DeliveryScheduled':
+      return { merchantId: data.merchantId, sessionId: data.sessionId, dueAtMs: null, redeliveryOwed: false };
+    case 'RedeliveryRequested':
+      return { merchantId: data.merchantId, sessionId: data.sessionId, dueAtMs: before?.dueAtMs ?? null, redeliveryOwed: true };
+    case 'DeliveryAttempted': {
+      if (before === null) return null;
+      const redeliveryOwed = before.redeliveryOwed && data.trigger !== 'manual';
+      return redeliveryOwed || data.nextAttemptAtMs !== null ? { ...before, dueAtMs: data.nextAttemptAtMs, redeliveryOwed } : null;
+    }
+    case 'DeliverySucceeded':
+      return null;
+    case 'DeliveryBlocked':
+      return before?.redeliveryOwed === true ? { ...before, dueAtMs: null } : null;
+    case 'DeliveryExhausted':
+    case 'DeliveryRejected':
+      return before;
+  }
+}
+
+/** The endpoint's failures after an attempt; null when there are none to remember. */
+export function failuresAfter(before: EndpointFailuresRow | null, attempt: DeliveryAttempted['data']): EndpointFailuresRow | null {
+  if (attempt.failure === null) return null;
+  // The endpoint had no part in these.
+  if (attempt.failure === 'no_endpoint') return before;
+  const failingSinceMs = before?.failingSinceMs ?? attempt.startedAtMs;
+  const gone = attempt.failure === 'gone' ? (before?.gone ?? 0) + 1 : 0;
+  return { failingSinceMs, failures: (before?.failures ?? 0) + 1, gone };
+}

@@ -1,0 +1,13 @@
+import type { JsonValue } from '../../ports/read-model.ts';
+import type { StatusBoard } from '../../ports/status-board.ts';
+
+/** The board of the embedded profile: whoever tells and whoever listens share one memory. */
+export function createMemoryStatusBoard(): StatusBoard {
+  const notices = new Map<string, JsonValue>();
+  return {
+    publish: (about, _token, notice) => void notices.set(about, notice),
+    read: (about) => notices.get(about) ?? null,
+    refresh: async () => undefined,
+    close: async () => notices.clear(),
+  };
+}

@@ -1,0 +1,62 @@
+import type { JsonValue } from '../../ports/read-model.ts';
+import type { StatusBoard } from '../../ports/status-board.ts';
+import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+
+/** KEYS: notices, tokens. ARGV: what about, token, notice. A holder that lost its lease without noticing must not speak over the next one. */
+const PUBLISH = `
+local last = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
+if tonumber(ARGV[2]) < last then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`;
+
+const REFRESH_MS = 500;
+
+/** A board that all processes share. */
+export async function openRedisStatusBoard(options: RedisConnectionOptions): Promise<StatusBoard> {
+  const board = new RedisStatusBoard(await connectRedis(options), options.prefix ?? 'quittance');
+  // A server that does not answer now is asked again.
+  await board.refresh().catch(() => {});
+  return board;
+}
+
+class RedisStatusBoard implements StatusBoard {
+  readonly #redis: RedisClient;
+  readonly #tag: string;
+  readonly #timer: NodeJS.Timeout;
+  #notices: Readonly<Record<string, string>> = {};
+  #refreshing: Promise<void> | null = null;
+
+  constructor(redis: RedisClient, prefix: string) {
+    this.#redis = redis;
+    this.#tag = `{${prefix}:board}`;
+    // What was read before stays true: nobody is less far than he was.
+    this.#timer = setInterval(() => void (this.#refreshing ?? this.refresh()).catch(() => {}), REFRESH_MS).unref();
+  }
+
+  publish(about: string, token: number, notice: JsonValue): void {
+    const keys = [`${this.#tag}:notices`, `${this.#tag}:tokens`];
+    // The next notice says all that a lost one did.
+    this.#redis.eval(PUBLISH, 2, ...keys, about, String(token), JSON.stringify(notice)).catch(() => {});
+  }
+
+  read(about: string): JsonValue | null {
+    const text = this.#notices[about];
+    return text === undefined ? null : (JSON.parse(text) as JsonValue);
+  }
+
+  refresh(): Promise<void> {
+    const refreshing = this.#refresh().finally(() => (this.#refreshing = null));
+    return (this.#refreshing = refreshing);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await disconnectRedis(this.#redis);
+  }
+
+  async #refresh(): Promise<void> {
+    this.#notices = await answered(this.#redis.hgetall(`${this.#tag}:notices`));
+  }
+}

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createDataDir, removeDatabase } from '../../adapters/sqlite/database.ts';
+import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
+import { ReadModelSnapshot } from '../../adapters/sqlite/read-model/compare.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import type { Projection } from '../../ports/projection.ts';
+import { projectionId } from '../../runtime/projections/batch.ts';
+import { isLater, type LogSource } from './followed-log.ts';
+
+export interface OtherLogDeps {
+  readonly dataDir: string;
+  readonly log: LogSource;
+  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  readonly projections: readonly Projection[];
+}
+
+/** The id of the first event of the log that the look-ups beside it were made of. */
+const MADE_OF = 'read-model.log';
+
+/**
+ * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now. Answers what is to be
+ * called whenever events were taken: the log that they are of is noted when it has its first one.
+ */
+export async function forgetOtherLog({ dataDir, log, store, projections }: OtherLogDeps): Promise<() => void> {
+  createDataDir(dataDir);
+  const [noteFile, rowsFile] = [join(dataDir, MADE_OF), readModelFile(dataDir)];
+  const idOfLog = async (): Promise<string | null> => (await store.readAll({ after: null, limit: 1 }))[0]?.id ?? null;
+  let id = await idOfLog();
+  const noted = existsSync(noteFile) ? readFileSync(noteFile, 'utf8') : null;
+  if (existsSync(rowsFile) && (noted === null || noted !== id || (await isBeyondEnd()))) removeDatabase(rowsFile);
+  if (id !== null) writeFileSync(noteFile, id, { mode: 0o600 });
+  return () => {
+    if (id !== null) return;
+    id = '';
+    idOfLog().then(
+      (found) => writeFileSync(noteFile, (id = found ?? ''), { mode: 0o600 }),
+      // The next events ask again.
+      () => (id = null),
+    );
+  };
+
+  async function isBeyondEnd(): Promise<boolean> {
+    const head = await store.head();
+    const rows = new ReadModelSnapshot(dataDir);
+    try {
+      const checkpoints = projections.map((projection) => rows.checkpoint(projectionId(projection))).filter((position) => position !== null);
+      return checkpoints.some((position) => head === null || isLater(log, position, head));
+    } finally {
+      rows.close();
+    }
+  }
+}
