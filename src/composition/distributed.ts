@@ -9,6 +9,7 @@ import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/url.ts';
 import { createDataDir } from '../adapters/sqlite/database.ts';
 import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
+import { projectionId } from '../runtime/projections/batch.ts';
 import { guardedStore } from './guarded-store.ts';
 import { OwnWrites } from './own-writes.ts';
 import { projectionsOf } from './projections.ts';
@@ -70,10 +71,8 @@ export async function openDistributed(
     const answers = keep(await openRedisDeliveryAnswers(redis));
     const leases = keep(await openRedisLeases(redis));
     const board = keep(await openRedisStatusBoard(redis));
-    createDataDir(dataDir);
-    const lock = acquireWriterLock(dataDir);
-    keep({ close: async () => lock.release() });
-    const projections = await openProjectionThread(dataDir, { log: source, projections: kept });
+    keep(ownerOf(dataDir));
+    const projections = await openProjectionThread(dataDir, { dataDir, log: source, projections: kept.map(projectionId) });
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
     const probe = keep(new StoreProbe({ store, board }));
@@ -105,6 +104,13 @@ export async function openDistributed(
     // The adapter's word for a connection string that no client can be made of.
     throw error instanceof TypeError ? new InvalidConfig(`EVENTSTORE_URL: ${error.message}`) : error;
   }
+}
+
+/** Makes this process the only one that writes its look-ups. */
+function ownerOf(dataDir: string): { close(): Promise<void> } {
+  createDataDir(dataDir);
+  const lock = acquireWriterLock(dataDir);
+  return { close: async () => lock.release() };
 }
 
 /** Throws `InvalidConfig`, which names the setting and shows no password. */

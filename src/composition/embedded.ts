@@ -9,7 +9,7 @@ import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from './moved.ts';
 import { ProjectionComparison } from './workers/projection-compare.ts';
 import { standingProjections } from './reading-service.ts';
-import { openProjectionThread } from './workers/projection-thread.ts';
+import { followsFiles, openProjectionThread } from './workers/projection-thread.ts';
 import type { StorageDeps, Storage } from './storage-parts.ts';
 import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
 
@@ -36,7 +36,7 @@ export async function openEmbedded(
   const standing = store.refusal === null ? null : await openSqliteReadModel({ dataDir });
   const thread = standing ? null : await openProjectionThread(dataDir);
   const readModel = standing ?? thread!.readModel;
-  const projections = thread ?? (await standingProjections(readModel, () => Promise.resolve()));
+  const projections = thread ?? (await standingProjections(readModel, followsFiles(dataDir)));
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });

@@ -1,10 +1,9 @@
 import { StoreUnavailable } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import { projectionId } from '../runtime/projections/batch.ts';
-import { PROJECTIONS } from './projections.ts';
 import { readingStore } from './reading-store.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { ServiceProjections, Storage } from './storage-parts.ts';
+import type { Follows } from './workers/projection-messages.ts';
 
 /**
  * The parts of a service whose log was found damaged before anything read on: merchants, payers and operators read what there is, and nothing that
@@ -28,20 +27,25 @@ export async function readingStorage(storage: Storage, reason: string, log: Serv
   return {
     ...storage,
     store: readingStore(storage.store, reason, log),
-    projections: await standingProjections(storage.readModel, () => storage.projections.stop()),
+    projections: await standingProjections(storage.readModel, storage.projections.follows, () => storage.projections.stop()),
     caughtUp: () => Promise.resolve(),
   };
 }
 
 /** Look-ups that follow nothing any more. Those that were never whole say so, since an empty answer would be wrong. */
-export async function standingProjections(readModel: Pick<ReadModel, 'checkpoint'>, stop: () => Promise<void>): Promise<ServiceProjections> {
+export async function standingProjections(
+  readModel: Pick<ReadModel, 'checkpoint'>,
+  follows: Follows,
+  stop: () => Promise<void> = () => Promise.resolve(),
+): Promise<ServiceProjections> {
   const status = await Promise.all(
-    PROJECTIONS.map(async (projection) => {
-      const position = await readModel.checkpoint(projectionId(projection));
-      return { projection: projectionId(projection), position, hasCaughtUp: position !== null, lagEvents: 0, lagSec: 0 };
+    follows.projections.map(async (projection) => {
+      const position = await readModel.checkpoint(projection);
+      return { projection, position, hasCaughtUp: position !== null, lagEvents: 0, lagSec: 0 };
     }),
   );
   return {
+    follows,
     start: () => Promise.resolve(),
     ready: () => Promise.resolve(),
     caughtUpTo: () => Promise.resolve(true),

@@ -111,9 +111,10 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
 }
 
 /** Rows that this process does not keep are not shown as if there were none. */
-function servedRows({ projections, readModel, caughtUp }: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
+function servedRows(storage: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
+  const { projections, readModel } = storage;
   const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));
-  if (!elsewhere) return createServedRows({ store, projections, readModel, caughtUp }, ...shown);
+  if (!elsewhere) return createServedRows({ store, projections, readModel, caughtUp: () => storage.caughtUp() }, ...shown);
   return () => Promise.reject(new StoreUnavailable(`this process keeps no ${elsewhere.name}: ask one with the role api`));
 }
 

@@ -13,6 +13,7 @@ import { ProjectionComparison } from '../../src/composition/workers/projection-c
 import { openProjectionThread, type ProjectionThread } from '../../src/composition/workers/projection-thread.ts';
 import { coverageStream } from '../../src/domain/streams.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { appendLedger, ownerOf, sessionIdOf } from '../support/random-ledger.ts';
 import { createdFacts } from '../support/session-facts.ts';
@@ -28,6 +29,7 @@ let folder: string;
 let namespace: string;
 let store: EventStore;
 let sessions: number;
+let faults: string[];
 const closing: (() => Promise<void>)[] = [];
 
 beforeAll(async () => void (double = await EsdbDouble.start()));
@@ -36,6 +38,7 @@ afterAll(() => double.stop());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-look-ups-'));
   sessions = 0;
+  faults = [];
   store = await another();
 });
 afterEach(async () => {
@@ -53,8 +56,9 @@ async function another(): Promise<EventStore> {
 
 async function node(name: string): Promise<ProjectionThread> {
   const log = { kind: 'servers', connectionString: double.connectionString, namespace } as const;
-  const thread = await openProjectionThread(join(folder, name), { log, projections: projectionsOf(ROLES) });
-  await thread.start(store);
+  const dataDir = join(folder, name);
+  const thread = await openProjectionThread(dataDir, { dataDir, log, projections: projectionsOf(ROLES).map(projectionId) });
+  await thread.start(store, { onError: (error) => faults.push((error as Error).message) });
   closing.push(() => end(thread));
   return thread;
 }
@@ -120,14 +124,14 @@ test('files that were made of another log are not served', async () => {
   sessions = 0;
   const empty = await node('one');
   await empty.ready();
-  expect(await listed(empty)).toBe(0);
+  expect([await listed(empty), faults]).toEqual([0, [expect.stringContaining('were made of another event log')]]);
   await order();
   expect(await caughtUp(empty)).toBe(true);
   await expect.poll(() => existsSync(join(folder, 'one', 'read-model.log'))).toBe(true);
   await end(empty);
   // Of this log now, which it goes on with.
   const again = await node('one');
-  expect(await listed(again)).toBe(1);
+  expect([await listed(again), faults.length]).toEqual([1, 1]);
   expect(await caughtUp(again)).toBe(true);
 });
 

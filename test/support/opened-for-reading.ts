@@ -9,6 +9,7 @@ import { missingFrom } from '../../src/composition/audit.ts';
 import type { Core } from '../../src/composition/core.ts';
 import { startOfflineCore } from '../../src/composition/offline.ts';
 import { standingProjections } from '../../src/composition/reading-service.ts';
+import { followsFiles } from '../../src/composition/workers/projection-thread.ts';
 import { readingStore } from '../../src/composition/reading-store.ts';
 import { readConfig } from '../../src/config.ts';
 import { StreamHistories } from '../../src/features/audit/replay.ts';
@@ -37,7 +38,7 @@ export async function openForReading(dataDir: string): Promise<OpenedForReading>
     readConfig({ DATA_DIR: dataDir, MASTER_KEY: MASTER_KEY_TEXT }),
     {
       ...{ store, readModel, personalKeys, soleWriter: true, readOnly: damage !== null },
-      projections: await standingProjections(readModel, () => Promise.resolve()),
+      projections: await standingProjections(readModel, followsFiles(dataDir)),
       masterKeys: parseMasterKeys(MASTER_KEY_TEXT),
     },
     log,

@@ -19,25 +19,33 @@ export interface OtherLogDeps {
 const MADE_OF = 'read-model.log';
 
 /**
- * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now. Answers what is to be
+ * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now, and says so. `taken` is to be
  * called whenever events were taken: the log that they are of is noted when it has its first one.
  */
-export async function forgetOtherLog({ dataDir, log, store, projections }: OtherLogDeps): Promise<() => void> {
+export async function forgetOtherLog({ dataDir, log, store, projections }: OtherLogDeps): Promise<{ forgotten: string | null; taken: () => void }> {
   createDataDir(dataDir);
   const [noteFile, rowsFile] = [join(dataDir, MADE_OF), readModelFile(dataDir)];
   const idOfLog = async (): Promise<string | null> => (await store.readAll({ after: null, limit: 1 }))[0]?.id ?? null;
   let id = await idOfLog();
   const noted = existsSync(noteFile) ? readFileSync(noteFile, 'utf8') : null;
-  if (existsSync(rowsFile) && (noted === null || noted !== id || (await isBeyondEnd()))) removeDatabase(rowsFile);
+  const isOther = existsSync(rowsFile) && (noted === null || noted !== id);
+  const isBeyond = !isOther && existsSync(rowsFile) && (await isBeyondEnd());
+  if (isOther || isBeyond) removeDatabase(rowsFile);
   if (id !== null) writeFileSync(noteFile, id, { mode: 0o600 });
-  return () => {
-    if (id !== null) return;
-    id = '';
-    idOfLog().then(
-      (found) => writeFileSync(noteFile, (id = found ?? ''), { mode: 0o600 }),
-      // The next events ask again.
-      () => (id = null),
-    );
+  const why = isBeyond
+    ? 'of more of the event log than there is on the servers: events were lost, or an older copy was put there'
+    : 'of another event log';
+  return {
+    forgotten: isOther || isBeyond ? `the look-ups in ${rowsFile} were made ${why}; they are made anew` : null,
+    taken: () => {
+      if (id !== null) return;
+      id = '';
+      idOfLog().then(
+        (found) => writeFileSync(noteFile, (id = found ?? ''), { mode: 0o600 }),
+        // The next events ask again.
+        () => (id = null),
+      );
+    },
   };
 
   async function isBeyondEnd(): Promise<boolean> {

@@ -5,21 +5,16 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import { CATCH_UP_TIMEOUT_MS, RebuildRunning, type ProjectionStatus, type RunningProjections } from '../../runtime/projections/runner.ts';
-import type { Projection } from '../../ports/projection.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
 import { PROJECTIONS, projectionsNamed } from '../projections.ts';
-import { isLater, type LogSource } from './followed-log.ts';
+import { isLater } from './followed-log.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
 
 /**
  * The read model of this process with its projections in one thread. Queries run here; everything else there. An event log of files must exist.
  * `readModel.close()` ends the thread; `stop()` comes before it.
  */
-export async function openProjectionThread(
-  dataDir: string,
-  { log = { kind: 'files' }, projections = PROJECTIONS }: { readonly log?: LogSource; readonly projections?: readonly Projection[] } = {},
-): Promise<ProjectionThread> {
-  const follows: Follows = { dataDir, log, projections: projections.map(projectionId) };
+export async function openProjectionThread(dataDir: string, follows = followsFiles(dataDir)): Promise<ProjectionThread> {
   const { port1: control, port2 } = new MessageChannel();
   const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
     name: 'projections',
@@ -33,6 +28,9 @@ export async function openProjectionThread(
   const readModel = await openSqliteReadModel({ dataDir, worker });
   return new ProjectionThread(readModel, worker, control, follows);
 }
+
+/** All look-ups of the log in the files beside them. */
+export const followsFiles = (dataDir: string): Follows => ({ dataDir, log: { kind: 'files' }, projections: PROJECTIONS.map(projectionId) });
 
 /** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
 const ADVANCE_EVERY_MS = 100;

@@ -27,7 +27,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 
 const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: textOf(error) }));
 const kept = projectionsNamed(projections);
-const remember = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers, projections: kept }));
+const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers, projections: kept }));
 const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
 const runner = new ProjectionRunner({
   store: follower,
@@ -39,7 +39,7 @@ const runner = new ProjectionRunner({
   hooks: {
     onBatch: (report) => {
       tell({ kind: 'status', status: runner.status(), report });
-      remember?.();
+      noted?.taken();
     },
     onParked: (event) => tell({ kind: 'parked', event }),
     onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
@@ -65,6 +65,7 @@ control.on('message', (message: ToProjections) => {
 async function answer(question: Question): Promise<unknown> {
   switch (question.kind) {
     case 'start':
+      if (noted?.forgotten) tell({ kind: 'error', message: noted.forgotten });
       return runner.start();
     case 'ready':
       return runner.ready();

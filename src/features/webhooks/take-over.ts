@@ -1,12 +1,7 @@
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import {
-  ENDPOINT_FAILURES_TABLE,
-  WEBHOOK_WORK_TABLE,
-  type EndpointFailuresRow,
-  type WebhookWorkRow,
-} from '../../../projections/webhooks/work.projection.ts';
+import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE, type WebhookWorkRow } from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 
 /** How deliveries go from one process to another. */
@@ -40,7 +35,7 @@ export async function takeOver(
     else backlog.postpone({ id, merchantId, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
     if (backlog.isCrowded) await backlog.flush(handled);
   }
-  for await (const { key, row } of rowsOf(readModel, ENDPOINT_FAILURES_TABLE)) backlog.putHealth(key as MerchantId, row as EndpointFailuresRow);
+  for await (const { key, row } of rowsOf(readModel, ENDPOINT_FAILURES_TABLE)) backlog.putHealth(key as MerchantId, row);
   await backlog.flush(handled);
   return handled;
 }

@@ -2,7 +2,7 @@ import { StoreUnavailable, type EventStore } from '../../../ports/event-store.ts
 import { openSqliteEventStoreReader } from './event-store-reader.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { LogDamaged } from './log-check.ts';
-import type { WriterLock } from './writer-lock.ts';
+import type { WriterLock } from '../writer-lock.ts';
 
 /**
  * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be subscribed to. Throws
