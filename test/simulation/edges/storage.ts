@@ -1,7 +1,8 @@
-import { createMemoryChainStatus } from '../../../src/adapters/memory/chain-status.ts';
 import { createSingleProcessLeases } from '../../../src/adapters/memory/leases.ts';
+import { createMemoryStatusBoard } from '../../../src/adapters/memory/status-board.ts';
 import { PROJECTIONS } from '../../../src/composition/projections.ts';
 import type { ServiceProjections, Storage } from '../../../src/composition/storage-parts.ts';
+import { followsFiles } from '../../../src/composition/workers/projection-thread.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import type { DeliveryAnswers } from '../../../src/ports/delivery-answers.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
@@ -34,12 +35,12 @@ export class Disk {
     const readModel = mortal<ReadModel>(this.readModel);
     const projections = projectionsOver(readModel);
     const storage: Partial<Storage> = {
-      ...{ store, readModel, writtenModel: readModel, projections },
+      ...{ store, readModel, projections },
       personalKeys: mortal(this.#personalKeys()),
       answers: NO_ANSWERS,
       leases: createSingleProcessLeases(systemClock),
       leaseTtlMs: NOBODY_ELSE_MS,
-      chainStatus: createMemoryChainStatus(),
+      board: createMemoryStatusBoard(),
       soleWriter: true,
       ...{ ownLog: null, sharedLog: null },
       comparison: NEVER_DIFFERS,
@@ -80,6 +81,7 @@ function projectionsOver(readModel: ReadModel): ServiceProjections {
     return runner;
   };
   return {
+    follows: followsFiles(''),
     start: async (store: EventStore, hooks = {}) => {
       runner = new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock: systemClock, hooks });
       await runner.start();
