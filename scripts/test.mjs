@@ -61,7 +61,8 @@ function runVitest() {
   const child = spawn(existsSync(node) ? node : process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, PATH: path },
+    // Services that tests start read their compiled modules from here, a quarter of what starting one costs.
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env, PATH: path },
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
