@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import type { AdminArguments, AdminStream } from './operator/commands.ts';
 import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
 import { createProgram } from './cli/program.ts';
@@ -148,11 +149,23 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
     return runOperatorCommand(fileOperators(config.DATA_DIR), command, args, Math.floor(Date.now() / 1000));
   }
   try {
-    return await callAdmin(config.DATA_DIR, command, args);
+    return await callAdmin(config.DATA_DIR, command, signed(args));
   } catch (error) {
     if (!(error instanceof NoService)) throw error;
     const { runOffline } = await import('./composition/offline.ts');
-    return runOffline(config, createLogger('warn'), command, args);
+    return runOffline(config, createLogger('warn'), command, signed(args));
+  }
+}
+
+/** Whoever does not say who they are is written down by their name on this machine. */
+const signed = (args: AdminArguments): AdminArguments => ({ ...args, actor: args['actor'] ?? args['operator'] ?? accountName() });
+
+/** A container may run as a user without a name. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'operator';
   }
 }
 

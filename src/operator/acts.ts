@@ -17,6 +17,9 @@ const ACTS: Readonly<Record<string, string>> = {
   'projection.rebuild': 'name',
   'chain.rescan': 'network',
   'treasury.stop': 'mode',
+  'treasury.resume': 'mode',
+  'treasury.limits': 'mode',
+  'treasury.reject': 'id',
 };
 /** Going on without a record is better here than not stopping. */
 const MAY_LACK_RECORD: ReadonlySet<string> = new Set(['treasury.stop']);

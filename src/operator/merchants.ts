@@ -17,7 +17,7 @@ import type { Merchants } from '../features/merchants/merchants.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
-import { recordAct, withRecordedActs } from './acts.ts';
+import { actorOf, recordAct, withRecordedActs } from './acts.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 
 /** Pays a session from the sandbox's own wallet. */
@@ -41,31 +41,38 @@ export interface AdminParts {
 /** The operator's commands, by name. */
 export function adminCommands(parts: AdminParts): AdminCommands {
   const { merchants } = parts.core;
-  const ownCommands = { ...merchantCommands(merchants), ...webhookCommands(merchants), ...sessionCommands(parts), ...projectionCommands(parts) };
+  const ownCommands = {
+    ...merchantCommands(merchants, parts.random),
+    ...webhookCommands(merchants),
+    ...sessionCommands(parts),
+    ...projectionCommands(parts),
+  };
   return withRecordedActs({ ...ownCommands, ...parts.more }, parts);
 }
 
-function merchantCommands(merchants: Merchants): AdminCommands {
+function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
+  const by = (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
   return {
     'merchant.create': async (args) => {
       const webhookUrl = optionalText(args, 'webhookUrl');
       const input = { name: requiredText(args, 'name'), mode: modeOf(args), ...(webhookUrl !== undefined && { webhookUrl }) };
-      return json(accepted(await merchants.registerMerchant(input)));
+      return json(accepted(await merchants.registerMerchant(input, by(args))));
     },
     'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
     'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')),
     'merchant.add-domain': async (args) =>
-      json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }))),
-    'merchant.remove-domain': async (args) => json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id')))),
-    'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args)))),
-    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args)))),
+      json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }, by(args)))),
+    'merchant.remove-domain': async (args) =>
+      json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id'), by(args)))),
+    'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
+    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
     'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')).keys),
     'key.restrict': async (args) => {
       const keyId = requiredText(args, 'key_id') as ApiKeyId;
-      const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args)));
+      const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args), by(args)));
       return json(keys.find((key) => key.key_id === keyId));
     },
-    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId))),
+    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId, by(args)))),
   };
 }
 

@@ -6,6 +6,7 @@ import type { ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
 import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
+import { actorOf } from './acts.ts';
 import { agree } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
@@ -54,7 +55,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })));
       return json({ signers, treasuries: payouts.status() });
     },
-    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), optionalText(args, 'operator') ?? 'operator')).stopped }),
+    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), actorOf(args))).stopped }),
     'treasury.resume': agreeTo('resume'),
     'treasury.limits': agreeTo('limits'),
     'treasury.approve': async (args) => {

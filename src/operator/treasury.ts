@@ -14,6 +14,7 @@ import { reportOutflows } from '../features/treasury/reconcile.ts';
 import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { isApproved } from '../../state-machines/treasury/moves.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
+import { actorOf } from './acts.ts';
 import { agree } from './approvals.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
@@ -56,7 +57,7 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
       const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
       const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
       const dryRun = args['dryRun'] === true;
-      const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: 'operator', dryRun });
+      const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: actorOf(args), dryRun });
       const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note }) => ({
         ...{ id: moveId, mode: of, network: on, coin: what, amount: formatAmount(units), from_address: address, to_address: toAddress, note },
       }));
@@ -188,7 +189,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const nowSec = toSec(parts.clock.nowMs());
       const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: executor.treasury, nowSec } as const;
       if ((await executor.context()).moves[id]?.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
-      const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, 'operator');
+      const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, actorOf(args));
       if (fault !== null) refused(fault);
       return { rejected: id };
     },

@@ -53,6 +53,30 @@ describe('an erasure', () => {
   });
 });
 
+it('a change of a merchant carries the name of who made it', async () => {
+  const told: unknown[] = [];
+  const change = async (...args: readonly unknown[]) => ({ ok: true, value: { told: told.push(args.at(-1)), keys: [] } });
+  const merchants = Object.fromEntries(
+    ['registerMerchant', 'setPolicy', 'addDomain', 'removeDomain', 'issueKey', 'restrictKey', 'revokeKey'].map((name) => [name, change]),
+  );
+  const commands = adminCommands({
+    ...{ core: { merchants, personal: {} }, store: new MemoryEventStore(), clock: { nowMs: () => NOW_MS } },
+    ...{ random: { uuid: () => 'one' }, testWallet: null, projections: {} },
+  } as unknown as AdminParts);
+  const names = [
+    'merchant.create',
+    'merchant.set-policy',
+    'merchant.add-domain',
+    'merchant.remove-domain',
+    'key.issue',
+    'key.restrict',
+    'key.revoke',
+  ];
+  const args = { merchant_id: 'mer_1', name: 'shop', mode: 'test', host: 'shop.example', domain_id: 'dom_1', key_id: 'key_1', actor: 'ada' };
+  for (const name of names) await commands[name]!(args);
+  expect(told).toEqual(names.map(() => ({ actor: 'ada', correlationId: 'one' })));
+});
+
 describe('an act without an event of its own', () => {
   it('is written down before it is done, each after the one before', async () => {
     const { commands, done, acts, store } = await world({ 'chain.rescan': async () => ({}) });
@@ -73,6 +97,16 @@ describe('an act without an event of its own', () => {
     expect(await acts()).toMatchObject([{ act: 'treasury.stop', subject: 'test', actor: 'olga' }]);
     store.append = () => Promise.reject(new Error('the ledger is read-only'));
     expect(await commands['treasury.stop']!({ mode: 'test' })).toEqual({ stopped: true });
+  });
+
+  it.each([
+    ['treasury.resume', { mode: 'live' }, 'live'],
+    ['treasury.limits', { mode: 'live' }, 'live'],
+    ['treasury.reject', { id: 're_1' }, 're_1'],
+  ])('%s says who went on', async (name, args, subject) => {
+    const { commands, acts } = await world({ [name]: async () => ({}) });
+    await commands[name]!({ ...args, actor: 'ada' });
+    expect(await acts()).toMatchObject([{ act: name, subject, actor: 'ada' }]);
   });
 
   it('names the field when the name of the operator is none', async () => {

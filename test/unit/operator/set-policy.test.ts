@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { CommandRefused } from '../../../src/operator/commands.ts';
 import { adminCommands, type AdminParts } from '../../../src/operator/merchants.ts';
 import type { MerchantPolicy } from '../../../src/domain/events/merchant-events.ts';
@@ -11,7 +12,7 @@ async function askedFor(serviceFee: string): Promise<Partial<MerchantPolicy>> {
     asked = policy;
     return Promise.resolve({ ok: true, value: {} });
   };
-  const commands = adminCommands({ core: { merchants: { setPolicy } } } as unknown as AdminParts);
+  const commands = adminCommands({ core: { merchants: { setPolicy } }, random: nodeRandom } as unknown as AdminParts);
   await commands['merchant.set-policy']!({ merchant_id: 'mer_1', serviceFee });
   return asked!;
 }
