@@ -5,7 +5,7 @@ import { createProgram } from './cli/program.ts';
 import type { CliHost } from './cli/host.ts';
 import { systemFault } from './cli/system-fault.ts';
 import { runUntilSignal } from './cli/run-until-signal.ts';
-import { InvalidConfig, readConfig, unknownSettings } from './config.ts';
+import { InvalidConfig, readConfig, unknownSettings, type Config } from './config.ts';
 import { createLogger, type Logger } from './observability/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
 import { armCrashPoints } from './runtime/util/crash-point.ts';
@@ -57,13 +57,13 @@ function host(): CliHost {
       nameUnknownSettings(log);
       const crashAt = process.env['CRASH_AT'] ?? '';
       armCrashPoints(crashAt);
-      await runUntilSignal(() => startSandbox(config, log, crashAt));
+      await runLogged(config, log, () => startSandbox(config, log, crashAt));
     },
     startSandboxNode: async (file) => {
       const { startSandboxNode } = await import('./composition/sandbox-node.ts');
       const config = readConfig(process.env);
       const log = createLogger(config.LOG_LEVEL);
-      await runUntilSignal(() => startSandboxNode(config, log, file));
+      await runLogged(config, log, () => startSandboxNode(config, log, file));
     },
     serve: async () => {
       const { checkProductionConfig, startProduction } = await import('./composition/production.ts');
@@ -71,11 +71,12 @@ function host(): CliHost {
       checkProductionConfig(config, process.env);
       const log = createLogger(config.LOG_LEVEL);
       nameUnknownSettings(log);
-      await runUntilSignal(() => startProduction(config, log, process.env));
+      await runLogged(config, log, () => startProduction(config, log, process.env));
     },
     runSigner: async (file) => {
       const { startSignerService } = await import('./composition/signer-service.ts');
-      await runUntilSignal(() => startSignerService(file, createLogger('info')));
+      const log = createLogger('info');
+      await runUntilSignal(() => startSignerService(file, log), endsTold(log));
     },
     listen: async ({ credentials, ...options }) => {
       const { readAccess, startListening } = await import('./composition/listen.ts');
@@ -108,6 +109,15 @@ function host(): CliHost {
     migrate: migrateLedger,
   };
 }
+
+/** Starts and ends are lines of the log, so that two of them can be compared. */
+async function runLogged(config: Config, log: Logger, start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
+  const { configurationSummary } = await import('./composition/configuration-summary.ts');
+  log.info({ ...configurationSummary(config) }, 'the service starts');
+  await runUntilSignal(start, endsTold(log));
+}
+
+const endsTold = (log: Logger) => ({ tell: (message: string, facts: object): void => log.info(facts, message) });
 
 const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
   const url = to ?? process.env['EVENTSTORE_URL'];

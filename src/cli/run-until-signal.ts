@@ -9,28 +9,35 @@ export interface SignalledProcess {
   exit(code: number): void;
 }
 
+export interface UntilSignalOptions {
+  readonly host?: SignalledProcess;
+  readonly shutdownMs?: number;
+  readonly orphaned?: (end: () => void) => void;
+  /** Lines of the log about the end. */
+  readonly tell?: (message: string, facts: object) => void;
+}
+
 /**
  * Starts, waits for SIGTERM, SIGINT or SIGHUP (a terminal that closes), or for `orphaned`, and ends in order. A start that is still under way is waited for, too, but not for longer than the end
  * of a running service: what catches up after an outage may need minutes. Rejects when the start or the end does.
  */
 export async function runUntilSignal(
   start: () => Promise<{ close(): Promise<void> }>,
-  host: SignalledProcess = process,
-  shutdownMs: number = SHUTDOWN_MS,
-  orphaned: (end: () => void) => void = endWithNpm,
+  { host = process, shutdownMs = SHUTDOWN_MS, orphaned = endWithNpm, tell = () => undefined }: UntilSignalOptions = {},
 ): Promise<void> {
-  const signalled = new Promise<void>((resolve) => {
-    const end = (): void => {
+  const signalled = new Promise<string>((resolve) => {
+    const end = (reason: string): void => {
       setTimeout(() => host.exit(1), shutdownMs).unref();
-      resolve();
+      resolve(reason);
     };
-    host.once('SIGTERM', end);
-    host.once('SIGINT', end);
-    host.once('SIGHUP', end);
-    orphaned(end);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) host.once(signal, () => end(signal));
+    orphaned(() => end('the npm that started it ended'));
   });
+  const startedMs = performance.now();
   const running = await start();
-  await signalled;
+  const reason = await signalled;
+  tell('the service ends', { reason, upSec: Math.round((performance.now() - startedMs) / 1000) });
   await running.close();
+  tell('the service has ended', {});
   host.exit(0);
 }

@@ -51,6 +51,11 @@ class LedgerFeed {
         const taken = await this.#signer.takeLedger(this.#given.size, page.map(hashedParts));
         // What is wrong is the signer's to say, when it is asked for a settlement.
         if (taken.fault !== null) return;
+        // Another one answers, which was started since and has read nothing.
+        if (taken.size < this.#given.size) {
+          this.#given = { size: 0, after: null };
+          return this.#run();
+        }
         if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events of the ledger, not ${size}`);
         this.#given = { size, after: page.at(-1)!.position };
       }

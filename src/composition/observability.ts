@@ -19,7 +19,8 @@ import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 import type { Core } from './core.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
-const PACKAGE = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+/** Of the service, as `package.json` has it. */
+export const VERSION = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
 /** Null unless traces are wanted: then nothing of it is loaded. */
 export async function createTracing(config: Config, store: EventStore, log: Logger): Promise<Tracing | null> {
@@ -29,7 +30,7 @@ export async function createTracing(config: Config, store: EventStore, log: Logg
     import('../observability/tracing.ts'),
   ]);
   const tracing = new TracingOfService(
-    createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: PACKAGE.version, instance: `node-${config.NODE_NUMBER}` }),
+    createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: VERSION, instance: `node-${config.NODE_NUMBER}` }),
     store,
   );
   addLogContext(log, () => tracing.logContext());
@@ -38,7 +39,7 @@ export async function createTracing(config: Config, store: EventStore, log: Logg
 
 /** The figures of this process, from its first moment on. */
 export function createMetrics(config: Config, clock: Clock, log: Logger): Metrics {
-  const metrics = new Metrics({ clock, version: PACKAGE.version, dataDir: config.DATA_DIR });
+  const metrics = new Metrics({ clock, version: VERSION, dataDir: config.DATA_DIR });
   onLogLine(log, ({ level }) => metrics.logLines.inc({ level }));
   return metrics;
 }
@@ -136,7 +137,7 @@ export function startObservability(parts: ObservedParts): Observability {
   const status = new ServiceStatus({
     health,
     clock,
-    version: PACKAGE.version,
+    version: VERSION,
     startedAtMs: parts.startedAtMs,
     watched,
     follower,

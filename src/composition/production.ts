@@ -1,8 +1,8 @@
 import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { nodeRandom } from '../adapters/node/random.ts';
-import { startSignerProcess } from '../adapters/signer/process.ts';
 import { connectSigner } from '../adapters/signer/remote.ts';
-import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
+import { superviseSigner } from '../adapters/signer/supervised.ts';
+import { rereadableWallets, takeWalletSources } from '../adapters/signer/wallet-sources.ts';
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
@@ -80,6 +80,7 @@ function keyFaults(config: Config, env: Readonly<Record<string, string | undefin
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
 export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
   checkProductionConfig(config, env);
+  const reread = rereadableWallets(env);
   const wallets = takeWalletSources(env);
   const roles = rolesOf(config);
   if (!roles.signer && Object.keys(wallets).length > 0)
@@ -97,7 +98,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
   warnOfSingleSources(access, log);
-  const keys = await openKeys(config, wallets, access, log);
+  const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
@@ -145,7 +146,7 @@ interface Keys {
 /** The signer that another user runs, or one that this process starts with the keys it was given; null without either. */
 async function openKeys(
   config: Config,
-  wallets: ReturnType<typeof takeWalletSources>,
+  { wallets, reread }: { readonly wallets: ReturnType<typeof takeWalletSources>; readonly reread: ReturnType<typeof rereadableWallets> },
   access: readonly PayoutNetworkAccess[],
   log: Logger,
 ): Promise<Keys | null> {
@@ -161,7 +162,13 @@ async function openKeys(
   }
   if (modes.length === 0) return null;
   const rules = productionPayoutRules(config, access);
-  const signer = await startSignerProcess({ directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log });
+  const options = { directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log };
+  const { api, worker } = rolesOf(config);
+  const signer = await superviseSigner(options, {
+    walletsAgain: reread && (() => takeWalletSources({ ...reread })),
+    // Its service manager starts it again, with its secrets. A process that serves others stays: they need no keys.
+    onGone: (reason) => (api || worker ? undefined : endWith(log, new Error(reason), 'the signer is gone and this process has nothing else to do')),
+  });
   return { signer, modes, pays: rules !== null };
 }
 
@@ -248,7 +255,7 @@ function assertApart(config: Config): void {
     throw new InvalidConfig('live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal');
 }
 
-function endWith(log: Logger, error: Error): void {
-  log.fatal({ err: error }, 'the ledger cannot be written any more');
+function endWith(log: Logger, error: Error, message = 'the ledger cannot be written any more'): void {
+  log.fatal({ err: error }, message);
   process.exit(1);
 }

@@ -11,7 +11,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
-import { reportClock, reportOwnership, reportPayouts, reportTreasury } from '../observability/metrics-parts.ts';
+import { reportClock, reportOwnership, reportPayouts, reportSigner, reportTreasury } from '../observability/metrics-parts.ts';
 import { clockFacts } from '../observability/service-health.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
@@ -37,6 +37,7 @@ import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
 import { payoutCommands } from '../operator/payouts.ts';
 import { givenAddress } from './given-address.ts';
+import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
 import { treasuryHealth } from '../observability/treasury-health.ts';
 import { startPeopleSide } from './console.ts';
 import { compareCommands } from './workers/projection-compare.ts';
@@ -95,10 +96,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   reportAudit(metrics.registry, audit, clock);
   if (!roles.worker) reportDrift(metrics.registry, () => storage.comparison.drift());
   health.add(() => auditHealth(audit));
-  health.add(() => clockFacts(foundation.clockCheck.verdict()));
-  reportClock(metrics.registry, () => foundation.clockCheck.verdict());
-  health.add(() => ownershipFacts(foundation.ownership.status()));
-  reportOwnership(metrics.registry, () => foundation.ownership.status());
+  const heartbeat = watchSurroundings(parts, foundation, health);
   const { HOST: host, OPS_PORT: port } = config;
   const ops = await startOpsServer({ host, port, registry: metrics.registry, health, status: observability.status, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
@@ -130,11 +128,29 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       await inbox.close();
     },
     close: async () => {
-      await Promise.all([ledgerCheck.close(), projectionCheck?.close()]);
+      await Promise.all([ledgerCheck.close(), projectionCheck?.close(), heartbeat?.close()]);
       await observability.close();
       await closeServer(ops);
     },
   };
+}
+
+/** What the service relies on and does not make itself: the signer, the clock, and whose the addresses are. */
+function watchSurroundings(
+  { checkpointSigner: signer, log }: ServiceParts,
+  { metrics: { registry }, clockCheck, ownership }: Foundation,
+  health: HealthChecks,
+): SignerHeartbeat | null {
+  const heartbeat = signer ? startSignerHeartbeat({ signer, log }) : null;
+  if (heartbeat) {
+    health.add(() => heartbeat.health());
+    reportSigner(registry, () => heartbeat.isAlive());
+  }
+  health.add(() => clockFacts(clockCheck.verdict()));
+  reportClock(registry, () => clockCheck.verdict());
+  health.add(() => ownershipFacts(ownership.status()));
+  reportOwnership(registry, () => ownership.status());
+  return heartbeat;
 }
 
 function watchPayouts(payouts: NonNullable<MovingMoney['payouts']>, health: HealthChecks, { registry }: Foundation['metrics']): void {

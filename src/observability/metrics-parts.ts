@@ -107,6 +107,17 @@ export function reportClock(registry: Registry, verdict: () => ClockVerdict): vo
   });
 }
 
+export function reportSigner(registry: Registry, isAlive: () => boolean): void {
+  new Gauge({
+    name: 'quittance_signer_up',
+    help: '1 while the signer of this process answers; absent where there is none.',
+    registers: [registry],
+    collect() {
+      this.set(isAlive() ? 1 : 0);
+    },
+  });
+}
+
 /** Balances are read elsewhere at their own pace; this only shows what was read last. */
 export function reportTreasury(registry: Registry, balances: () => readonly TreasuryBalance[]): void {
   const report = (kind: TreasuryBalance['kind'], name: string, help: string): void => {

@@ -60,7 +60,7 @@ export const sequenceAhead: Drill = {
 };
 
 export const signerKilled: Drill = {
-  alerts: ['TreasuryStandsStill'],
+  alerts: ['TreasuryStandsStill', 'SignerSilent'],
   fault: 'the signer is killed; only a restart brings it back',
   cause: async (world) => {
     const session = await world.paidOrder('bsc');

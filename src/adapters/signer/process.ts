@@ -11,7 +11,7 @@ import type { Signer } from '../../ports/signer.ts';
 import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { signerCalls } from './signer-calls.ts';
-import { connectTo, SignerConnection, SignerUnavailable } from './connection.ts';
+import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
@@ -38,7 +38,7 @@ export interface SignerProcessOptions {
   readonly onLost?: (reason: string) => void;
 }
 
-export interface SignerProcess extends Signer {
+export interface SignerProcess extends Signer, SignerCaller {
   readonly pid: number;
 }
 
@@ -125,6 +125,7 @@ function handle(
   });
   return {
     pid: child.pid!,
+    call: (method, params) => connection.call(method, params),
     ...signerCalls(connection),
     close: async () => {
       closing = true;

@@ -5,6 +5,13 @@ import type { Mode } from '../../domain/ids.ts';
 /** Environment variables that hold secrets; after `takeWalletSources` they are gone from the environment given. */
 const SECRET_VARIABLES = ['WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE', 'TEST_WALLET_KEYSTORE_PASSPHRASE'] as const;
 
+const FILE_VARIABLES = [
+  'WALLET_KEYSTORE',
+  'WALLET_KEYSTORE_PASSPHRASE_FILE',
+  'TEST_WALLET_KEYSTORE',
+  'TEST_WALLET_KEYSTORE_PASSPHRASE_FILE',
+] as const;
+
 export class InvalidWalletSettings extends Error {
   override readonly name = 'InvalidWalletSettings';
 }
@@ -27,6 +34,12 @@ export function takeWalletSources(env: Record<string, string | undefined>): { re
   } finally {
     for (const name of SECRET_VARIABLES) delete env[name];
   }
+}
+
+/** The part of an environment that wallets can be read from again and again: files, and no secret. Null where a secret is needed, which is gone after the first time. */
+export function rereadableWallets(env: Readonly<Record<string, string | undefined>>): Record<string, string> | null {
+  if (SECRET_VARIABLES.some((name) => env[name])) return null;
+  return Object.fromEntries(FILE_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
 function sourceOf(env: Readonly<Record<string, string | undefined>>, prefix: '' | 'TEST_'): WalletSource | null {

@@ -16,7 +16,7 @@ it('a signal ends a running service in order', async () => {
   const host = new FakeProcess();
   let closed = 0;
   const start = async () => ({ close: async () => void (closed += 1) });
-  void runUntilSignal(start, host, 60_000);
+  void runUntilSignal(start, { host, shutdownMs: 60_000 });
   host.emit('SIGTERM');
   expect(await host.ended).toBe(0);
   expect(closed).toBe(1);
@@ -24,14 +24,30 @@ it('a signal ends a running service in order', async () => {
 
 it('an end that takes too long is cut off', async () => {
   const host = new FakeProcess();
-  void runUntilSignal(async () => ({ close: () => new Promise<void>(() => undefined) }), host, 20);
+  void runUntilSignal(async () => ({ close: () => new Promise<void>(() => undefined) }), { host, shutdownMs: 20 });
   host.emit('SIGINT');
   expect(await host.ended).toBe(1);
 });
 
 it('a signal ends a process whose start never comes to an end', async () => {
   const host = new FakeProcess();
-  void runUntilSignal(() => new Promise(() => undefined), host, 20);
+  void runUntilSignal(() => new Promise(() => undefined), { host, shutdownMs: 20 });
   host.emit('SIGTERM');
   expect(await host.ended).toBe(1);
+});
+
+it('tells why it ends and how long it ran, and when it has ended', async () => {
+  const host = new FakeProcess();
+  const told: [string, object][] = [];
+  void runUntilSignal(async () => ({ close: async () => undefined }), {
+    host,
+    orphaned: () => undefined,
+    tell: (message, facts) => told.push([message, facts]),
+  });
+  host.emit('SIGHUP');
+  await host.ended;
+  expect(told).toEqual([
+    ['the service ends', { reason: 'SIGHUP', upSec: 0 }],
+    ['the service has ended', {}],
+  ]);
 });

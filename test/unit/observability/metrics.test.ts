@@ -14,6 +14,7 @@ import {
   reportOwnership,
   reportPayouts,
   reportRates,
+  reportSigner,
   reportTreasury,
 } from '../../../src/observability/metrics-parts.ts';
 import { chainFacts, clockFacts, providerFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
@@ -60,6 +61,7 @@ function allMetrics(): Metrics {
   );
   reportRates(registry, () => [{ provider: 'kraken', ageMs: 2_000, breaker: 'closed' }], 300);
   reportAddresses(registry, () => [{ mode: 'live', family: 'evm', available: 9, target: 10, exhausted: false }]);
+  reportSigner(registry, () => true);
   reportOwnership(registry, () => [{ mode: 'live', family: 'evm', ownership: 'foreign' }]);
   reportClock(registry, () => ({ isInDoubt: true, offsetMs: -7_200_000, witnesses: [] }));
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
