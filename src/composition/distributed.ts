@@ -11,7 +11,7 @@ import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { guardedStore } from './guarded-store.ts';
-import { OwnWrites } from './own-writes.ts';
+import { SeenPositions } from './seen-positions.ts';
 import { projectionsOf } from './projections.ts';
 import { StoreProbe } from './store-probe.ts';
 import type { StorageDeps, Storage, SharedLog } from './storage-parts.ts';
@@ -76,8 +76,8 @@ export async function openDistributed(
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
     const probe = keep(new StoreProbe({ store, board }));
-    const written = new OwnWrites(kept, isAfter);
-    const guarded = guardedStore(written.observe(store));
+    const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
+    const guarded = guardedStore(positions.observe(store));
     return {
       store: guarded.store,
       readModel,
@@ -90,11 +90,12 @@ export async function openDistributed(
       board,
       soleWriter: false,
       ownLog: null,
+      positions,
       comparison,
       sharedLog: { guard: guarded.guard, isAfter },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
       caughtUp: async () => {
-        if (written.last !== null) await projections.caughtUpTo(written.last);
+        if (positions.written !== null) await projections.caughtUpTo(positions.written);
       },
       health: () => probe.facts(),
       close: closeAll,

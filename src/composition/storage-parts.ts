@@ -6,6 +6,7 @@ import type { EventStore, Position } from '../ports/event-store.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { PersonalKeys } from '../ports/personal-keys.ts';
+import type { Positions } from '../ports/positions.ts';
 import type { Random } from '../ports/random.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ReadModel } from '../ports/read-model.ts';
@@ -43,6 +44,8 @@ export interface Storage {
   rateLimiter(settings: { readonly ratePerSec: number; readonly burst: number }): Promise<RateLimiter>;
   /** Resolves once everything this process wrote is in the look-ups, or after a bounded wait. */
   caughtUp(): Promise<void>;
+  /** For callers of several processes; null where this process is the only one, which shows everything that it told. */
+  readonly positions: Positions | null;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
   /** Compares the look-ups with a replay of the ledger, on demand. */

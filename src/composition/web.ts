@@ -114,6 +114,7 @@ export function createWebApp(parts: WebParts): Express {
       proofOf: async (reader, id) => ((await core.sessions.getSession(reader, id)) ? parts.audit.proofOf(id) : null),
     },
     readOnly: parts.readOnly,
+    positions: parts.storage.positions,
     mounts: [
       (app) => app.use(observePages(parts.metrics.http)),
       (app) => app.use(checkout),

@@ -31,9 +31,18 @@ const SECURITY_HEADERS: readonly string[] = [
 ];
 export const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
 
+export const POSITION_HEADER = 'Quittance-Position';
+
+export interface AnswerHeaders {
+  /** Adds the `RateLimit-*` headers. */
+  readonly rate: RateDecision;
+  /** See `Positions`; null where there is none. */
+  readonly position: string | null;
+}
+
 export interface Responder {
-  /** Answers with one write. `rate` adds the `RateLimit-*` headers. Returns the HTTP status. */
-  send(response: ServerResponse, requestId: string, given: Answer, rate?: RateDecision): number;
+  /** Answers with one write. Returns the HTTP status. */
+  send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number;
   /** Answers while the client may still be sending, and closes the connection once it stopped. Returns the HTTP status. */
   sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number;
 }
@@ -43,10 +52,13 @@ export function createResponder(options: { readonly secure: boolean; readonly pu
   const docUrl = (code: ErrorCode): string | undefined => (publicUrl === undefined ? undefined : errorUrl(publicUrl, code));
   const fixed = options.secure ? [...SECURITY_HEADERS, ...HSTS] : SECURITY_HEADERS;
 
-  function send(response: ServerResponse, requestId: string, given: Answer, rate?: RateDecision): number {
+  function send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number {
     const { status, text, encoding, headers } = prepare(fixed, requestId, given, docUrl);
-    if (rate !== undefined)
-      headers.push('RateLimit-Limit', String(rate.limit), 'RateLimit-Remaining', String(rate.remaining), 'RateLimit-Reset', String(rate.resetSec));
+    if (more !== undefined) {
+      const { limit, remaining, resetSec } = more.rate;
+      headers.push('RateLimit-Limit', String(limit), 'RateLimit-Remaining', String(remaining), 'RateLimit-Reset', String(resetSec));
+      if (more.position !== null) headers.push(POSITION_HEADER, more.position);
+    }
     response.writeHead(status, headers);
     response.end(text, encoding);
     return status;

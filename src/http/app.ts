@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Clock } from '../ports/clock.ts';
 import type { Nonces } from '../ports/nonces.ts';
+import type { Positions } from '../ports/positions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { KeyDirectory, MerchantApi } from '../features/shared/merchant-api.ts';
 import { HSTS, NOT_FOUND, createResponder, type Responder } from './answer.ts';
@@ -39,6 +40,8 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly audit?: AuditApi;
   /** Why nothing is written; null, or absent, in health. */
   readonly readOnly?: () => string | null;
+  /** Null, or absent, where no other process answers. */
+  readonly positions?: Positions | null;
   readonly ledger?: LedgerApi;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxApi;
@@ -136,6 +139,7 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     observer: options.observer,
     logger: options.logger,
     readOnly: options.readOnly ?? (() => null),
+    positions: options.positions ?? null,
   };
 }
 

@@ -3,11 +3,12 @@ import type { Request, RequestHandler } from 'express';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
+import type { Positions } from '../ports/positions.ts';
 import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/merchant-api.ts';
 import type { ClientAddress } from '../runtime/util/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
-import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
+import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
@@ -46,6 +47,8 @@ export interface EndpointTools {
   readonly logger: HttpLogger;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
+  /** Null where no other process answers. */
+  readonly positions: Positions | null;
 }
 
 /** A person has to look: nothing changes within seconds. */
@@ -100,13 +103,14 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
       const caller = callerOf(key, requestId, headers, burnt);
-      const given = rate.allowed ? await answerTo(route, tools.readOnly() !== null, request, headers, body.bytes, caller, key) : rateLimited(rate);
+      const given = rate.allowed ? await answerTo(route, tools, request, headers, body.bytes, caller, key) : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
       const about = { requestId, operation: operationId, merchant: key.merchantId, id: request.params.id };
-      return answered(tools.logger, about, responder.send(response, requestId, given, rate));
+      const position = tools.positions && (await tools.positions.told());
+      return answered(tools.logger, about, responder.send(response, requestId, given, { rate, position }));
     } catch (error) {
       // Nothing is known about the command, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
@@ -140,7 +144,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
 /** What is to be checked once it is known who asks, and then the operation itself. */
 async function answerTo(
   route: Route | LastResort,
-  readOnly: boolean,
+  { readOnly, positions }: Pick<EndpointTools, 'readOnly' | 'positions'>,
   request: Request,
   headers: RequestHeaders,
   bytes: Buffer,
@@ -151,7 +155,7 @@ async function answerTo(
   const { operation } = route;
   const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);
   if (unscoped) return unscoped;
-  const refused = operation.method !== 'get' && readOnly ? READ_ONLY : malformedHeader(headers, bytes.length);
+  const refused = operation.method !== 'get' && readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
   if (refused) return refused;
   const body = bodyOf(operation, bytes);
   if (!body.ok) return body;
@@ -159,7 +163,17 @@ async function answerTo(
   if (lacking) return lacking;
   const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
   if (!query.ok) return query;
+  const behind = operation.readsLookUps && headers.position !== undefined ? await unlessShown(positions, headers.position) : null;
+  if (behind) return behind;
   return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });
+}
+
+/** Waits for what another process told the caller: an answer without it would be an old one. */
+async function unlessShown(positions: Positions | null, given: string | null): Promise<Answer | null> {
+  if (given === null) return POSITION_MALFORMED;
+  const found = positions ? await positions.shownUpTo(given) : 'shown';
+  if (found === 'malformed') return POSITION_MALFORMED;
+  return found === 'behind' ? BEHIND : null;
 }
 
 /** The store was gone before the command was even begun: asking again later is safe. */
@@ -213,6 +227,12 @@ const READ_ONLY: Answer = {
   retryAfterSec: READ_ONLY_RETRY_SEC,
 };
 const SERVICE_UNAVAILABLE: Answer = { ok: false, refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' } };
+const POSITION_MALFORMED: Answer = refusedField(POSITION_HEADER, 'must be sent once, as an answer carried it');
+const BEHIND: Answer = {
+  ok: false,
+  refusal: { code: 'service_unavailable', message: 'This node has not read everything yet that another one told you.' },
+  retryAfterSec: 1,
+};
 const INTERNAL_ERROR: Answer = { ok: false, refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } };
 
 const NOTHING: Validated<unknown> = { ok: true, value: undefined };

@@ -26,6 +26,8 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly bodyRequired?: boolean;
   readonly query?: Query;
   readonly response: ZodType;
+  /** The answer comes from look-ups: a caller may ask for one that shows what another process told. */
+  readonly readsLookUps?: boolean;
   /** Refusals beside those that every operation can give. */
   readonly errors: readonly ErrorCode[];
   /** The handler hands `Caller.nonceCoCommit` to a command, so that the nonce is committed with its event. */

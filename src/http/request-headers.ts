@@ -8,6 +8,7 @@ const PLAIN_NAMES = {
   contentEncoding: 'content-encoding',
   transferEncoding: 'transfer-encoding',
   idempotencyKey: 'idempotency-key',
+  position: 'quittance-position',
   traceParent: 'traceparent',
 } as const;
 
@@ -33,6 +34,7 @@ export function createHeaderReader(prefix: string): (rawHeaders: readonly string
       contentEncoding: undefined,
       transferEncoding: undefined,
       idempotencyKey: undefined,
+      position: undefined,
       traceParent: undefined,
       timestamp: undefined,
       nonce: undefined,

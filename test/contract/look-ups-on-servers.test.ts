@@ -6,9 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { sessionList } from '../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { OwnWrites } from '../../src/composition/own-writes.ts';
 import { projectionsOf } from '../../src/composition/projections.ts';
-import { isLater } from '../../src/composition/workers/followed-log.ts';
+import { SeenPositions } from '../../src/composition/seen-positions.ts';
 import { ProjectionComparison } from '../../src/composition/workers/projection-compare.ts';
 import { openProjectionThread, type ProjectionThread } from '../../src/composition/workers/projection-thread.ts';
 import { coverageStream } from '../../src/domain/streams.ts';
@@ -135,15 +134,38 @@ test('files that were made of another log are not served', async () => {
   expect(await caughtUp(again)).toBe(true);
 });
 
-test('a process waits for what it wrote itself, and not for what its look-ups do not show', async () => {
-  const log = { kind: 'servers', connectionString: double.connectionString, namespace } as const;
-  const written = new OwnWrites(projectionsOf(ROLES), (one, other) => isLater(log, one, other));
-  store = written.observe(store);
+test('what one of them told, another one shows, or says that it does not yet', async () => {
+  const [one, other] = [await node('one'), await node('other')];
+  const [mine, theirs] = [one, other].map(
+    (thread) => new SeenPositions({ follows: thread.follows, readModel: thread.readModel, projections: thread, store }),
+  );
+  expect(await mine!.told()).toBeNull();
+  const plain = store;
+  store = mine!.observe(plain);
   await grow(store, coverageStream('test', 'bsc'), 1);
-  expect(written.last).toBeNull();
+  expect([mine!.written, await mine!.told()]).toEqual([null, null]);
   await order();
-  const head = await store.head();
-  expect(written.last).toBe(head);
+  const told = (await mine!.told())!;
+  expect([mine!.written, told]).toEqual([told, await plain.head()]);
   await grow(store, coverageStream('test', 'bsc'), 1);
-  expect(written.last).toBe(head);
+  expect(await mine!.told()).toBe(told);
+  expect(await theirs!.shownUpTo(told)).toBe('shown');
+  expect([await listed(other), await theirs!.told()]).toEqual([1, told]);
+  // Read by a node that did not write it, before its look-ups show it.
+  const reading = theirs!.observe(plain);
+  await end(other);
+  await order();
+  await reading.readStream(`session-${sessionIdOf(1)}`);
+  expect(await mine!.told()).toBe(await plain.lastOfStream(`session-${sessionIdOf(1)}`).then((event) => event!.position));
+  const again = await node('other');
+  const late = new SeenPositions({
+    follows: again.follows,
+    store: plain,
+    readModel: { checkpoint: async () => told },
+    projections: { caughtUpTo: async () => false },
+  });
+  expect(await late.shownUpTo((await mine!.told())!)).toBe('behind');
+  expect(await late.shownUpTo(told)).toBe('shown');
+  expect(await late.shownUpTo('C:999999999/P:999999999')).toBe('shown');
+  for (const malformed of ['', '7', 'C:1', 'C:1/P:x']) expect(await late.shownUpTo(malformed)).toBe('malformed');
 });

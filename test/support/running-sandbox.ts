@@ -111,6 +111,8 @@ export interface ApiAnswer {
   readonly json: Record<string, unknown> & {
     readonly error?: { readonly code: string; readonly message: string; readonly param?: string; readonly request_id: string };
   };
+  /** How far in the event log it is; null where one process answers. */
+  readonly position: string | null;
 }
 
 type Keys = Pick<SandboxFacts['merchant'], 'api_key' | 'api_secret'>;
@@ -142,7 +144,7 @@ export async function signedCall(
     ...(raw !== '' && { body: raw }),
     signal: AbortSignal.timeout(15_000),
   });
-  return { status: response.status, json: (await response.json()) as ApiAnswer['json'] };
+  return { status: response.status, json: (await response.json()) as ApiAnswer['json'], position: response.headers.get('quittance-position') };
 }
 
 /** Asks again until the answer is there. */

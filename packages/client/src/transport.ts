@@ -40,6 +40,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 3;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_SEC = 60;
+/** How far the service had come by an answer: another node of it then shows no less. */
+const POSITION = 'Quittance-Position';
 const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency key. */
@@ -54,6 +56,8 @@ export function createTransport(options: TransportOptions): Send {
   } = options;
   const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  /** The furthest that any answer came from; undefined where one node answers all. */
+  let position: string | undefined;
 
   async function attempt(request: ApiRequest, body: string, idempotencyKey: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
     const timestamp = String(Math.floor(Date.now() / 1000));
@@ -69,10 +73,14 @@ export function createTransport(options: TransportOptions): Send {
       ...(signatureVersion === 2 ? { [`${headerPrefix}Signature-Version`]: '2' } : undefined),
       ...(request.method === 'GET' ? undefined : { 'Content-Type': 'application/json' }),
       ...(idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey }),
+      ...(request.method === 'GET' && position !== undefined ? { [POSITION]: position } : undefined),
     };
     const timeout = AbortSignal.timeout(timeoutMs);
     const init: RequestInit = { method: request.method, headers, redirect: 'manual', signal: signal ? AbortSignal.any([signal, timeout]) : timeout };
-    return fetchUrl(url.href, body === '' ? init : { ...init, body });
+    const response = await fetchUrl(url.href, body === '' ? init : { ...init, body });
+    const reached = response.headers.get(POSITION);
+    if (reached !== null && isAfter(reached, position)) position = reached;
+    return response;
   }
 
   return async function send<Answer>(request: ApiRequest, call: CallSettings = {}): Promise<Answer> {
@@ -87,6 +95,18 @@ export function createTransport(options: TransportOptions): Send {
       await pause(waitMs(tries, failure.error), call.signal);
     }
   };
+}
+
+/** Positions are compared by the numbers in them, from the left. */
+function isAfter(one: string, other: string | undefined): boolean {
+  const numbers = (text: string): bigint[] => (text.match(/\d+/g) ?? []).map(BigInt);
+  if (other === undefined) return true;
+  const others = numbers(other);
+  for (const [index, number] of numbers(one).entries()) {
+    const beside = others[index] ?? 0n;
+    if (number !== beside) return number > beside;
+  }
+  return false;
 }
 
 type OutcomeOf<Answer> = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly error: ApiError | ConnectionError };

@@ -8,6 +8,7 @@ import {
 } from 'zod-openapi';
 import { SCOPE_MEANINGS, SCOPES } from '../../domain/api-keys.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { POSITION_HEADER } from '../answer.ts';
 import { MAX_BODY_BYTES } from '../endpoint.ts';
 import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
@@ -102,7 +103,6 @@ function plainer({ zodSchema, jsonSchema, io }: Parameters<NonNullable<CreateDoc
 
 function operationObject(operation: Operation, options: DocumentOptions): ZodOpenApiOperationObject {
   const { id, tag, summary, description, body, query, example } = operation;
-  const isPost = operation.method === 'post';
   return {
     operationId: id,
     tags: [tag],
@@ -113,7 +113,7 @@ function operationObject(operation: Operation, options: DocumentOptions): ZodOpe
     requestParams: {
       ...pathParameters(operation.path),
       ...(query === undefined ? undefined : { query: query as unknown as NonNullable<ZodOpenApiParameters['query']> }),
-      ...(isPost ? { header: z.object({ 'Idempotency-Key': IDEMPOTENCY_KEY }) } : undefined),
+      ...headersOf(operation),
     },
     ...(body === undefined
       ? undefined
@@ -125,6 +125,16 @@ function operationObject(operation: Operation, options: DocumentOptions): ZodOpe
         }),
     responses: responsesOf(operation, options.serverUrl),
     'x-codeSamples': codeSamples(operation, options),
+  };
+}
+
+function headersOf({ method, readsLookUps = false }: Operation): Pick<ZodOpenApiParameters, 'header'> {
+  if (method !== 'post' && !readsLookUps) return {};
+  return {
+    header: z.object({
+      ...(method === 'post' && { 'Idempotency-Key': IDEMPOTENCY_KEY }),
+      ...(readsLookUps && { [POSITION_HEADER]: POSITION.optional().meta({ description: POSITION_SENT }) }),
+    }),
   };
 }
 
@@ -149,7 +159,15 @@ function pathParameters(path: string): Pick<ZodOpenApiParameters, 'path'> {
   return { path: z.object(Object.fromEntries(names.map((name) => [name, z.string().meta({ description: 'Id of the resource.' })]))) };
 }
 
+const POSITION_SENT =
+  'As an earlier answer carried it. The answer then shows everything that the earlier one told; a node that has not read so far waits for up to two seconds, then answers 503.';
+const POSITION = z.string().meta({ examples: ['C:105224/P:105224'] });
+
 const RESPONSE_HEADERS = z.object({
+  [POSITION_HEADER]: POSITION.optional().meta({
+    description:
+      'Present where several nodes answer: how far in the event log this answer is. Send the greatest one that you were given with your next list; of two, compare the numbers in them from the left.',
+  }),
   'X-Request-Id': z.string().meta({ description: 'Quote it when you ask for help.' }),
   'RateLimit-Limit': z.int().meta({ description: 'Largest burst of requests.' }),
   'RateLimit-Remaining': z.int().meta({ description: 'Requests left at this moment.' }),

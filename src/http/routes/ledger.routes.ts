@@ -26,6 +26,7 @@ const getLedgerBalancesOperation = {
   path: '/v1/ledger/balances',
   tag: TAG,
   scope: 'books:read',
+  readsLookUps: true,
   summary: 'What you are owed',
   description:
     'By network and coin, now or at the end of any day by either clock. A day of a closed month never changes: what comes to light later is in the month that was open then.',
@@ -41,6 +42,7 @@ const listLedgerEntriesOperation = {
   path: '/v1/ledger/entries',
   tag: TAG,
   scope: 'books:read',
+  readsLookUps: true,
   summary: 'List the entries of your accounts, in the order of recording',
   description: 'By cursor. A page may hold fewer entries than asked, also none, while `has_more` is true.',
   query: ledgerRangeQuery,
@@ -55,6 +57,7 @@ const getSettlementReportOperation = {
   path: '/v1/ledger/settlement',
   tag: TAG,
   scope: 'books:read',
+  readsLookUps: true,
   summary: 'Everything that changed what you are owed, in lines that can be summed',
   description:
     'By cursor. Every column of amounts may be summed over all lines of a coin and network, and gives closing less opening; fiat values may be summed by currency.',

@@ -57,6 +57,7 @@ const listSessionsOperation = {
   path: '/v1/payment/sessions',
   tag: 'Payment sessions',
   scope: 'payments:read',
+  readsLookUps: true,
   summary: 'List payment sessions, newest first',
   description:
     'By page, with totals, or by cursor, which shows every record once however many are added meanwhile. `network` is where money arrived.',
@@ -72,6 +73,7 @@ const listRefundsOperation = {
   path: '/v1/refunds',
   tag: 'Refunds',
   scope: 'payments:read',
+  readsLookUps: true,
   summary: 'List refunds, newest first',
   description: 'By page or by cursor. `network` is that of any payout.',
   query: listRefundsQuery,
@@ -86,6 +88,7 @@ const listTransactionsOperation = {
   path: '/v1/transactions',
   tag: 'Transactions',
   scope: 'payments:read',
+  readsLookUps: true,
   summary: 'List money movements, newest first',
   description: 'Every deposit, payout and network fee, by page or by cursor, each with its transaction on chain.',
   query: listTransactionsQuery,

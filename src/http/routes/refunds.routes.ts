@@ -44,6 +44,7 @@ const getRefundOperation = {
   path: '/v1/refunds/{id}',
   tag: 'Refunds',
   scope: 'payments:read',
+  readsLookUps: true,
   summary: 'Get a refund',
   description: 'With every payout: one for each payer and network.',
   response: refund,

@@ -73,6 +73,18 @@ describe('the client', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('sends the furthest position that it was given with what it reads, and none with what it writes', async () => {
+    const positions = ['C:900/P:900', 'C:1000/P:1000', 'C:950/P:950', null];
+    const answers = positions.map((position): Step => ({ status: 200, headers: position === null ? {} : { 'Quittance-Position': position } }));
+    const { client, sent } = scripted(answers);
+    await client.sessions.create(ORDER);
+    await client.sessions.get('cs_1');
+    await client.refunds.create({ session_id: 'cs_1' });
+    await client.sessions.get('cs_1');
+    await client.sessions.get('cs_1');
+    expect(sent.map(({ headers }) => headers['Quittance-Position'])).toEqual([undefined, 'C:900/P:900', undefined, 'C:1000/P:1000', 'C:1000/P:1000']);
+  });
+
   it('gives up after the retries it was told, with a typed error', async () => {
     const limited = scripted([failure(429, 'rate_limited')], { maxRetries: 1 });
     await expect(limited.client.sessions.get('cs_1')).rejects.toBeInstanceOf(RateLimitedError);
