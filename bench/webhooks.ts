@@ -11,6 +11,7 @@ import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-sto
 import { HttpWebhookSender } from '../src/adapters/webhook-http/sender.ts';
 import type { MerchantId, SessionId } from '../src/domain/ids.ts';
 import { base32 } from '../src/domain/ids.ts';
+import { NOTIFICATION_TYPES } from '../src/domain/notification-types.ts';
 import { sessionStream } from '../src/domain/streams.ts';
 import type { WebhookEndpoint } from '../src/ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, SubscribeOptions } from '../src/ports/event-store.ts';
@@ -158,8 +159,8 @@ async function startService(
     readModel,
     handler: createDeliveryHandler({ store, clock: systemTimers, random: nodeRandom, notificationIds: ids }),
     directory: {
-      endpointOf: (merchantId) => endpoints.get(merchantId) ?? null,
-      optionalTypesOf: () => new Set(),
+      endpointOf: (queue) => endpoints.get(queue as MerchantId) ?? null,
+      subscriptionsOf: () => [{ furtherEndpointId: null, types: new Set(NOTIFICATION_TYPES), fields: [] }],
       suspend: async () => undefined,
       onChange: () => () => undefined,
     },

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { errorBody } from '../src/http/schemas/error.schema.ts';
 import { ledgerBalances, ledgerEntry, settlementReport } from '../src/http/schemas/ledger.schema.ts';
 import { pagination, transaction } from '../src/http/schemas/list.schema.ts';
-import { changeMerchantBody, merchant, webhookSecret } from '../src/http/schemas/merchant.schema.ts';
+import {
+  changeEndpointBody,
+  changeMerchantBody,
+  createEndpointBody,
+  merchant,
+  newWebhookEndpoint,
+  webhookSecret,
+} from '../src/http/schemas/merchant.schema.ts';
 import { createRefundBody, refund } from '../src/http/schemas/refund.schema.ts';
 import { sandboxAdvanceBody, sandboxDeadline, sandboxPayBody, sandboxPayment } from '../src/http/schemas/sandbox.schema.ts';
 import { cancelledSession, createSessionBody, paymentSession } from '../src/http/schemas/session.schema.ts';
@@ -16,9 +23,19 @@ import { delivery, deliveryDetail, eventFeed, replayBody, replayed, testWebhookB
  * `node scripts/client-wire-types.ts` renews packages/client/src/wire.ts; a test fails when it is out of date.
  */
 
-const REQUESTS = [createSessionBody, createRefundBody, changeMerchantBody, sandboxPayBody, sandboxAdvanceBody, replayBody, testWebhookBody];
+const REQUESTS = [
+  createSessionBody,
+  createRefundBody,
+  changeMerchantBody,
+  createEndpointBody,
+  changeEndpointBody,
+  sandboxPayBody,
+  sandboxAdvanceBody,
+  replayBody,
+  testWebhookBody,
+];
 const ANSWERS = [
-  ...[paymentSession, cancelledSession, timelineOf, refund, transaction, pagination, merchant, webhookSecret],
+  ...[paymentSession, cancelledSession, timelineOf, refund, transaction, pagination, merchant, webhookSecret, newWebhookEndpoint],
   ...[webhookEvent, delivery, deliveryDetail, eventFeed, replayed],
   ...[ledgerBalances, ledgerEntry, settlementReport, sandboxPayment, sandboxDeadline, errorBody],
 ];

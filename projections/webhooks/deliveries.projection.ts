@@ -1,3 +1,4 @@
+import { furtherEndpointOf } from '../../src/domain/delivery-ids.ts';
 import type { DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
@@ -6,11 +7,11 @@ import type { ListPlace, Projection, RowReader, RowRef } from '../../src/ports/p
 import type { RowChange } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 
-export const DELIVERIES_TABLE = 'webhook-deliveries@2';
-const DELIVERY_LISTS = 'webhook-deliveries@2/';
-/** Every event of a merchant in the order it was told, samples left out: what the pull feed walks. */
-export const EVENT_FEED_TABLE = 'webhook-event-feed@2';
-const COUNTERS_TABLE = 'webhook-delivery-counters@2';
+export const DELIVERIES_TABLE = 'webhook-deliveries@3';
+const DELIVERY_LISTS = 'webhook-deliveries@3/';
+/** Every event that a merchant's default endpoint is told, in order, samples left out: what the pull feed walks. */
+export const EVENT_FEED_TABLE = 'webhook-event-feed@3';
+const COUNTERS_TABLE = 'webhook-delivery-counters@3';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
 
@@ -20,6 +21,8 @@ export type DeliveryRow = {
   readonly mode: Mode;
   readonly eventType: string;
   readonly sessionId: string;
+  /** Empty when the merchant had none. */
+  readonly endpointId: string;
   readonly sample: boolean;
   readonly status: DeliveryStatus;
   readonly attempts: number;
@@ -64,7 +67,7 @@ export const deliveriesOfSession = (owner: Owner, sessionId: string): string => 
 /** A merchant's view of its webhooks: every delivery with where it stands, and the feed of events. */
 export const webhookDeliveries: Projection = {
   name: 'webhook-deliveries',
-  version: 2,
+  version: 3,
   streamPrefixes: ['delivery-'],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],
@@ -100,13 +103,14 @@ function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[
   const key = ownerKey(data);
   const counters = (read(COUNTERS_TABLE, key) as CountersRow | null) ?? { next: 0, lastSec: 0 };
   const createdSec = Math.floor(data.scheduledAtMs / 1000);
-  const { notificationId, merchantId, mode, eventType, sessionId, sample = false } = data;
+  const { notificationId, merchantId, mode, eventType, sessionId, endpointId, sample = false } = data;
   const row: DeliveryRow = {
     notificationId,
     merchantId,
     mode,
     eventType,
     sessionId,
+    endpointId,
     sample,
     status: 'pending',
     attempts: 0,
@@ -120,7 +124,9 @@ function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[
   const feed: EventFeedRow = { notificationId };
   return [
     { op: 'put', table: COUNTERS_TABLE, key, row: { next: row.order + 1, lastSec: row.listedSec } satisfies CountersRow },
-    ...(sample ? [] : [{ op: 'put', table: EVENT_FEED_TABLE, key: feedKey(data, row.order), row: feed } as const]),
+    ...(sample || furtherEndpointOf(notificationId) !== null
+      ? []
+      : [{ op: 'put', table: EVENT_FEED_TABLE, key: feedKey(data, row.order), row: feed } as const]),
     put(row),
   ];
 }

@@ -1,3 +1,4 @@
+import { queueOf, type QueueId } from '../../src/domain/delivery-ids.ts';
 import type { DeliveryAttempted, DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
@@ -7,7 +8,7 @@ import type { Row, RowChange } from '../../src/ports/read-model.ts';
 
 /** Every delivery that needs another attempt, by its id, and so in the order in which merchants were to be told. */
 export const WEBHOOK_WORK_TABLE = 'webhook-work@1';
-/** By merchant: how its endpoint has fared since its last success, while it fails. */
+/** By endpoint: how it has fared since its last success, while it fails. */
 export const ENDPOINT_FAILURES_TABLE = 'webhook-endpoint-failures@1';
 
 export type WebhookWorkRow = {
@@ -21,6 +22,8 @@ export type WebhookWorkRow = {
 
 /** Times are Unix milliseconds. */
 export type EndpointFailuresRow = {
+  /** Whose deliveries go to the endpoint. */
+  readonly queue: QueueId;
   readonly failingSinceMs: number;
   readonly failures: number;
   /** Answers 410 in a row. */
@@ -42,25 +45,27 @@ export const webhookWork: Projection = {
 };
 
 const DELIVERY = 'delivery-';
-const MERCHANT = 'merchant-';
+const endpointKey = (merchantId: MerchantId, endpointId: string): string => `${merchantId}/${endpointId}`;
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   if (!stream.startsWith(DELIVERY)) return [];
   const work: RowRef = { table: WEBHOOK_WORK_TABLE, key: stream.slice(DELIVERY.length), ...(event.type === 'DeliveryScheduled' && { isNew: true }) };
-  return event.type === 'DeliveryAttempted' ? [work, { table: ENDPOINT_FAILURES_TABLE, key: event.data.merchantId }] : [work];
+  return event.type === 'DeliveryAttempted' && event.data.endpointId !== null
+    ? [work, { table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) }]
+    : [work];
 }
 
 function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   // The endpoint is another one, or works again as its merchant says.
   if (event.type === 'WebhookEndpointSet' || event.type === 'WebhookEndpointResumed')
-    return [{ op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: stream.slice(MERCHANT.length) }];
+    return [{ op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) }];
   if (!stream.startsWith(DELIVERY)) return [];
   const id = stream.slice(DELIVERY.length) as NotificationId;
   const delivery = event as DeliveryEvent;
   const before = read(WEBHOOK_WORK_TABLE, id) as WebhookWorkRow | null;
   const work = replaced(WEBHOOK_WORK_TABLE, id, before, workAfter(before, delivery));
-  if (delivery.type !== 'DeliveryAttempted') return work;
-  const key = delivery.data.merchantId;
+  if (delivery.type !== 'DeliveryAttempted' || delivery.data.endpointId === null) return work;
+  const key = endpointKey(delivery.data.merchantId, delivery.data.endpointId);
   const failures = read(ENDPOINT_FAILURES_TABLE, key) as EndpointFailuresRow | null;
   return [...work, ...replaced(ENDPOINT_FAILURES_TABLE, key, failures, failuresAfter(failures, delivery.data))];
 }
@@ -99,5 +104,5 @@ export function failuresAfter(before: EndpointFailuresRow | null, attempt: Deliv
   if (attempt.failure === 'no_endpoint') return before;
   const failingSinceMs = before?.failingSinceMs ?? attempt.startedAtMs;
   const gone = attempt.failure === 'gone' ? (before?.gone ?? 0) + 1 : 0;
-  return { failingSinceMs, failures: (before?.failures ?? 0) + 1, gone };
+  return { queue: queueOf(attempt.merchantId, attempt.notificationId), failingSinceMs, failures: (before?.failures ?? 0) + 1, gone };
 }

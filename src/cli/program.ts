@@ -147,14 +147,31 @@ function addOperators(program: Command, host: CliHost): void {
 
 function addWebhooks(program: Command, host: CliHost): void {
   const webhook = program.command('webhook').description('endpoints, secrets and deliveries');
-  admin(webhook, host, 'set <merchant_id>', 'webhook.set', 'set the endpoint of a merchant', [
-    ['--url <url>', 'https URL'],
-    ['--events <types>', 'what to tell beside outcomes, such as payment.late,payment.reversed; none ends it'],
+  const named = ['--endpoint <id>', 'a further endpoint (webhook list); default: the default one'] as const;
+  const choice = [
+    ['--fields <names>', 'what each event says beside what it always says, such as network,tx_hash; none ends it'],
     ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
     ['--standard-webhooks', 'sign each request after Standard Webhooks, too'],
+  ] as const;
+  admin(webhook, host, 'list <merchant_id>', 'webhook.list', 'the endpoints of a merchant, the default one first');
+  admin(webhook, host, 'add <merchant_id>', 'webhook.add', 'add a further endpoint; prints its secret, once', [
+    ['--url <url>', 'https URL', true],
+    ['--events <types>', 'what to tell it, such as payment.completed,payment.late', true],
+    ...choice,
   ]);
-  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order');
+  admin(webhook, host, 'set <merchant_id>', 'webhook.set', 'change an endpoint of a merchant', [
+    named,
+    ['--url <url>', 'https URL'],
+    [
+      '--events <types>',
+      'what to tell, such as payment.late,payment.reversed; the default endpoint is told every outcome, and none ends what is beside',
+    ],
+    ['--disabled <yes|no>', 'whether it is switched off'],
+    ...choice,
+  ]);
+  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order', [named]);
   admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [
+    named,
     ['--activate', 'make the issued secret the only one'],
   ]);
   admin(webhook, host, 'deliveries <merchant_id>', 'webhook.deliveries', 'list deliveries, newest first', [

@@ -5,12 +5,10 @@ import {
   notificationOf,
   type Notice,
   type Notification,
-  type NotificationType,
   type NotifyingEvent,
   type SessionFacts,
 } from './notifications.ts';
-import { isOptionalType } from './optional-notifications.ts';
-import type { OptionalType } from './optional-notifications.ts';
+import { isOptionalType, type NotificationType, type OptionalType } from './notification-types.ts';
 
 /** The session that samples speak of: in the form of a real one, and no real one. */
 const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;

@@ -1,9 +1,10 @@
+import { eventIdOf } from './delivery-ids.ts';
 import type { DomainEvent } from './events/domain-event.ts';
 import type { SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount, type Coin } from './money.ts';
 import type { Network } from './networks.ts';
-import { OPTIONAL_TYPES, type OptionalType } from './optional-notifications.ts';
+import type { NotificationField, NotificationType, OptionalType, OutcomeType } from './notification-types.ts';
 
 /** Which domain events tell a merchant, and as what (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
@@ -13,16 +14,9 @@ export const NOTIFICATION_TYPE_OF = {
   SessionCancelled: 'payment.cancelled',
   RefundCompleted: 'refund.succeeded',
   RefundFailed: 'refund.failed',
-} as const satisfies Partial<Record<DomainEvent['type'], string>>;
+} as const satisfies Partial<Record<DomainEvent['type'], OutcomeType>>;
 
 export type NotifyingEvent = Extract<DomainEvent, { type: keyof typeof NOTIFICATION_TYPE_OF }>;
-export type OutcomeType = (typeof NOTIFICATION_TYPE_OF)[NotifyingEvent['type']];
-
-/** Told to every endpoint. */
-export const OUTCOME_TYPES = Object.values(NOTIFICATION_TYPE_OF) as readonly OutcomeType[];
-
-export type NotificationType = OutcomeType | OptionalType;
-export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
 
 /** Which domain events an optional type can come from. */
 const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
@@ -106,8 +100,8 @@ export interface NotificationBody {
 
 const NANOSECONDS_IN_MS = 1_000_000n;
 
-/** The id of a notification is the moment of its decision in nanoseconds. */
-export const decidedAtMs = (id: NotificationId): number => Number(BigInt(id.slice('evt_'.length)) / NANOSECONDS_IN_MS);
+/** The id of a notification, with which that of each delivery begins, is the moment of its decision in nanoseconds. */
+export const decidedAtMs = (id: NotificationId): number => Number(BigInt(eventIdOf(id).slice('evt_'.length)) / NANOSECONDS_IN_MS);
 
 /** Without conversion one unit of the order currency is one unit of the coin. */
 const NO_CONVERSION = '1';
@@ -123,6 +117,17 @@ export function notificationOf(notificationId: NotificationId, atMs: number, eve
 /** The same of a notice. */
 export function noticeNotification(notificationId: NotificationId, atMs: number, notice: Notice, facts: SessionFacts): Notification {
   return written({ id: notificationId, type: notice.type, created_at: seconds(atMs), data: { object: noticeObject(notice, facts) } }, facts);
+}
+
+/** What an endpoint can be told beside what every endpoint is told; null where there is none. */
+export type NotificationDetails = Readonly<Partial<Record<NotificationField, string | null>>>;
+
+/** The body with the details that were asked for behind what it always says of its object. */
+export function withDetails(body: string, details: NotificationDetails, fields: readonly NotificationField[]): string {
+  const asked = fields.filter((field) => details[field] !== undefined).map((field) => [field, details[field]] as const);
+  if (asked.length === 0) return body;
+  const { data, ...rest } = JSON.parse(body) as NotificationBody;
+  return JSON.stringify({ ...rest, data: { object: { ...data.object, ...Object.fromEntries(asked) } } });
 }
 
 const seconds = (atMs: number): number => Math.floor(atMs / 1000);

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AttemptFailure, DeliveryAttempted } from '../domain/events/delivery-events.ts';
-import { decidedAtMs, NOTIFICATION_TYPES } from '../domain/notifications.ts';
+import { decidedAtMs } from '../domain/notifications.ts';
+import { NOTIFICATION_TYPES } from '../domain/notification-types.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 

@@ -13,7 +13,7 @@ import type { Random } from '../ports/random.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
-import type { Merchants } from '../features/merchants/merchants.ts';
+import type { MerchantOverview, Merchants, WebhookOverview } from '../features/merchants/merchants.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
@@ -81,10 +81,28 @@ function webhookCommands(merchants: Merchants): AdminCommands {
     'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args)))),
     'webhook.rotate': async (args) =>
       args.activate === true
-        ? json(accepted(await merchants.activateWebhookSecret(merchantOf(args))).webhook)
-        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args)))),
-    'webhook.resume': async (args) => json(accepted(await merchants.resumeWebhook(merchantOf(args))).webhook),
+        ? json(endpointIn(args, accepted(await merchants.activateWebhookSecret(merchantOf(args), undefined, endpointIdOf(args)))))
+        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args), undefined, undefined, endpointIdOf(args)))),
+    'webhook.resume': async (args) =>
+      json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), undefined, endpointIdOf(args))))),
+    'webhook.list': async (args) => {
+      const { webhook, further_webhooks: further } = merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant');
+      return json([...(webhook ? [webhook] : []), ...further]);
+    },
+    'webhook.add': async (args) => {
+      const url = requiredText(args, 'url');
+      const { durableRedelivery = false, standardWebhooks = false, events = [], fields = [] } = webhookOf(args);
+      return json(accepted(await merchants.addWebhook(merchantOf(args), { url, durableRedelivery, standardWebhooks, events, fields })));
+    },
   };
+}
+
+const endpointIdOf = (args: AdminArguments): string | undefined => optionalText(args, 'endpoint');
+
+/** The one that is named, else the default one. */
+function endpointIn(args: AdminArguments, { webhook, further_webhooks: further }: MerchantOverview): WebhookOverview | null {
+  const named = endpointIdOf(args);
+  return further.find(({ endpoint_id: id }) => id === named) ?? webhook;
 }
 
 const listOf = (text: string): string[] =>
@@ -107,13 +125,18 @@ export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
 
 /** With a URL the endpoint is set anew; events alone leave the rest as it is. */
 function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
-  const events = optionalText(args, 'events');
-  const url = events === undefined ? requiredText(args, 'url') : optionalText(args, 'url');
+  const [events, fields, endpointId, disabled] = (['events', 'fields', 'endpoint', 'disabled'] as const).map((name) => optionalText(args, name));
+  if (disabled !== undefined && disabled !== 'yes' && disabled !== 'no') return refusedWith('disabled must be yes or no');
+  const isUrlNeeded = [events, fields, disabled].every((one) => one === undefined);
+  const url = isUrlNeeded ? requiredText(args, 'url') : optionalText(args, 'url');
   return {
+    ...(endpointId !== undefined && { endpointId }),
     ...(url !== undefined && { url, durableRedelivery: args.durableRedelivery === true }),
     ...(url === undefined && args.durableRedelivery === true && { durableRedelivery: true }),
     ...(args.standardWebhooks !== undefined && { standardWebhooks: args.standardWebhooks === true }),
-    ...(events !== undefined && { events: events === 'none' ? [] : events.split(',').map((type) => type.trim()) }),
+    ...(events !== undefined && { events: events === 'none' ? [] : listOf(events) }),
+    ...(fields !== undefined && { fields: fields === 'none' ? [] : listOf(fields) }),
+    ...(disabled !== undefined && { disabled: disabled === 'yes' }),
   };
 }
 

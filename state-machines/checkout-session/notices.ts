@@ -1,9 +1,9 @@
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import { formatAmount } from '../../src/domain/money.ts';
-import type { Notice } from '../../src/domain/notifications.ts';
+import type { Notice, NotificationDetails } from '../../src/domain/notifications.ts';
 import type { SessionState } from './session.decider.ts';
 import { isPayable } from './transfers.ts';
-import { hasPending, held, isReversed, isSufficient, type DepositState, type SessionContext } from './session.state.ts';
+import { depositsOf, excess, hasPending, held, isReversed, isSufficient, type DepositState, type SessionContext } from './session.state.ts';
 
 /** What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing new. */
 export function noticeOf(event: SessionEvent, before: SessionState, after: SessionState): Notice | null {
@@ -56,4 +56,38 @@ function about(
   reason: Extract<Notice, { reason: unknown }>['reason'] = null,
 ): Notice {
   return { type, held: formatAmount(held(context)), coin: context.created!.dueCoin, transfer: { amount, coin, network, txHash }, reason };
+}
+
+/** What an endpoint can ask to be told with each event, as the session stands after it. A detail that an event cannot have is absent. */
+export function detailsOf(event: SessionEvent, context: SessionContext): NotificationDetails {
+  if (event.type === 'RefundRequested' || event.type === 'RefundCompleted' || event.type === 'RefundFailed')
+    return refundDetails(context, event.data.refundId);
+  const transfer = transferOf(event, context);
+  return {
+    received: formatAmount(held(context)),
+    due: formatAmount(context.due),
+    excess: formatAmount(excess(context)),
+    network: transfer?.facts.network ?? null,
+    tx_hash: transfer?.facts.txHash ?? null,
+    ...(event.type === 'SessionFailed' && { failure_reason: event.data.reason }),
+  };
+}
+
+/** The transfer of the event, else the newest one that is money of the session. */
+function transferOf(event: SessionEvent, context: SessionContext): DepositState | undefined {
+  if ('depositKey' in event.data) return context.deposits[event.data.depositKey];
+  const final = depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
+  return final.toSorted((one, other) => one.facts.blockTimeSec - other.facts.blockTimeSec).at(-1);
+}
+
+/** Network and transaction are those of the only payment to a payer; null with several. */
+function refundDetails({ refunds }: SessionContext, refundId: string): NotificationDetails {
+  const refund = refunds[refundId];
+  const legs = Object.values(refund?.legs ?? {});
+  const only = legs.length === 1 ? legs[0]! : null;
+  return {
+    network: only?.leg.network ?? null,
+    tx_hash: only?.landedTxHash ?? only?.txHashes.at(-1) ?? null,
+    ...(refund?.status === 'FAILED' && { failure_reason: refund.failureReason }),
+  };
 }

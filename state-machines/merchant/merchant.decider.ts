@@ -5,11 +5,12 @@ import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
 import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
 import { amountOf, decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
 import { isNetwork, type Network } from '../../src/domain/networks.ts';
-import { isOptionalType, OPTIONAL_TYPES } from '../../src/domain/optional-notifications.ts';
+import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
 import { accept, refuse } from '../../src/domain/result.ts';
 import type { Decision, Refusal } from '../../src/domain/result.ts';
+import { decideEndpoint, NEW_ENDPOINT, type EndpointCommand } from './endpoints.decider.ts';
 import type { MerchantValue } from './merchant.machine.ts';
-import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, nextSecretVersion } from './merchant.state.ts';
+import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS } from './merchant.state.ts';
 import type { MerchantContext } from './merchant.state.ts';
 
 export interface MerchantState {
@@ -38,24 +39,7 @@ export type MerchantCommand =
   | { readonly type: 'RestrictKey'; readonly keyId: ApiKeyId; readonly restrictions: Partial<KeyRestrictions> }
   | { readonly type: 'NoteKeyUse'; readonly keyId: ApiKeyId; readonly atSec: number }
   | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
-  /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
-  | {
-      readonly type: 'SetWebhook';
-      readonly url?: string | null;
-      readonly durableRedelivery?: boolean;
-      readonly events?: readonly string[];
-      readonly standardWebhooks?: boolean;
-    }
-  | {
-      readonly type: 'IssueWebhookSecret';
-      readonly sealedSecret: string;
-      readonly version: number;
-      readonly activatesAtSec: number;
-      readonly nowSec: number;
-    }
-  | { readonly type: 'ActivateWebhookSecret' }
-  | { readonly type: 'SuspendEndpoint'; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' }
-  | { readonly type: 'ResumeEndpoint' }
+  | EndpointCommand
   /** `host` in the form in which URLs give it back. */
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
@@ -85,16 +69,13 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
       return noteKeyUse(command, state.context);
     case 'RevokeKey':
       return revokeKey(command.keyId, state.context);
+    case 'AddEndpoint':
     case 'SetWebhook':
-      return setWebhook(command, state.context);
     case 'IssueWebhookSecret':
-      return issueWebhookSecret(command, state.context);
     case 'ActivateWebhookSecret':
-      return activateWebhookSecret(state.context);
     case 'SuspendEndpoint':
-      return suspendEndpoint(command, state.context);
     case 'ResumeEndpoint':
-      return resumeEndpoint(state.context);
+      return decideEndpoint(command, state.context);
     case 'AddDomain':
       return addDomain(command, state.context);
     case 'RemoveDomain':
@@ -117,7 +98,7 @@ function register({ merchant, key, endpoint }: Of<'RegisterMerchant'>, { context
   return accept<MerchantEvent>(
     { type: 'MerchantRegistered', data: merchant },
     { type: 'ApiKeyIssued', data: key },
-    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, durableRedelivery: false, events: [], standardWebhooks: false } },
+    { type: 'WebhookEndpointSet', data: { merchantId, ...endpoint, ...NEW_ENDPOINT, events: OUTCOME_TYPES } },
   );
 }
 
@@ -162,74 +143,6 @@ function revokeKey(keyId: ApiKeyId, context: MerchantContext): Decision<Merchant
   const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
   if (!key) return refuse('not_found', 'no such key', 'key_id');
   return key.revoked ? accept() : accept({ type: 'ApiKeyRevoked', data: { merchantId: merchantIdOf(context), keyId } });
-}
-
-function setWebhook(command: Of<'SetWebhook'>, context: MerchantContext): Decision<MerchantEvent> {
-  const { url: newUrl, durableRedelivery, events: asked } = command;
-  const { endpoint } = context;
-  if (!endpoint) return refuse('conflict', 'the merchant has no endpoint to set');
-  if (asked && (!asked.every(isOptionalType) || new Set(asked).size !== asked.length))
-    return refuse('invalid_request', `events must name some of ${OPTIONAL_TYPES.join(', ')}, each once`, 'events');
-  const url = newUrl === undefined ? endpoint.url : newUrl;
-  const durable = durableRedelivery ?? endpoint.durableRedelivery;
-  // In one order, so that the same choice is the same.
-  const events = asked ? OPTIONAL_TYPES.filter((type) => asked.includes(type)) : endpoint.events;
-  const standardWebhooks = command.standardWebhooks ?? endpoint.standardWebhooks;
-  const isSame =
-    endpoint.url === url &&
-    endpoint.durableRedelivery === durable &&
-    endpoint.standardWebhooks === standardWebhooks &&
-    String(endpoint.events) === String(events);
-  // Setting a suspended endpoint again resumes it.
-  if (isSame && endpoint.suspended === null) return accept();
-  const { endpointId } = endpoint;
-  return accept({
-    type: 'WebhookEndpointSet',
-    data: { merchantId: merchantIdOf(context), endpointId, url, sealedSecret: null, durableRedelivery: durable, events, standardWebhooks },
-  });
-}
-
-/** Issuing again replaces a secret that is not active yet: it may have been lost before it was ever used. */
-function issueWebhookSecret(
-  { sealedSecret, version, activatesAtSec, nowSec }: Of<'IssueWebhookSecret'>,
-  context: MerchantContext,
-): Decision<MerchantEvent> {
-  const { endpoint } = context;
-  if (!endpoint) return refuse('conflict', 'the merchant has no endpoint');
-  if (endpoint.next?.sealed === sealedSecret || endpoint.current.sealed === sealedSecret) return accept();
-  // The text opens only under the version it was sealed for.
-  if (version !== nextSecretVersion(endpoint)) return refuse('conflict', 'another secret was issued at the same time');
-  const subject = { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId };
-  const issued: MerchantEvent = { type: 'WebhookSecretRotated', data: { ...subject, step: 'issued', sealedSecret, activatesAtSec } };
-  const tookOver = endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec;
-  return tookOver ? accept<MerchantEvent>(activated(subject), issued) : accept(issued);
-}
-
-function activateWebhookSecret(context: MerchantContext): Decision<MerchantEvent> {
-  const { endpoint } = context;
-  if (!endpoint?.next) return refuse('invalid_request', 'no webhook secret was issued; issue one first');
-  return accept(activated({ merchantId: merchantIdOf(context), endpointId: endpoint.endpointId }));
-}
-
-const activated = (subject: { merchantId: ReturnType<typeof merchantIdOf>; endpointId: string }): MerchantEvent => ({
-  type: 'WebhookSecretRotated',
-  data: { ...subject, step: 'activated', sealedSecret: null, activatesAtSec: null },
-});
-
-function suspendEndpoint({ endpointId, reason }: Of<'SuspendEndpoint'>, context: MerchantContext): Decision<MerchantEvent> {
-  const { endpoint } = context;
-  if (endpoint?.endpointId !== endpointId) return refuse('not_found', 'no such endpoint');
-  return endpoint.suspended !== null
-    ? accept()
-    : accept({ type: 'WebhookEndpointSuspended', data: { merchantId: merchantIdOf(context), endpointId, reason } });
-}
-
-function resumeEndpoint(context: MerchantContext): Decision<MerchantEvent> {
-  const { endpoint } = context;
-  if (!endpoint) return refuse('not_found', 'the merchant has no endpoint');
-  return endpoint.suspended === null
-    ? accept()
-    : accept({ type: 'WebhookEndpointResumed', data: { merchantId: merchantIdOf(context), endpointId: endpoint.endpointId } });
 }
 
 const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;

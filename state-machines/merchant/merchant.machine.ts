@@ -2,7 +2,7 @@ import { assign, setup } from 'xstate';
 import type { MerchantEvent } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { UNRESTRICTED } from '../../src/domain/api-keys.ts';
-import { initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
+import { endpointIn, initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
 import type { EndpointState, KeyState, MerchantContext } from './merchant.state.ts';
 
 export type MerchantValue = 'absent' | 'registered';
@@ -29,25 +29,40 @@ function withKey(context: MerchantContext, keyId: ApiKeyId, change: Partial<KeyS
   return key ? { keys: { ...context.keys, [keyId]: { ...key, ...change } } } : {};
 }
 
-function foldEndpointSet({ endpoint }: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
-  const { endpointId, url, durableRedelivery, events, standardWebhooks } = data;
-  const fresh = data.sealedSecret === null ? null : { sealed: data.sealedSecret, version: nextSecretVersion(endpoint) };
-  const current = fresh ?? endpoint?.current;
-  if (!current) return {};
-  const next = fresh ? null : (endpoint?.next ?? null);
-  return { endpoint: { endpointId, url, durableRedelivery, events, standardWebhooks, current, next, suspended: null } };
+/** The first endpoint is the default one. */
+function withEndpoint({ endpoint, furtherEndpoints }: MerchantContext, changed: EndpointState): Partial<MerchantContext> {
+  if (endpoint === null || endpoint.endpointId === changed.endpointId) return { endpoint: changed };
+  return { furtherEndpoints: { ...furtherEndpoints, [changed.endpointId]: changed } };
 }
 
-function foldSecretRotated({ endpoint }: MerchantContext, data: Of<'WebhookSecretRotated'>): Partial<MerchantContext> {
+function changeEndpoint(context: MerchantContext, event: MerchantEvent, change: Partial<EndpointState>): Partial<MerchantContext> {
+  const endpoint = concernedEndpoint(context, event);
+  return endpoint ? withEndpoint(context, { ...endpoint, ...change }) : {};
+}
+
+const concernedEndpoint = (context: MerchantContext, event: MerchantEvent): EndpointState | null =>
+  endpointIn(context, (event.data as { endpointId?: string }).endpointId);
+
+function foldEndpointSet(context: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
+  const { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks } = data;
+  const known = endpointIn(context, endpointId);
+  const fresh = data.sealedSecret === null ? null : { sealed: data.sealedSecret, version: nextSecretVersion(known) };
+  const current = fresh ?? known?.current;
+  if (!current) return {};
+  const next = fresh ? null : (known?.next ?? null);
+  return withEndpoint(context, { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks, current, next, suspended: null });
+}
+
+function foldSecretRotated(context: MerchantContext, data: Of<'WebhookSecretRotated'>): Partial<MerchantContext> {
+  const endpoint = endpointIn(context, data.endpointId);
   if (!endpoint) return {};
   if (data.step === 'activated')
-    return endpoint.next ? { endpoint: { ...endpoint, current: { sealed: endpoint.next.sealed, version: endpoint.next.version }, next: null } } : {};
+    return endpoint.next
+      ? withEndpoint(context, { ...endpoint, current: { sealed: endpoint.next.sealed, version: endpoint.next.version }, next: null })
+      : {};
   const next = { sealed: data.sealedSecret ?? '', version: nextSecretVersion(endpoint), activatesAtSec: data.activatesAtSec ?? 0 };
-  return { endpoint: { ...endpoint, next } };
+  return withEndpoint(context, { ...endpoint, next });
 }
-
-const withEndpoint = (context: MerchantContext, change: Partial<EndpointState>): Partial<MerchantContext> =>
-  context.endpoint ? { endpoint: { ...context.endpoint, ...change } } : {};
 
 const foldDomainAdded = (context: MerchantContext, data: Of<'DomainAdded'>): Partial<MerchantContext> => ({
   domains: { ...context.domains, [data.domainId]: data },
@@ -60,8 +75,8 @@ const foldDomainRemoved = (context: MerchantContext, data: Of<'DomainRemoved'>):
 /* Guards: the invariants. */
 
 const isTheirs = ({ context, event }: Seen): boolean => event.data.merchantId === context.registered?.merchantId;
-const concernsEndpoint = (seen: Seen): boolean =>
-  isTheirs(seen) && (seen.event.data as { endpointId?: string }).endpointId === seen.context.endpoint?.endpointId;
+const endpointOf = ({ context, event }: Seen): EndpointState | null => concernedEndpoint(context, event);
+const concernsEndpoint = (seen: Seen): boolean => isTheirs(seen) && endpointOf(seen) !== null;
 
 function isNewKey(seen: Seen): boolean {
   const { keyId, mode } = as<'ApiKeyIssued'>(seen.event);
@@ -69,14 +84,14 @@ function isNewKey(seen: Seen): boolean {
 }
 
 function isLegalEndpoint(seen: Seen): boolean {
-  const { endpointId, sealedSecret } = as<'WebhookEndpointSet'>(seen.event);
-  return isTheirs(seen) && (seen.context.endpoint?.endpointId === endpointId || (seen.context.endpoint === null && sealedSecret !== null));
+  const { sealedSecret } = as<'WebhookEndpointSet'>(seen.event);
+  return isTheirs(seen) && (endpointOf(seen) !== null || sealedSecret !== null);
 }
 
 function isLegalRotation(seen: Seen): boolean {
   const { step, sealedSecret, activatesAtSec } = as<'WebhookSecretRotated'>(seen.event);
   if (!concernsEndpoint(seen)) return false;
-  return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : seen.context.endpoint?.next !== null;
+  return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : endpointOf(seen)!.next !== null;
 }
 
 export const merchantMachine = setup({
@@ -90,8 +105,8 @@ export const merchantMachine = setup({
     isActiveKey: (seen: Seen) => isTheirs(seen) && seen.context.keys[as<'ApiKeyRevoked'>(seen.event).keyId]?.revoked === false,
     isNewDomain: (seen: Seen) => isTheirs(seen) && !Object.hasOwn(seen.context.domains, as<'DomainAdded'>(seen.event).domainId),
     isTheirDomain: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.domains, as<'DomainRemoved'>(seen.event).domainId),
-    isRunning: (seen: Seen) => concernsEndpoint(seen) && seen.context.endpoint?.suspended === null,
-    isSuspended: (seen: Seen) => concernsEndpoint(seen) && seen.context.endpoint?.suspended !== null,
+    isRunning: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended === null,
+    isSuspended: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended !== null,
   },
   actions: {
     foldRegistered: assign(({ context, event }) => foldRegistered(context, as<'MerchantRegistered'>(event))),
@@ -107,8 +122,8 @@ export const merchantMachine = setup({
     }),
     foldEndpointSet: assign(({ context, event }) => foldEndpointSet(context, as<'WebhookEndpointSet'>(event))),
     foldSecretRotated: assign(({ context, event }) => foldSecretRotated(context, as<'WebhookSecretRotated'>(event))),
-    foldSuspended: assign(({ context, event }) => withEndpoint(context, { suspended: as<'WebhookEndpointSuspended'>(event).reason })),
-    foldResumed: assign(({ context }) => withEndpoint(context, { suspended: null })),
+    foldSuspended: assign(({ context, event }) => changeEndpoint(context, event, { suspended: as<'WebhookEndpointSuspended'>(event).reason })),
+    foldResumed: assign(({ context, event }) => changeEndpoint(context, event, { suspended: null })),
     foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, as<'DomainAdded'>(event))),
     foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
     foldPolicy: assign(({ context, event }) => ({ policy: { ...context.policy, ...as<'PolicySet'>(event).policy } })),

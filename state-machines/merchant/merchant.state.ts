@@ -1,6 +1,6 @@
 import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
 import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
-import type { OptionalType } from '../../src/domain/optional-notifications.ts';
+import type { NotificationField, NotificationType } from '../../src/domain/notification-types.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 
 /** What holds for a merchant who set nothing. */
@@ -39,8 +39,9 @@ export interface EndpointState {
   /** Issued and not active yet. */
   readonly next: (SecretState & { readonly activatesAtSec: number }) | null;
   readonly durableRedelivery: boolean;
-  /** What is told beside outcomes. */
-  readonly events: readonly OptionalType[];
+  readonly events: readonly NotificationType[];
+  readonly fields: readonly NotificationField[];
+  readonly disabled: boolean;
   readonly standardWebhooks: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
 }
@@ -49,7 +50,10 @@ export interface MerchantContext {
   readonly registered: MerchantRegistered['data'] | null;
   /** By key id, in the order of issue. */
   readonly keys: Readonly<Record<string, KeyState>>;
+  /** The default one: it is told every outcome. */
   readonly endpoint: EndpointState | null;
+  /** By endpoint id, in the order in which they were added. */
+  readonly furtherEndpoints: Readonly<Record<string, EndpointState>>;
   /** By domain id. */
   readonly domains: Readonly<Record<string, DomainAdded['data']>>;
   readonly policy: MerchantPolicy;
@@ -61,12 +65,19 @@ export const initialMerchantContext: MerchantContext = {
   registered: null,
   keys: {},
   endpoint: null,
+  furtherEndpoints: {},
   domains: {},
   policy: DEFAULT_POLICY,
   settlementAddresses: {},
 };
 
 export const activeKeys = (context: MerchantContext): KeyState[] => Object.values(context.keys).filter((key) => !key.revoked);
+
+/** The endpoint of that id, or the default one when none is named; null when there is none. */
+export function endpointIn({ endpoint, furtherEndpoints }: MerchantContext, endpointId: string | undefined): EndpointState | null {
+  if (endpointId === undefined || endpoint?.endpointId === endpointId) return endpoint;
+  return Object.hasOwn(furtherEndpoints, endpointId) ? furtherEndpoints[endpointId]! : null;
+}
 
 /** The secret that signs the main header at a moment: an issued one takes over at its time even if nobody activated it. */
 export function mainSecret(endpoint: EndpointState, nowSec: number): SecretState {

@@ -16,7 +16,9 @@ import { MerchantDirectory } from '../../src/features/merchants/directory.ts';
 import { NoteKeyUse } from '../../src/features/merchants/note-key-use.process.ts';
 import { MerchantEndpoints } from '../../src/features/merchants/endpoints.ts';
 import { createMerchantHandler } from '../../src/features/shared/handlers/merchant-handler.ts';
-import { OwnEndpoint } from '../../src/features/merchants/own-endpoint.ts';
+import { queueOfEndpoint, type QueueId } from '../../src/domain/delivery-ids.ts';
+import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
+import { OwnEndpoints } from '../../src/features/merchants/own-endpoints.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
 import type { Caller, Outcome } from '../../src/features/shared/merchant-api.ts';
 import { Merchants } from '../../src/features/merchants/merchants.ts';
@@ -369,7 +371,7 @@ describe('the webhook secret', () => {
 describe('what a merchant does with its own endpoint', () => {
   it('happens once for each Idempotency-Key, and shows the same secret again', async () => {
     const { merchants, endpoints } = await started();
-    const own = new OwnEndpoint({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
+    const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller = (idempotencyKey: string): Caller => ({
@@ -395,13 +397,13 @@ describe('what a merchant does with its own endpoint', () => {
 
   it('resumes a suspended endpoint, as does setting it again to what it is', async () => {
     const { merchants, endpoints } = await started();
-    const own = new OwnEndpoint({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
+    const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller: Caller = { merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' };
     for (const resume of [() => own.resume(caller, endpointId), () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' })]) {
       await endpoints.suspend(merchant.id, endpointId, 'gone');
-      expect(own.get(caller)?.suspended).toBe('gone');
+      expect(own.get(caller, endpointId)?.suspended).toBe('gone');
       expect((await resume()).ok).toBe(true);
       expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(false);
     }
@@ -413,7 +415,7 @@ describe('the endpoint', () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     expect(endpoints.endpointOf(merchant.id)).toBeNull();
-    const told: MerchantId[] = [];
+    const told: QueueId[] = [];
     const stop = endpoints.onChange((id) => told.push(id));
     valueOf(await merchants.setPolicy(merchant.id, { tolerance: '1' }));
     expect(told).toEqual([]);
@@ -433,6 +435,77 @@ describe('the endpoint', () => {
     valueOf(await merchants.setWebhook(merchant.id, { url: null }));
     expect(told).toHaveLength(3);
     expect(endpoints.endpointOf(merchant.id)).toBeNull();
+  });
+});
+
+describe('further endpoints', () => {
+  const world = async () => {
+    const { merchants, endpoints } = await started();
+    const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const caller = (idempotencyKey?: string): Caller => ({
+      ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' },
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    });
+    const books = { url: 'https://books.shop.com/', events: ['payment.late', 'payment.completed'], fields: ['tx_hash'] };
+    return { merchants, endpoints, own, merchant, caller, books };
+  };
+
+  it('are told what they ask for, with a secret of their own, and are one however often they are asked for with one key', async () => {
+    const { endpoints, own, merchant, caller, books } = await world();
+    const told: QueueId[] = [];
+    endpoints.onChange((queue) => told.push(queue));
+    const [first, again] = [valueOf(await own.add(caller('k'), books)), valueOf(await own.add(caller('k'), books))];
+    expect(again).toEqual(first);
+    expect(first.endpoint).toMatchObject({ url: books.url, events: ['payment.completed', 'payment.late'], fields: ['tx_hash'], disabled: false });
+    const queue = queueOfEndpoint(merchant.id, first.endpoint.endpoint_id);
+    expect(told).toEqual([queue]);
+    expect(sameKey(endpoints.endpointOf(queue)!.secret, first.webhook_secret)).toBe(true);
+    expect(endpoints.endpointOf(merchant.id)?.url).toBe('https://hooks.shop.com/');
+    expect(endpoints.subscriptionsOf(merchant.id)).toEqual([
+      { furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] },
+      { furtherEndpointId: first.endpoint.endpoint_id, types: new Set(books.events), fields: ['tx_hash'] },
+    ]);
+    expect(own.list(caller()).map(({ url }) => url)).toEqual(['https://hooks.shop.com/', books.url]);
+  });
+
+  it('are changed, switched off, rotated and resumed without touching the default one', async () => {
+    const { endpoints, own, merchant, caller, books } = await world();
+    const { endpoint, webhook_secret: secret } = valueOf(await own.add(caller(), books));
+    const id = endpoint.endpoint_id;
+    const queue = queueOfEndpoint(merchant.id, id);
+    const before = endpoints.endpointOf(merchant.id);
+
+    const issued = valueOf(await own.issueSecret(caller(), id));
+    expect(sameKey(endpoints.endpointOf(queue)!.secret, secret)).toBe(true);
+    valueOf(await own.activateSecret(caller(), id));
+    expect(sameKey(endpoints.endpointOf(queue)!.secret, issued.webhook_secret)).toBe(true);
+
+    await endpoints.suspend(merchant.id, id, 'gone');
+    expect(own.get(caller(), id)?.suspended).toBe('gone');
+    valueOf(await own.resume(caller(), id));
+    expect(endpoints.endpointOf(queue)?.suspended).toBe(false);
+
+    expect(valueOf(await own.change(caller(), id, { disabled: true })).disabled).toBe(true);
+    expect(endpoints.endpointOf(queue)).toBeNull();
+    expect(endpoints.subscriptionsOf(merchant.id)).toHaveLength(1);
+    expect(valueOf(await own.change(caller(), id, { disabled: false, url: 'https://new.shop.com/' })).url).toBe('https://new.shop.com/');
+    expect(endpoints.endpointOf(queue)?.url).toBe('https://new.shop.com/');
+    expect(endpoints.endpointOf(merchant.id)).toEqual(before);
+  });
+
+  it('are refused with the field at fault', async () => {
+    const { own, caller, books } = await world();
+    const refusals = [
+      await own.add(caller(), { ...books, url: 'ftp://books.shop.com/' }),
+      await own.add(caller(), { ...books, events: ['payment.lost'] }),
+      await own.add(caller(), { ...books, events: [] }),
+      await own.add(caller(), { ...books, fields: ['colour'] }),
+    ];
+    expect(refusals.map((outcome) => (outcome.ok ? null : outcome.refusal.param))).toEqual(['url', 'events', 'events', 'fields']);
+    expect(await own.change(caller(), 'we_other', { disabled: true })).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    for (let count = 0; count < 15; count += 1) valueOf(await own.add(caller(), books));
+    expect(await own.add(caller(), books)).toMatchObject({ ok: false, refusal: { code: 'invalid_request' } });
   });
 });
 

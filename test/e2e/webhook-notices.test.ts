@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { OptionalType } from '../../src/domain/optional-notifications.ts';
+import type { OptionalType } from '../../src/domain/notification-types.ts';
 import { answer, bodyOf, HostileReceiver } from '../support/hostile-receiver.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
-import { merchantId, sessionId, until, WebhookWorld } from '../support/webhook-world.ts';
+import { deliveryIdOf, queueOfEndpoint } from '../../src/domain/delivery-ids.ts';
+import { merchantId, sessionId, until, WebhookWorld, type TestDirectory } from '../support/webhook-world.ts';
 
 /* What a merchant asked to be told beside outcomes, over real sockets. */
 
@@ -74,5 +75,64 @@ describe('an endpoint', () => {
     await until('the next outcome', () => types().includes('payment.cancelled'));
     expect(types()).toEqual(['payment.expired', 'payment.late', 'payment.cancelled']);
     expect(new Set(hook.received.map((got) => bodyOf(got).id)).size).toBe(3);
+  });
+});
+
+describe('a further endpoint', () => {
+  const books = 'we_books';
+  const further = queueOfEndpoint(merchantId(1), books);
+
+  async function two(told: Parameters<TestDirectory['add']>[3], first = answer(200)) {
+    const { world: opened, hook, types } = await world([]);
+    hook.behave = first;
+    const other = await HostileReceiver.start(answer(200));
+    cleanups.push(() => other.close());
+    opened.directory.add(merchantId(1), books, other.url, told);
+    return { opened, hook, types, other, otherTypes: () => other.received.map((got) => bodyOf(got).type) };
+  }
+
+  it('is told what it asks for, under the same ids, each in a delivery of its own', async () => {
+    const { opened, hook, other, types, otherTypes } = await two({ types: new Set(['payment.expired', 'payment.late']) });
+    await opened.process.start();
+    const [outcome, , notice] = await opened.tell(id, created, expired, seen, final);
+    await opened.cancelled(2);
+    await until('all of it', () => types().length === 2 && otherTypes().length === 2);
+    expect(otherTypes()).toEqual(['payment.expired', 'payment.late']);
+    expect(types().toSorted()).toEqual(['payment.cancelled', 'payment.expired']);
+    const [own] = hook.received.filter((got) => bodyOf(got).type === 'payment.expired');
+    expect([other.received[0]!.raw.toString(), bodyOf(other.received[1]!).id]).toEqual([own!.raw.toString(), notice]);
+    expect(other.received[0]!.headers['x-service-event-id']).toBe(outcome);
+    await until('both recorded', async () => (await opened.history(deliveryIdOf(outcome!, books))).length === 3);
+    expect((await opened.history(outcome!)).length).toBe(3);
+  });
+
+  it('is told the details that it asks for, and the default one is told as ever', async () => {
+    const { opened, hook, other, otherTypes, types } = await two({ fields: ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'] });
+    await opened.process.start();
+    await opened.tell(id, created, expired);
+    await until('both', () => types().length === 1 && otherTypes().length === 1);
+    const [plain, detailed] = [bodyOf(hook.received[0]!), bodyOf(other.received[0]!)];
+    expect(Object.keys(plain.data.object)).not.toContain('due');
+    expect(detailed).toEqual({
+      ...plain,
+      data: { object: { ...plain.data.object, received: '0.00', due: '10.00', excess: '0.00', network: null, tx_hash: null } },
+    });
+  });
+
+  it('is not held up by a default one that fails, survives a restart with the same bytes, and waits by itself while it is away', async () => {
+    const { opened, other, otherTypes, hook } = await two({}, answer(500));
+    opened.directory.remove(further);
+    await opened.process.start();
+    await opened.cancelled(1);
+    await until('the first failure', () => hook.received.length >= 1);
+    expect(otherTypes()).toEqual([]);
+    await opened.reopen();
+    await opened.process.start();
+    opened.directory.set(further, other.url, { endpointId: books });
+    await until('what waited', () => otherTypes().length === 1);
+    await opened.cancelled(2);
+    await until('the next', () => otherTypes().length === 2);
+    expect(new Set(other.received.map((got) => bodyOf(got).id)).size).toBe(2);
+    expect(otherTypes()).toEqual(['payment.cancelled', 'payment.cancelled']);
   });
 });

@@ -8,7 +8,6 @@ import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { Notification } from '../../src/domain/notifications.ts';
 import { sampleNotification } from '../../src/domain/notification-samples.ts';
 import { signedHeaders } from '../../src/features/webhooks/signing.ts';
-import type { CodeSample } from '../../src/http/openapi/code-samples.ts';
 import { receiverSamples } from '../../src/http/openapi/receiver-samples.ts';
 import { eventually, freePort } from '../support/running-sandbox.ts';
 
@@ -67,7 +66,7 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(receiverSamples('X-Service-') as CodeSample[])('the printed receiver in $label', ({ label, source }) => {
+describe.each(receiverSamples('X-Service-'))('the printed receiver in $label', ({ label, source }) => {
   const { file, installed, start } = PROGRAMS[label]!;
 
   it.skipIf(!installed)('believes genuine events only, and handles each once', async () => {

@@ -1,7 +1,8 @@
 import { createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { deliveryIdOf } from '../../src/domain/delivery-ids.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
-import { NOTIFICATION_TYPES } from '../../src/domain/notifications.ts';
+import { NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
 import { webhookRoutes, type WebhookApi } from '../../src/http/routes/webhooks.routes.ts';
 import { presentDeliveryDetail } from '../../src/http/presenters/delivery.presenter.ts';
 import { deliveryDetail, webhookEvent } from '../../src/http/schemas/webhook.schema.ts';
@@ -70,6 +71,33 @@ function valueOf<Value>(outcome: { ok: true; value: Value } | { ok: false; refus
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`);
   return outcome.value;
 }
+
+describe('a further endpoint', () => {
+  it('has deliveries of its own, which are listed, repeated and sampled by themselves; the feed has each event once', async () => {
+    const { world, webhooks, sender, pass } = await setting();
+    world.directory.add(merchantId(1), 'we_books', 'https://books.example.org/');
+    const event = await world.cancelled(1);
+    await pass(2_000);
+    const { rows } = valueOf(await webhooks.list(mine, first));
+    expect(rows.map(({ notificationId, endpointId, status }) => [notificationId, endpointId, status]).toSorted()).toEqual([
+      [event, `we_${merchantId(1)}`, 'delivered'],
+      [deliveryIdOf(event, 'we_books'), 'we_books', 'delivered'],
+    ]);
+    expect(valueOf(await webhooks.events(mine, { pageSize: 20 })).bodies).toHaveLength(1);
+    expect(valueOf(await webhooks.events(mine, { pageSize: 20, types: ['payment.cancelled'] })).bodies).toHaveLength(1);
+
+    expect(valueOf(await webhooks.redeliver(mine, deliveryIdOf(event, 'we_books')))).toMatchObject({ endpointId: 'we_books' });
+    await pass(2_000);
+    const urls = (): string[] => sender.sent.map(({ url }) => new URL(url).host).toSorted();
+    expect(urls()).toEqual(['books.example.org', 'books.example.org', 'm1.example.org']);
+
+    expect(valueOf(await webhooks.sendSample(mine, 'payment.late', 'we_books'))).toMatchObject({ sample: true, endpointId: 'we_books' });
+    await pass(2_000);
+    expect(urls()).toHaveLength(4);
+    expect(urls().filter((host) => host === 'books.example.org')).toHaveLength(3);
+    expect(await webhooks.sendSample(mine, 'payment.late', 'we_other')).toMatchObject({ ok: false, refusal: { param: 'endpoint_id' } });
+  });
+});
 
 describe('the list of deliveries', () => {
   it('shows where each stands, newest first, to its merchant alone', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { QueueId } from '../../src/domain/delivery-ids.ts';
+import type { NotificationId } from '../../src/domain/ids.ts';
 import { MerchantQueues, type Job } from '../../src/features/webhooks/merchant-queues.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -22,17 +23,17 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.nat(3).map((merchant) => ({ kind: 'toggle' as const, merchant })) },
 );
 
-const merchantOf = (number: number): MerchantId => `mer_${number}` as MerchantId;
+const merchantOf = (number: number): QueueId => `mer_${number}` as QueueId;
 
 describe('the merchantQueues, over random work', () => {
   it('keep every bound and the order of each session, and lose nothing', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const closed = new Set<MerchantId>();
+        const closed = new Set<QueueId>();
         let nowMs = 0;
         const merchantQueues = new MerchantQueues(
           limits,
-          (merchantId) => !closed.has(merchantId),
+          (queue) => !closed.has(queue),
           () => undefined,
         );
         const added: Job[] = [];
@@ -45,12 +46,10 @@ describe('the merchantQueues, over random work', () => {
           if (!job) return null;
           taken.push(job);
           inFlight.push(job);
-          expect(closed.has(job.merchantId)).toBe(false);
+          expect(closed.has(job.queue)).toBe(false);
           expect(inFlight.length).toBeLessThanOrEqual(limits.inFlight);
-          expect(inFlight.filter((other) => other.merchantId === job.merchantId).length).toBeLessThanOrEqual(limits.inFlightPerMerchant);
-          const samePlace = inFlight.filter(
-            (other) => wasOrdered.has(other) && other.merchantId === job.merchantId && other.sessionId === job.sessionId,
-          );
+          expect(inFlight.filter((other) => other.queue === job.queue).length).toBeLessThanOrEqual(limits.inFlightPerMerchant);
+          const samePlace = inFlight.filter((other) => wasOrdered.has(other) && other.queue === job.queue && other.sessionId === job.sessionId);
           if (wasOrdered.has(job)) expect(samePlace).toEqual([job]);
           return job;
         };
@@ -66,7 +65,7 @@ describe('the merchantQueues, over random work', () => {
             const { merchant, session, ordered, paced } = one.job satisfies Drawn;
             const job: Job = {
               id: `evt_${added.length}` as NotificationId,
-              merchantId: merchantOf(merchant),
+              queue: merchantOf(merchant),
               sessionId: `cs_${session}`,
               seq: added.length,
               ordered,
@@ -99,7 +98,7 @@ describe('the merchantQueues, over random work', () => {
         // One session's ordered jobs that are paced alike go in the order they came.
         for (const one of added) {
           const same = added.filter(
-            (other) => wasOrdered.has(one) && wasOrdered.has(other) && other.merchantId === one.merchantId && other.sessionId === one.sessionId,
+            (other) => wasOrdered.has(one) && wasOrdered.has(other) && other.queue === one.queue && other.sessionId === one.sessionId,
           );
           const places = same.map((job) => taken.indexOf(job));
           expect(places).toEqual([...places].sort((a, b) => a - b));
@@ -121,7 +120,7 @@ describe('the merchantQueues, over random work', () => {
           for (let index = 0; index < size; index++) {
             merchantQueues.add({
               id: `evt_${merchant}_${index}` as NotificationId,
-              merchantId: merchantOf(merchant),
+              queue: merchantOf(merchant),
               sessionId: `cs_${index}`,
               seq: index,
               ordered: true,
@@ -133,9 +132,9 @@ describe('the merchantQueues, over random work', () => {
             });
           }
         });
-        const order: MerchantId[] = [];
+        const order: QueueId[] = [];
         for (let job = merchantQueues.take(0); job; job = merchantQueues.take(0)) {
-          order.push(job.merchantId);
+          order.push(job.queue);
           merchantQueues.answered(job);
           merchantQueues.recorded(job);
         }
@@ -157,7 +156,7 @@ describe('a bound of the merchantQueues', () => {
     for (let seq = 0; seq < merchants * jobs; seq++) {
       merchantQueues.add({
         id: `evt_${seq}` as NotificationId,
-        merchantId: merchantOf(seq % merchants),
+        queue: merchantOf(seq % merchants),
         sessionId: `cs_${seq}`,
         seq,
         ordered: true,

@@ -13,6 +13,7 @@ const SUMMARY: DeliverySummary = {
   notificationId: PAYMENT_EVENT_EXAMPLE.id as NotificationId,
   eventType: 'payment.completed',
   sessionId: 'cs_x',
+  endpointId: 'end_1',
   status: 'exhausted',
   sample: false,
   attempts: 6,
@@ -69,11 +70,14 @@ const overview: MerchantOverview = {
     endpoint_id: 'end_1',
     url: 'https://shop.example/hook',
     durable_redelivery: false,
-    events: [],
+    events: ['payment.completed'],
+    fields: [],
     standard_webhooks: false,
+    disabled: false,
     suspended: null,
     next_secret_activates_at: null,
   },
+  further_webhooks: [],
   domains: [{ domain_id: 'dom_1', host: 'shop.example', name: 'Shop' }],
   policy: {
     settlementCoin: 'USDT',
@@ -98,7 +102,13 @@ const settings: NonNullable<HttpAppOptions['settings']> = {
 };
 
 const endpoints: NonNullable<HttpAppOptions['endpoints']> = {
-  get: () => overview.webhook,
+  list: () => [overview.webhook!],
+  get: (_reader, id) => (id === 'end_1' ? overview.webhook : null),
+  add: async (_caller, { url, events }) => ({
+    ok: true,
+    value: { endpoint: { ...overview.webhook!, endpoint_id: 'end_2', url, events: events as ['payment.late'] }, webhook_secret: 'whs_test_fake' },
+  }),
+  change: async (_caller, _id, { disabled = false }) => ({ ok: true, value: { ...overview.webhook!, disabled } }),
   issueSecret: async () => ({ ok: true, value: { webhook_secret: 'whs_test_fake', activates_at: 1_767_312_000 } }),
   activateSecret: async (_caller, id) =>
     id === 'end_1' ? { ok: true, value: overview.webhook! } : { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } },

@@ -11,9 +11,10 @@ import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import { base32, type MerchantId, type NotificationId, type SessionId } from '../../src/domain/ids.ts';
 import { isNoticedType, isNotifyingType } from '../../src/domain/notifications.ts';
-import type { OptionalType } from '../../src/domain/optional-notifications.ts';
+import { queueOfEndpoint, type QueueId } from '../../src/domain/delivery-ids.ts';
+import { OUTCOME_TYPES, type OptionalType } from '../../src/domain/notification-types.ts';
 import { deliveryStream, sessionStream } from '../../src/domain/streams.ts';
-import type { EndpointDirectory, WebhookEndpoint } from '../../src/ports/endpoint-directory.ts';
+import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../src/ports/endpoint-directory.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import type { ReadModel } from '../../src/ports/read-model.ts';
@@ -29,14 +30,15 @@ export const WEBHOOK_SECRET = 'whsec_of_the_test_merchant';
 
 /** Endpoints as tests set them. */
 export class TestDirectory implements EndpointDirectory {
-  readonly endpoints = new Map<MerchantId, WebhookEndpoint>();
+  readonly endpoints = new Map<QueueId, WebhookEndpoint>();
   readonly optional = new Map<MerchantId, ReadonlySet<OptionalType>>();
-  readonly #listeners = new Set<(merchantId: MerchantId) => void>();
+  readonly further = new Map<MerchantId, readonly (Subscription & { readonly furtherEndpointId: string })[]>();
+  readonly #listeners = new Set<(queue: QueueId) => void>();
 
-  set(merchantId: MerchantId, url: string, change: Partial<WebhookEndpoint> = {}): void {
+  set(queue: QueueId, url: string, change: Partial<WebhookEndpoint> = {}): void {
     const secret = createSecretKey(Buffer.from(WEBHOOK_SECRET));
-    this.endpoints.set(merchantId, {
-      endpointId: `we_${merchantId}`,
+    this.endpoints.set(queue, {
+      endpointId: `we_${queue.replace('/', '_')}`,
       url,
       secret,
       nextSecret: null,
@@ -45,38 +47,47 @@ export class TestDirectory implements EndpointDirectory {
       suspended: false,
       ...change,
     });
-    this.#changed(merchantId);
+    this.#changed(queue);
   }
 
-  change(merchantId: MerchantId, change: Partial<WebhookEndpoint>): void {
-    this.endpoints.set(merchantId, { ...this.endpoints.get(merchantId)!, ...change });
-    this.#changed(merchantId);
+  /** A further endpoint, told what the subscription names. */
+  add(merchantId: MerchantId, furtherEndpointId: string, url: string, told: Partial<Subscription> = {}): void {
+    const subscription = { types: new Set(OUTCOME_TYPES), fields: [], ...told, furtherEndpointId };
+    this.further.set(merchantId, [...(this.further.get(merchantId) ?? []), subscription]);
+    this.set(queueOfEndpoint(merchantId, furtherEndpointId), url, { endpointId: furtherEndpointId });
   }
 
-  remove(merchantId: MerchantId): void {
-    this.endpoints.delete(merchantId);
-    this.#changed(merchantId);
+  change(queue: QueueId, change: Partial<WebhookEndpoint>): void {
+    this.endpoints.set(queue, { ...this.endpoints.get(queue)!, ...change });
+    this.#changed(queue);
   }
 
-  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
-    return this.endpoints.get(merchantId) ?? null;
+  remove(queue: QueueId): void {
+    this.endpoints.delete(queue);
+    this.#changed(queue);
   }
 
-  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
-    return this.optional.get(merchantId) ?? new Set();
+  endpointOf(queue: QueueId): WebhookEndpoint | null {
+    return this.endpoints.get(queue) ?? null;
   }
 
-  async suspend(merchantId: MerchantId): Promise<void> {
-    this.change(merchantId, { suspended: true });
+  subscriptionsOf(merchantId: MerchantId): readonly Subscription[] {
+    const types = new Set([...OUTCOME_TYPES, ...(this.optional.get(merchantId) ?? [])]);
+    return [{ furtherEndpointId: null, types, fields: [] }, ...(this.further.get(merchantId) ?? [])];
   }
 
-  onChange(listener: (merchantId: MerchantId) => void): () => void {
+  async suspend(_: MerchantId, endpointId: string): Promise<void> {
+    const [queue] = [...this.endpoints].find(([, endpoint]) => endpoint.endpointId === endpointId)!;
+    this.change(queue, { suspended: true });
+  }
+
+  onChange(listener: (queue: QueueId) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  #changed(merchantId: MerchantId): void {
-    for (const listener of this.#listeners) listener(merchantId);
+  #changed(queue: QueueId): void {
+    for (const listener of this.#listeners) listener(queue);
   }
 }
 

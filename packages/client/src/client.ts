@@ -13,6 +13,9 @@ export type Transaction = wire.Transaction;
 export type Merchant = wire.Merchant;
 export type MerchantChange = wire.ChangeMerchant;
 export type WebhookEndpoint = wire.WebhookEndpoint;
+export type NewWebhookEndpoint = wire.NewWebhookEndpoint;
+export type CreateWebhookEndpoint = wire.CreateWebhookEndpoint;
+export type WebhookEndpointChange = wire.ChangeWebhookEndpoint;
 export type WebhookSecret = wire.WebhookSecret;
 export type WebhookDelivery = wire.WebhookDelivery;
 export type WebhookDeliveryDetail = wire.WebhookDeliveryDetail;
@@ -114,13 +117,16 @@ export interface Quittance {
     get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
     redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
     replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<wire.ReplayedDeliveries>;
-    /** Sends a sample of an event type to your endpoint. */
-    test(eventType: wire.TestWebhook['event_type'], options?: CallOptions): Promise<WebhookDelivery>;
+    /** Sends a sample of an event type to your default endpoint, or to the one that is named. */
+    test(eventType: wire.TestWebhook['event_type'], options?: CallOptions & { readonly endpointId?: string }): Promise<WebhookDelivery>;
   };
-  /** Where you are told; its URL and what it is told are changed with `merchant.change`. */
+  /** Where you are told, the default endpoint first. */
   readonly endpoints: {
     list(options?: CallOptions): Promise<{ readonly data: readonly WebhookEndpoint[] }>;
     get(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
+    /** A further one. Its secret is shown here and never again. */
+    create(endpoint: CreateWebhookEndpoint, options?: CallOptions): Promise<NewWebhookEndpoint>;
+    change(id: string, change: WebhookEndpointChange, options?: CallOptions): Promise<WebhookEndpoint>;
     /** A new secret, shown here and never again; it takes over after 24 hours, or when you activate it. */
     issueSecret(id: string, options?: CallOptions): Promise<WebhookSecret>;
     activateSecret(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
@@ -190,11 +196,14 @@ export function createClient(options: ClientOptions): Quittance {
       get: (id, call) => get(deliveryPath(id), call),
       redeliver: (id, call) => post(`${deliveryPath(id)}/redeliver`, undefined, call),
       replay: (range, call) => post('/v1/webhooks/replay', range, call),
-      test: (eventType, call) => post('/v1/webhooks/test', { event_type: eventType }, call),
+      test: (eventType, { endpointId, ...call } = {}) =>
+        post('/v1/webhooks/test', { event_type: eventType, ...(endpointId !== undefined && { endpoint_id: endpointId }) }, call),
     },
     endpoints: {
       list: (call) => get('/v1/webhooks/endpoints', call),
       get: (id, call) => get(endpointPath(id), call),
+      create: (endpoint, call) => post('/v1/webhooks/endpoints', endpoint, call),
+      change: (id, change, call) => send({ method: 'PATCH', path: endpointPath(id), body: change }, call),
       issueSecret: (id, call) => post(`${endpointPath(id)}/secret`, undefined, call),
       activateSecret: (id, call) => post(`${endpointPath(id)}/secret/activate`, undefined, call),
       resume: (id, call) => post(`${endpointPath(id)}/resume`, undefined, call),

@@ -80,10 +80,12 @@ export interface ChangeMerchant {
     readonly url?: string | null;
     /** Whether failed deliveries are tried again for 72 hours. */
     readonly durable_redelivery?: boolean;
-    /** What you are told beside the six outcomes, which every endpoint gets. */
-    readonly events?: readonly ('payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
-    /** Sign each request after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+    /** What each event says of its object beside what is always there. */
+    readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
+    /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
     readonly standard_webhooks?: boolean;
+    /** What you are told at your default endpoint; the six outcomes are, named or not. */
+    readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   };
   /** The whole list: hosts not named are removed. */
   readonly domains?: readonly {
@@ -92,6 +94,21 @@ export interface ChangeMerchant {
     /** Name of the shop, as the payment page shows it. */
     readonly name: string;
   }[];
+}
+
+export interface ChangeWebhookEndpoint {
+  /** https URL, on port 443 or 8443. */
+  readonly url?: string;
+  /** What it is told; the default endpoint is told the six outcomes, named or not. */
+  readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  /** Whether failed deliveries are tried again for 72 hours. */
+  readonly durable_redelivery?: boolean;
+  /** What each event says of its object beside what is always there. */
+  readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
+  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  readonly standard_webhooks?: boolean;
+  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  readonly disabled?: boolean;
 }
 
 export interface CoveredRange {
@@ -161,6 +178,19 @@ export interface CreateRefund {
   readonly acknowledge_sender?: boolean;
 }
 
+export interface CreateWebhookEndpoint {
+  /** https URL, on port 443 or 8443. */
+  readonly url: string;
+  /** What it is told. */
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  /** Whether failed deliveries are tried again for 72 hours. */
+  readonly durable_redelivery?: boolean;
+  /** What each event says of its object beside what is always there. */
+  readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
+  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  readonly standard_webhooks?: boolean;
+}
+
 export interface DeliveryAttempt {
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -220,8 +250,8 @@ export interface Deposit {
 export interface Error {
   /** What is wrong. */
   readonly error: {
-    /** Stable name of the error. `invalid_request`: The body, a field, a header or a query parameter is malformed. `param` names it; `unknown_field`: The body holds a field that this operation does not know. `param` names it; `session_expired`: The session has expired or was cancelled; `session_already_paid`: The session is paid and cannot be cancelled; `session_not_paid`: No final money was received for the session, so there is nothing to refund; `refund_exceeds_paid`: The refund is larger than what is left to refund; `payer_ambiguous`: The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it; `sender_not_acknowledged`: The payer is a contract or an exchange, where a refund may be lost; `authentication_failed`: Key, timestamp, nonce or signature is missing or wrong; `signature_version_required`: The request was signed with version 1, and the key takes version 2 only; `insufficient_scope`: The key is restricted and lacks the scope that the operation needs. `message` names it; `address_not_allowed`: The key may be used from certain addresses only, and the request came from another one; `not_found`: No such resource, or the caller has no access to it; `method_not_allowed`: The path exists but not with this method; `request_timeout`: The body did not arrive in time. Nothing was stored; `order_id_conflict`: The `order_id` is taken by a session with another body; `idempotency_conflict`: The `Idempotency-Key` was used with another request; `conflict`: Another request changed the same resource at the same time; `body_too_large`: The body is over 256 KiB; `unsupported_media_type`: The body is not plain `application/json` in UTF-8, or it is compressed; `rate_limited`: Too many requests with this key, or without a valid one from this address; `internal_error`: The service failed. Nothing is known about the request; `rate_unavailable`: No usable exchange rate. Nothing was stored; `service_unavailable`: The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part; `read_only`: The service is read-only while its records are checked. */
-    readonly code: 'invalid_request' | 'unknown_field' | 'session_expired' | 'session_already_paid' | 'session_not_paid' | 'refund_exceeds_paid' | 'payer_ambiguous' | 'sender_not_acknowledged' | 'authentication_failed' | 'signature_version_required' | 'insufficient_scope' | 'address_not_allowed' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'order_id_conflict' | 'idempotency_conflict' | 'conflict' | 'body_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'rate_unavailable' | 'service_unavailable' | 'read_only';
+    /** Stable name of the error. `invalid_request`: The body, a field, a header or a query parameter is malformed. `param` names it; `unknown_field`: The body holds a field that this operation does not know. `param` names it; `session_expired`: The session has expired or was cancelled; `session_already_paid`: The session is paid and cannot be cancelled; `session_not_paid`: No final money was received for the session, so there is nothing to refund; `refund_exceeds_paid`: The refund is larger than what is left to refund; `payer_ambiguous`: The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it; `sender_not_acknowledged`: The payer is a contract or an exchange, where a refund may be lost; `authentication_failed`: Key, timestamp, nonce or signature is missing or wrong; `signature_version_required`: The request was signed with version 1, and the key takes version 2 only; `insufficient_scope`: The key is restricted and lacks the scope that the operation needs. `message` names it; `address_not_allowed`: The key may be used from certain addresses only, and the request came from another one; `not_found`: No such resource, or the caller has no access to it; `method_not_allowed`: The path exists but not with this method; `request_timeout`: The body did not arrive in time. Nothing was stored; `order_id_conflict`: The `order_id` is taken by a session with another body; `idempotency_conflict`: The `Idempotency-Key` was used with another request; `conflict`: Another request changed the same resource at the same time; `body_too_large`: The body is over 256 KiB; `unsupported_media_type`: The body is not plain `application/json` in UTF-8, or it is compressed; `rate_limited`: Too many requests with this key, or without a valid one from this address; `internal_error`: The service failed. Nothing is known about the request; `addresses_unconfirmed`: Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored; `clock_in_doubt`: The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored; `rate_unavailable`: No usable exchange rate. Nothing was stored; `service_unavailable`: The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part; `read_only`: The service is read-only while its records are checked. */
+    readonly code: 'invalid_request' | 'unknown_field' | 'session_expired' | 'session_already_paid' | 'session_not_paid' | 'refund_exceeds_paid' | 'payer_ambiguous' | 'sender_not_acknowledged' | 'authentication_failed' | 'signature_version_required' | 'insufficient_scope' | 'address_not_allowed' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'order_id_conflict' | 'idempotency_conflict' | 'conflict' | 'body_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable' | 'read_only';
     /** For people; may change. */
     readonly message: string;
     /** The field, header or query parameter at fault. */
@@ -441,7 +471,7 @@ export interface Merchant {
   readonly ethereum_finalized_from: string;
   /** Blocks that payments on Ethereum wait for below that amount. */
   readonly ethereum_confirmations: number;
-  /** Where you are told what happened; null before an endpoint was set. */
+  /** Your default endpoint; null before one was set. */
   readonly webhook: WebhookEndpoint | null;
   /** Your registered domains. */
   readonly domains: readonly {
@@ -452,6 +482,31 @@ export interface Merchant {
     /** Name of the shop, as the payment page shows it. */
     readonly name: string;
   }[];
+}
+
+export interface NewWebhookEndpoint {
+  /** The endpoint, in the paths that change it. */
+  readonly id: string;
+  /** Null: nothing is sent, and what is to be told waits. */
+  readonly url: string | null;
+  /** Whether failed deliveries are tried again for 72 hours. */
+  readonly durable_redelivery: boolean;
+  /** What is told. */
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  /** What is said of it beside what is always said. */
+  readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
+  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  readonly standard_webhooks: boolean;
+  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  readonly disabled: boolean;
+  /** Why nothing is sent; null while it is not suspended. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
+  readonly suspended: 'only_failures' | 'gone' | null;
+  /** When an issued secret takes over, in Unix seconds; null when none waits. */
+  readonly next_secret_activates_at: number | null;
+  /** Shown here and never again. */
+  readonly webhook_secret: string;
+  /** The same secret in the form that libraries for Standard Webhooks take. */
+  readonly standard_webhooks_secret: string;
 }
 
 /** Where this page stands in the list. */
@@ -493,6 +548,18 @@ export interface PaymentEvent {
       readonly session_id: string;
       /** Always `api`. */
       readonly source: 'api';
+      /** Where the endpoint asked for it: final on-time money that you hold, in units of the coin. */
+      readonly received?: string;
+      /** Where the endpoint asked for it: what the session asks for. */
+      readonly due?: string;
+      /** Where the endpoint asked for it: what is beyond what was due, once it is paid. */
+      readonly excess?: string;
+      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
+      /** Where the endpoint asked for it: the transaction; null without one. */
+      readonly tx_hash?: string | null;
+      /** Where the endpoint asked for it: why it failed. */
+      readonly failure_reason?: string | null;
       /** The outcome. `completed`: paid; `failed`: the payment is lost for good; `expired`: the session timed out; `canceled`: you cancelled it. */
       readonly status: 'completed' | 'failed' | 'expired' | 'canceled';
       /** Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative. */
@@ -525,6 +592,18 @@ export interface PaymentNoticeEvent {
       readonly session_id: string;
       /** Always `api`. */
       readonly source: 'api';
+      /** Where the endpoint asked for it: final on-time money that you hold, in units of the coin. */
+      readonly received?: string;
+      /** Where the endpoint asked for it: what the session asks for. */
+      readonly due?: string;
+      /** Where the endpoint asked for it: what is beyond what was due, once it is paid. */
+      readonly excess?: string;
+      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
+      /** Where the endpoint asked for it: the transaction; null without one. */
+      readonly tx_hash?: string | null;
+      /** Where the endpoint asked for it: why it failed. */
+      readonly failure_reason?: string | null;
       /** The last part of `type`. `processing`: a transfer in time was seen, and none was on its way before; `partially_paid`: money in time is final, and more is missing; `overpaid`: money came in time to a session that is paid already; `late`: money became final that pays nothing any more; `wrong_coin`: money became final that never pays this session; `reversed`: final money left the chain again; `restored`: it is back, and the paid session has enough again. */
       readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
       /** Why it pays nothing; only on `payment.late` and `payment.wrong_coin`. `after_deadline`: it came after the deadline; `after_cancel`: it came after you cancelled the session; `wrong_coin`: it is of another coin; `wrong_network`: it came on a network that the session does not offer. */
@@ -733,6 +812,12 @@ export interface RefundEvent {
       readonly status: 'completed' | 'failed' | 'pending';
       /** Always `api`. */
       readonly source: 'api';
+      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
+      /** Where the endpoint asked for it: the transaction; null without one. */
+      readonly tx_hash?: string | null;
+      /** Where the endpoint asked for it: why it failed. */
+      readonly failure_reason?: string | null;
       readonly [further: string]: unknown;
     };
   };
@@ -815,6 +900,8 @@ export interface Sender {
 export interface TestWebhook {
   /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
+  /** The endpoint to send it to; your default one when absent. */
+  readonly endpoint_id?: string;
 }
 
 export interface Timeline {
@@ -886,8 +973,12 @@ export interface Transaction {
 }
 
 export interface WebhookDelivery {
-  /** Event id: the same over all attempts and replays. */
+  /** Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it. */
   readonly id: string;
+  /** Event id; deduplicate by it. */
+  readonly event_id: string;
+  /** The endpoint that it was decided for; null when you had none. */
+  readonly endpoint_id: string | null;
   /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
   /** Id of the payment session. */
@@ -909,8 +1000,12 @@ export interface WebhookDelivery {
 }
 
 export interface WebhookDeliveryDetail {
-  /** Event id: the same over all attempts and replays. */
+  /** Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it. */
   readonly id: string;
+  /** Event id; deduplicate by it. */
+  readonly event_id: string;
+  /** The endpoint that it was decided for; null when you had none. */
+  readonly endpoint_id: string | null;
   /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
   /** Id of the payment session. */
@@ -942,10 +1037,14 @@ export interface WebhookEndpoint {
   readonly url: string | null;
   /** Whether failed deliveries are tried again for 72 hours. */
   readonly durable_redelivery: boolean;
-  /** What is told beside the six outcomes. */
-  readonly events: readonly ('payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
-  /** Whether each request is signed after Standard Webhooks, too. */
+  /** What is told. */
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  /** What is said of it beside what is always said. */
+  readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
+  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
   readonly standard_webhooks: boolean;
+  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  readonly disabled: boolean;
   /** Why nothing is sent; null while it is not suspended. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
   readonly suspended: 'only_failures' | 'gone' | null;
   /** When an issued secret takes over, in Unix seconds; null when none waits. */

@@ -1,7 +1,8 @@
 import { html, type Html } from '../../checkout/html.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { isDay } from '../../domain/calendar.ts';
-import { NOTIFICATION_TYPES } from '../../domain/notifications.ts';
+import { NOTIFICATION_TYPES } from '../../domain/notification-types.ts';
+import type { WebhookOverview } from '../../features/merchants/merchants.ts';
 import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
@@ -48,20 +49,32 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   const cursor = query.get('cursor') ?? '';
   const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
   const { rows, pagination } = accepted(await webhooks.list(readerOf(visit), asked));
-  const endpoint = settings.getMerchant(merchant!.id)?.webhook ?? null;
+  const { webhook: endpoint = null, further_webhooks: further = [] } = settings.getMerchant(merchant!.id) ?? {};
   const next = pagination.next_cursor;
   return html`${facts([
     ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
-    ['Also told', endpoint?.events.join(', ') || 'outcomes only'],
+    ['Told', endpoint?.events.join(', ') ?? ''],
     ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
-    ['State', endpoint?.suspended ? html`${badge('suspended')} ${endpoint.suspended.replaceAll('_', ' ')}` : badge('active')],
+    ['State', endpoint ? stateOf(endpoint) : ''],
   ])}
+  ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
   ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
   ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
   ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
   ${visit.can('webhooks.redeliver', merchant!.id) && replayForms(visit)}
   ${visit.can('webhooks.change', merchant!.id) && endpointForm(visit, endpoint?.url ?? '')}`;
 }
+
+const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
+  if (disabled) return badge('disabled');
+  return suspended ? html`${badge('suspended')} ${suspended.replaceAll('_', ' ')}` : badge('active');
+};
+
+const FURTHER_COLUMNS: readonly Column<WebhookOverview>[] = [
+  { name: 'Endpoint', cell: ({ url }) => url ?? '' },
+  { name: 'Told', cell: ({ events }) => events.join(', ') },
+  { name: 'State', cell: stateOf },
+];
 
 const replayForms = (visit: Visit): Html =>
   html`<h2>Send again</h2>

@@ -2,7 +2,7 @@ import type { KeyRestrictions } from '../api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
-import type { OptionalType } from '../optional-notifications.ts';
+import type { NotificationField, NotificationType } from '../notification-types.ts';
 
 /* The storage format of the `merchant-<id>` streams. */
 
@@ -50,14 +50,18 @@ export interface WebhookEndpointSet {
   readonly data: {
     readonly merchantId: MerchantId;
     readonly endpointId: string;
-    /** Null removes the endpoint. */
+    /** Null: there is nowhere to send to. */
     readonly url: string | null;
     /** Present when a secret was issued with it. */
     readonly sealedSecret: string | null;
     /** Durable redelivery after the five quick retries (design, "webhook retries"). */
     readonly durableRedelivery: boolean;
-    /** What is told beside outcomes. */
-    readonly events: readonly OptionalType[];
+    /** What is told. */
+    readonly events: readonly NotificationType[];
+    /** What is said of it beside what is always said. */
+    readonly fields: readonly NotificationField[];
+    /** Nothing is sent until it is switched on again. */
+    readonly disabled: boolean;
     /** Whether each request is signed after Standard Webhooks, too. */
     readonly standardWebhooks: boolean;
   };

@@ -3,14 +3,15 @@ import type { KeyObject } from 'node:crypto';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
 import type { MerchantId } from '../../domain/ids.ts';
-import type { OptionalType } from '../../domain/optional-notifications.ts';
-import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import { merchantOf, queueOfEndpoint, type QueueId } from '../../domain/delivery-ids.ts';
+import { OUTCOME_TYPES } from '../../domain/notification-types.ts';
+import type { Subscription as Told, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent, isEventType } from '../../runtime/commands/codec.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
-import type { KeyState } from '../../../state-machines/merchant/merchant.state.ts';
+import type { EndpointState, KeyState, MerchantContext } from '../../../state-machines/merchant/merchant.state.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../shared/merchant-api.ts';
 import type { MerchantLookup, MerchantSettings } from './lookup.ts';
 import { apiSecretContext, webhookSecretContext } from './credentials.ts';
@@ -27,14 +28,15 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
 /** What takes something from a key. Of a type that is not known it may be that. */
 const mayNarrow = (type: string): boolean => type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
 
-const NONE: ReadonlySet<OptionalType> = new Set();
+/** Of a merchant of whom nothing is known yet. */
+const OUTCOMES_ONLY: readonly Told[] = [{ furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] }];
 
 interface Entry {
   readonly state: MerchantState;
   readonly revision: number;
   readonly settings: MerchantSettings | null;
-  readonly endpoint: WebhookEndpoint | null;
-  readonly optionalTypes: ReadonlySet<OptionalType>;
+  readonly endpoints: ReadonlyMap<QueueId, WebhookEndpoint>;
+  readonly subscriptions: readonly Told[];
 }
 
 /**
@@ -51,7 +53,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #restrictions = new Map<string, KeyRestrictions>();
   /** When a key was last used here, as far as this process knows. */
   readonly #used = new Map<string, { readonly key: AuthenticatedKey; readonly atSec: number }>();
-  readonly #listeners = new Set<(merchantId: MerchantId) => void>();
+  readonly #listeners = new Set<(queue: QueueId) => void>();
   /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
   readonly #folded = new Map<string, MerchantEvent[]>();
   /** The newest event of a merchant that takes something from a key and cannot be read, by its revision. */
@@ -118,12 +120,12 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantId)?.state ?? null;
   }
 
-  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
-    return this.#entries.get(merchantId)?.endpoint ?? null;
+  endpointOf(queue: QueueId): WebhookEndpoint | null {
+    return this.#entries.get(merchantOf(queue))?.endpoints.get(queue) ?? null;
   }
 
-  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
-    return this.#entries.get(merchantId)?.optionalTypes ?? NONE;
+  subscriptionsOf(merchantId: MerchantId): readonly Told[] {
+    return this.#entries.get(merchantId)?.subscriptions ?? OUTCOMES_ONLY;
   }
 
   merchantIds(): MerchantId[] {
@@ -131,7 +133,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   /** Called when an endpoint changed, until the returned function is called. */
-  onEndpointChange(listener: (merchantId: MerchantId) => void): () => void {
+  onEndpointChange(listener: (queue: QueueId) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -162,8 +164,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       // A batch whose handling failed half-way comes again from its start.
       if (known && recorded.revision <= known.revision) continue;
       const [event, state] = this.#next(recorded, merchantId, known?.state);
-      const { settings = null, endpoint = null, optionalTypes = NONE } = known ?? {};
-      this.#entries.set(merchantId, { state, revision: recorded.revision, settings, endpoint, optionalTypes });
+      const { settings = null, endpoints = new Map(), subscriptions = OUTCOMES_ONLY } = known ?? {};
+      this.#entries.set(merchantId, { state, revision: recorded.revision, settings, endpoints, subscriptions });
       this.#folded.set(merchantId, [...(this.#folded.get(merchantId) ?? []), event]);
     }
   }
@@ -185,15 +187,17 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const entry = this.#entries.get(merchantId);
     if (!entry?.state.context.registered) return;
     const { context } = entry.state;
-    const endpointChanged = events.some((event) => ENDPOINT_EVENTS.has(event.type));
+    const owner = context.registered!.merchantId;
+    const changed = new Set(events.flatMap(({ type, data }) => (ENDPOINT_EVENTS.has(type) && 'endpointId' in data ? [data.endpointId] : [])));
     for (const key of Object.values(context.keys)) this.#refreshKey(key);
     this.#entries.set(merchantId, {
       ...entry,
       settings: settingsOf(entry.state),
-      endpoint: endpointChanged ? this.#openEndpoint(entry.state) : entry.endpoint,
-      optionalTypes: endpointChanged ? new Set(context.endpoint?.events) : entry.optionalTypes,
+      endpoints: changed.size > 0 ? this.#openEndpoints(context) : entry.endpoints,
+      subscriptions: changed.size > 0 ? subscriptionsIn(context) : entry.subscriptions,
     });
-    if (endpointChanged) for (const listener of this.#listeners) listener(context.registered!.merchantId);
+    for (const endpointId of changed)
+      for (const listener of this.#listeners) listener(queueOfEndpoint(owner, endpointId === context.endpoint?.endpointId ? null : endpointId));
   }
 
   #refreshKey({ issued, revoked, restrictions }: KeyState): void {
@@ -207,10 +211,19 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret, ...activeRestrictions(restrictions) });
   }
 
-  #openEndpoint({ context }: MerchantState): WebhookEndpoint | null {
-    const { endpoint, registered } = context;
-    if (!endpoint || endpoint.url === null || !registered) return null;
-    const { merchantId } = registered;
+  #openEndpoints({ endpoint, furtherEndpoints, registered }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
+    const { merchantId } = registered!;
+    const all = [[null, endpoint], ...Object.entries(furtherEndpoints)] as const;
+    return new Map(
+      all.flatMap(([furtherEndpointId, state]) => {
+        const opened = state && this.#openEndpoint(merchantId, state);
+        return opened ? [[queueOfEndpoint(merchantId, furtherEndpointId), opened] as const] : [];
+      }),
+    );
+  }
+
+  #openEndpoint(merchantId: MerchantId, endpoint: EndpointState): WebhookEndpoint | null {
+    if (endpoint.url === null || endpoint.disabled) return null;
     const keyOf = (secret: { sealed: string; version: number }) =>
       this.#open(merchantId, secret.sealed, webhookSecretContext(merchantId, endpoint.endpointId, secret.version));
     const secret = keyOf(endpoint.current);
@@ -239,6 +252,14 @@ function activeRestrictions({ scopes, addresses, signatureVersion }: KeyRestrict
   const list = parseAddressList(addresses);
   const allowsAddress = addresses.length === 0 ? () => true : 'allows' in list ? list.allows : () => false;
   return { restrictions: { scopes: scopes && new Set(scopes), allowsAddress, signatureVersion } };
+}
+
+function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): readonly Told[] {
+  const further = Object.values(furtherEndpoints).filter(({ disabled }) => !disabled);
+  return [
+    { furtherEndpointId: null, types: new Set(endpoint?.events ?? OUTCOME_TYPES), fields: endpoint?.fields ?? [] },
+    ...further.map(({ endpointId, events, fields }) => ({ furtherEndpointId: endpointId, types: new Set(events), fields })),
+  ];
 }
 
 function settingsOf({ context }: MerchantState): MerchantSettings {

@@ -1,7 +1,7 @@
 import type { MerchantId } from '../../domain/ids.ts';
-import type { OptionalType } from '../../domain/optional-notifications.ts';
+import type { QueueId } from '../../domain/delivery-ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
-import type { EndpointDirectory, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { MerchantDirectory } from './directory.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 
@@ -15,12 +15,12 @@ export class MerchantEndpoints implements EndpointDirectory {
     this.#merchants = merchants;
   }
 
-  endpointOf(merchantId: MerchantId): WebhookEndpoint | null {
-    return this.#directory.endpointOf(merchantId);
+  endpointOf(queue: QueueId): WebhookEndpoint | null {
+    return this.#directory.endpointOf(queue);
   }
 
-  optionalTypesOf(merchantId: MerchantId): ReadonlySet<OptionalType> {
-    return this.#directory.optionalTypesOf(merchantId);
+  subscriptionsOf(merchantId: MerchantId): readonly Subscription[] {
+    return this.#directory.subscriptionsOf(merchantId);
   }
 
   /** An endpoint that was replaced meanwhile has nothing to suspend: that is no error. */
@@ -30,7 +30,7 @@ export class MerchantEndpoints implements EndpointDirectory {
     await this.#directory.catchUp();
   }
 
-  onChange(listener: (merchantId: MerchantId) => void): () => void {
+  onChange(listener: (queue: QueueId) => void): () => void {
     return this.#directory.onEndpointChange(listener);
   }
 }

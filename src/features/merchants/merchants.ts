@@ -6,12 +6,12 @@ import { merchantStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { OptionalType } from '../../domain/optional-notifications.ts';
+import type { NotificationField, NotificationType } from '../../domain/notification-types.ts';
 import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantCommand, MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
-import { mainSecret, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
+import { endpointIn, mainSecret, nextSecretVersion, type EndpointState, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
   apiSecretContext,
@@ -87,7 +87,9 @@ export interface MerchantOverview {
   readonly name: string;
   readonly mode: Mode;
   readonly keys: readonly KeyOverview[];
+  /** The default endpoint. */
   readonly webhook: WebhookOverview | null;
+  readonly further_webhooks: readonly WebhookOverview[];
   readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
   /** As it holds, under the operator's floor. */
   readonly policy: MerchantPolicy;
@@ -97,8 +99,10 @@ export interface WebhookOverview {
   readonly endpoint_id: string;
   readonly url: string | null;
   readonly durable_redelivery: boolean;
-  readonly events: readonly OptionalType[];
+  readonly events: readonly NotificationType[];
+  readonly fields: readonly NotificationField[];
   readonly standard_webhooks: boolean;
+  readonly disabled: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
   /** When an issued secret takes over the main header; null when none is waiting. */
   readonly next_secret_activates_at: number | null;
@@ -178,14 +182,10 @@ export class Merchants {
    * Shows a new secret that takes over after 24 h, or when it is activated. `keep` stores the sealed secret of the first request with a key, and gives
    * it back to those that repeat it.
    */
-  async issueWebhookSecret(
-    merchantId: MerchantId,
-    by?: ChangedBy,
-    keep: (sealed: string) => Promise<Outcome<string>> = async (sealed) => ({ ok: true, value: sealed }),
-  ): Promise<Outcome<NewWebhookSecret>> {
+  async issueWebhookSecret(merchantId: MerchantId, by?: ChangedBy, keep: Keep = keepNothing, named?: string): Promise<Outcome<NewWebhookSecret>> {
     const { handler, random, sealer, clock } = this.#deps;
     const state = await handler.read(merchantStream(merchantId));
-    const endpoint = state?.context.endpoint;
+    const endpoint = state && endpointIn(state.context, named);
     const mode = state?.context.registered?.mode;
     if (!endpoint || !mode) return noSuchMerchant;
     const { endpointId } = endpoint;
@@ -196,21 +196,45 @@ export class Merchants {
     const [, digits, sealedSecret] = /^(\d+):(.*)$/s.exec(kept.value)!;
     const version = Number(digits);
     const nowSec = toSec(clock.nowMs());
-    const command = { type: 'IssueWebhookSecret', sealedSecret: sealedSecret!, activatesAtSec: nowSec + ROTATION_SEC, nowSec, version } as const;
+    const times = { activatesAtSec: nowSec + ROTATION_SEC, nowSec };
+    const command = { type: 'IssueWebhookSecret', endpointId, sealedSecret: sealedSecret!, version, ...times } as const;
     const done = await this.#execute(merchantId, command, by);
     if (!done.ok) return done;
-    const { next } = done.value.context.endpoint!;
+    const { next } = endpointIn(done.value.context, endpointId)!;
     const secret = sealer.open(sealedSecret!, webhookSecretContext(merchantId, endpointId, version)).toString();
     return { ok: true, value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec } };
   }
 
   /** Lets an issued secret take over at once. */
-  activateWebhookSecret(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
-    return this.#change(merchantId, { type: 'ActivateWebhookSecret' }, by);
+  activateWebhookSecret(merchantId: MerchantId, by?: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'ActivateWebhookSecret', ...(endpointId !== undefined && { endpointId }) }, by);
   }
 
-  resumeWebhook(merchantId: MerchantId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
-    return this.#change(merchantId, { type: 'ResumeEndpoint' }, by);
+  resumeWebhook(merchantId: MerchantId, by?: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'ResumeEndpoint', ...(endpointId !== undefined && { endpointId }) }, by);
+  }
+
+  /** A further endpoint with a secret of its own. `keep` stores what makes it the same endpoint when the request is repeated. */
+  async addWebhook(
+    merchantId: MerchantId,
+    input: Omit<Extract<MerchantCommand, { type: 'AddEndpoint' }>, 'type' | 'endpointId' | 'sealedSecret'>,
+    by?: ChangedBy,
+    keep: Keep = keepNothing,
+  ): Promise<Outcome<{ readonly endpoint: WebhookOverview; readonly webhook_secret: string }>> {
+    const { random, sealer } = this.#deps;
+    const mode = await this.#modeOf(merchantId);
+    if (mode === null) return noSuchMerchant;
+    const url = this.#vet(input.url, 'url');
+    if (!url.ok) return url;
+    const fresh = newEndpointId(random);
+    const secret = Buffer.from(newWebhookSecret(mode, random));
+    const kept = await keep(`${fresh}:${sealer.seal(secret, webhookSecretContext(merchantId, fresh, 1))}`);
+    if (!kept.ok) return kept;
+    const [, endpointId, sealedSecret] = /^(\w+):(.*)$/s.exec(kept.value) as unknown as [string, string, string];
+    const done = await this.#change(merchantId, { type: 'AddEndpoint', ...input, url: url.value!, endpointId, sealedSecret }, by);
+    if (!done.ok) return done;
+    const endpoint = done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId)!;
+    return { ok: true, value: { endpoint, webhook_secret: sealer.open(sealedSecret, webhookSecretContext(merchantId, endpointId, 1)).toString() } };
   }
 
   async addDomain(
@@ -285,6 +309,10 @@ export class Merchants {
   }
 }
 
+/** Stores what the first request with a key made, and gives it back to those that repeat it. */
+type Keep = (made: string) => Promise<Outcome<string>>;
+const keepNothing: Keep = async (made) => ({ ok: true, value: made });
+
 const noSuchMerchant: Outcome<never> & { ok: false } = { ok: false, refusal: { code: 'not_found', message: 'no such merchant' } };
 
 const invalidHost: Outcome<never> & { ok: false } = {
@@ -310,7 +338,8 @@ function overviewOf(
     name,
     mode,
     keys: Object.values(context.keys).map((key) => keyOverview(key, directory.lastUseOf(key))),
-    webhook: webhookOverview(context, nowSec),
+    webhook: context.endpoint && webhookOverview(context.endpoint, nowSec),
+    further_webhooks: Object.values(context.furtherEndpoints).map((endpoint) => webhookOverview(endpoint, nowSec)),
     domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
     policy: withFloor(context.policy, floor),
   };
@@ -328,15 +357,16 @@ function addressFault({ addresses = [] }: Partial<KeyRestrictions>): (Outcome<ne
   return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
 }
 
-function webhookOverview({ endpoint }: MerchantState['context'], nowSec: number): WebhookOverview | null {
-  if (!endpoint) return null;
+function webhookOverview(endpoint: EndpointState, nowSec: number): WebhookOverview {
   const waits = endpoint.next !== null && mainSecret(endpoint, nowSec) !== endpoint.next;
   return {
     endpoint_id: endpoint.endpointId,
     url: endpoint.url,
     durable_redelivery: endpoint.durableRedelivery,
     events: endpoint.events,
+    fields: endpoint.fields,
     standard_webhooks: endpoint.standardWebhooks,
+    disabled: endpoint.disabled,
     suspended: endpoint.suspended,
     next_secret_activates_at: waits ? endpoint.next.activatesAtSec : null,
   };

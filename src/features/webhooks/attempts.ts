@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { eventIdOf, queueOf } from '../../domain/delivery-ids.ts';
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
 import type { EndpointDirectory, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
@@ -48,7 +49,7 @@ export async function attemptDelivery(
   const { timers, directory } = deps;
   const { scheduled, attempts } = state.context;
   if (!scheduled) throw new Error('an attempt of a delivery that was never scheduled');
-  const endpoint = directory.endpointOf(scheduled.merchantId);
+  const endpoint = directory.endpointOf(queueOf(scheduled.merchantId, scheduled.notificationId));
   const startedAtMs = timers.nowMs();
   const nonce = deps.random.uuid();
   const answer = endpoint ? await post(deps, state, endpoint, startedAtMs, nonce) : NO_ENDPOINT;
@@ -77,7 +78,7 @@ export async function attemptDelivery(
 
 function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint, nowMs: number, nonce: string): Promise<WebhookAnswer> {
   const { notificationId, eventType, body, merchantId } = state.context.scheduled!;
-  const headers = signedHeaders({ prefix: deps.headerPrefix, endpoint, eventType, eventId: notificationId, body, nowMs, nonce });
+  const headers = signedHeaders({ prefix: deps.headerPrefix, endpoint, eventType, eventId: eventIdOf(notificationId), body, nowMs, nonce });
   return deps.sender.send({ merchantId, url: endpoint.url, headers, body, attempt: state.context.attempts + 1 });
 }
 

@@ -1,17 +1,18 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { QueueId } from '../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import type { Position } from '../../ports/event-store.ts';
 import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
 
 /** Name of the checkpoint; the tables below move with it. */
 export const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
 const STATE = 'webhook-process';
-/** Deliveries that need an attempt soon, by merchant in the order of the log. */
+/** Deliveries that need an attempt soon, by queue in the order of the log. */
 const QUEUE = 'webhook-queue';
 /** Deliveries whose next attempt is far off, by time. */
 const LATER = 'webhook-later';
 /** How endpoints have fared (see `EndpointHealth`). */
 const HEALTH = 'webhook-health';
-/** Up to which entry a merchant's work goes out slowly, since its endpoint came back. */
+/** Up to which entry a queue's work goes out slowly, since its endpoint came back. */
 const PACE = 'webhook-pace';
 /** Events that could not be notifications. */
 const PARKED = 'webhook-parked';
@@ -29,7 +30,7 @@ export interface RowRef {
 export interface BacklogEntry {
   readonly ref: RowRef;
   readonly id: NotificationId;
-  readonly merchantId: MerchantId;
+  readonly queue: QueueId;
   readonly sessionId: string;
   readonly seq: number;
 }
@@ -78,9 +79,9 @@ export class Backlog {
   }
 
   /** Writes down a delivery that needs an attempt soon. */
-  enqueue(id: NotificationId, merchantId: MerchantId, sessionId: string): BacklogEntry {
+  enqueue(id: NotificationId, queue: QueueId, sessionId: string): BacklogEntry {
     this.#seq += 1;
-    return this.#put({ table: QUEUE, key: `${merchantId}:${pad(this.#seq)}` }, { id, merchantId, sessionId, seq: this.#seq });
+    return this.#put({ table: QUEUE, key: `${queue}:${pad(this.#seq)}` }, { id, queue, sessionId, seq: this.#seq });
   }
 
   /** Moves a delivery to the time of its next attempt. `from`: null when it was not written down before. */
@@ -88,7 +89,7 @@ export class Backlog {
     if (from) this.remove(from);
     return this.#put(
       { table: LATER, key: `${pad(dueAtMs)}:${entry.id}` },
-      { id: entry.id, merchantId: entry.merchantId, sessionId: entry.sessionId, seq: entry.seq },
+      { id: entry.id, queue: entry.queue, sessionId: entry.sessionId, seq: entry.seq },
     );
   }
 
@@ -99,22 +100,22 @@ export class Backlog {
     else this.#change(name, { op: 'delete', ...ref });
   }
 
-  /** Entries of one merchant after `afterSeq`, oldest first, as far as they were flushed. */
-  async of(merchantId: MerchantId, afterSeq: number, limit: number): Promise<BacklogEntry[]> {
-    const rows = await this.#readModel.scan(QUEUE, { afterKey: `${merchantId}:${pad(afterSeq)}`, limit });
-    return rows.map((row) => entryOf(QUEUE, row)).filter((entry) => entry.merchantId === merchantId);
+  /** Entries of one queue after `afterSeq`, oldest first, as far as they were flushed. */
+  async of(queue: QueueId, afterSeq: number, limit: number): Promise<BacklogEntry[]> {
+    const rows = await this.#readModel.scan(QUEUE, { afterKey: `${queue}:${pad(afterSeq)}`, limit });
+    return rows.map((row) => entryOf(QUEUE, row)).filter((entry) => entry.queue === queue);
   }
 
-  /** Every merchant with entries in the queue, by skipping from one to the next. */
-  async merchants(): Promise<MerchantId[]> {
-    const merchants: MerchantId[] = [];
+  /** Every queue with entries, by skipping from one to the next. */
+  async queues(): Promise<QueueId[]> {
+    const queues: QueueId[] = [];
     for (let afterKey = ''; ;) {
       const [row] = await this.#readModel.scan(QUEUE, { afterKey, limit: 1 });
-      if (!row) return merchants;
-      const { merchantId } = entryOf(QUEUE, row);
-      merchants.push(merchantId);
-      // ";" follows ":", so this is after every entry of the merchant.
-      afterKey = `${merchantId};`;
+      if (!row) return queues;
+      const { queue } = entryOf(QUEUE, row);
+      queues.push(queue);
+      // ";" follows ":", so this is after every entry of the queue.
+      afterKey = `${queue};`;
     }
   }
 
@@ -124,18 +125,18 @@ export class Backlog {
     return rows.map((row) => ({ ...entryOf(LATER, row), dueAtMs: Number(row.key.slice(0, PAD)) }));
   }
 
-  async health(): Promise<{ merchantId: MerchantId; row: Row }[]> {
-    return (await this.#all(HEALTH)).map(({ key, row }) => ({ merchantId: key as MerchantId, row }));
+  async health(): Promise<{ queue: QueueId; row: Row }[]> {
+    return (await this.#all(HEALTH)).map(({ key, row }) => ({ queue: key as QueueId, row }));
   }
 
-  /** By merchant: the entry up to which its work goes out slowly. */
-  async paces(): Promise<Map<MerchantId, number>> {
-    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as MerchantId, Number(row['throughSeq'])]));
+  /** By queue: the entry up to which its work goes out slowly. */
+  async paces(): Promise<Map<QueueId, number>> {
+    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as QueueId, Number(row['throughSeq'])]));
   }
 
   /** Null when the last such entry is gone. */
-  putPace(merchantId: MerchantId, throughSeq: number | null): void {
-    this.#replace({ table: PACE, key: merchantId }, throughSeq === null ? null : { throughSeq });
+  putPace(queue: QueueId, throughSeq: number | null): void {
+    this.#replace({ table: PACE, key: queue }, throughSeq === null ? null : { throughSeq });
   }
 
   async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {
@@ -147,8 +148,8 @@ export class Backlog {
     this.#replace({ table: PARKED, key: position }, null);
   }
 
-  putHealth(merchantId: MerchantId, row: Row | null): void {
-    this.#replace({ table: HEALTH, key: merchantId }, row);
+  putHealth(queue: QueueId, row: Row | null): void {
+    this.#replace({ table: HEALTH, key: queue }, row);
   }
 
   /** Keeps an event that could not be handled for a person to look at. */
@@ -213,7 +214,7 @@ function entryOf(table: string, { key, row }: { key: string; row: Row }): Backlo
   return {
     ref: { table, key },
     id: row['id'] as NotificationId,
-    merchantId: row['merchantId'] as MerchantId,
+    queue: row['queue'] as QueueId,
     sessionId: row['sessionId'] as string,
     seq: Number(row['seq']),
   };

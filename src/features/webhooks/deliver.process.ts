@@ -1,4 +1,5 @@
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
+import { merchantOf, queueOf } from '../../domain/delivery-ids.ts';
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
 import { deliveryStream } from '../../domain/streams.ts';
@@ -108,9 +109,10 @@ export class DeliverWebhooks {
     this.#endpoints = new EndpointWatch({
       ...options,
       backlog: this.#backlog,
-      onSuspended: (merchantId, endpointId, reason) => options.observer?.onAlarm?.({ kind: 'suspended', merchantId, endpointId, reason }),
-      onResumed: (merchantId) => this.#dispatcher.resume(merchantId),
-      onChanged: (merchantId) => this.#dispatcher.wake(merchantId),
+      onSuspended: (queue, endpointId, reason) =>
+        options.observer?.onAlarm?.({ kind: 'suspended', merchantId: merchantOf(queue), endpointId, reason }),
+      onResumed: (queue) => this.#dispatcher.resume(queue),
+      onChanged: (queue) => this.#dispatcher.wake(queue),
     });
   }
 
@@ -123,9 +125,9 @@ export class DeliverWebhooks {
     const { takeOver: from, readModel, timers } = this.#options;
     const handled = from ? await takeOver(this.#backlog, { from, readModel, nowMs: timers.nowMs() }) : await this.#backlog.open();
     this.#scheduling = this.#schedulingFrom(handled);
-    const merchants = await this.#backlog.merchants();
-    await this.#endpoints.open(merchants);
-    await this.#dispatcher.restore(merchants);
+    const queues = await this.#backlog.queues();
+    await this.#endpoints.open(queues);
+    await this.#dispatcher.restore(queues);
     await this.#tellParked();
     this.#subscription = this.#options.store.subscribe({
       name: 'deliver-webhooks',
@@ -161,16 +163,22 @@ export class DeliverWebhooks {
     const { handler, timers, log } = this.#options;
     const admit = ({ delivery }: PendingNotification, state: DeliveryState): void => {
       this.#admitted.add(delivery.notificationId);
-      const { notificationId: id, merchantId, sessionId } = delivery;
-      this.#admit({ id, merchantId, sessionId }, state, false);
+      this.#admit(delivery.notificationId, delivery, state, false);
     };
-    const isPrompt = (merchantId: MerchantId): boolean => this.#dispatcher.isPrompt(merchantId);
+    const isPrompt = ({ delivery: { merchantId, notificationId } }: PendingNotification): boolean =>
+      this.#dispatcher.isPrompt(queueOf(merchantId, notificationId));
     return new Scheduling({ handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() }, handled);
   }
 
-  #admit(...work: Parameters<Dispatcher['admit']>): void {
-    this.#endpoints.noteWork(work[0].merchantId);
-    this.#dispatcher.admit(...work);
+  #admit(
+    id: NotificationId,
+    { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: string },
+    state: DeliveryState | null,
+    paced: boolean,
+  ): void {
+    const queue = queueOf(merchantId, id);
+    this.#endpoints.noteWork(queue);
+    this.#dispatcher.admit({ id, queue, sessionId }, state, paced);
   }
 
   async #record(before: DeliveryState, attempt: RecordAttempt): Promise<DeliveryState> {
@@ -197,7 +205,7 @@ export class DeliverWebhooks {
     const notifying = events.filter(isNotifying);
     await this.#reader.recall(notifying);
     const read = notifying.map((recorded) => this.#reader.read(recorded));
-    const notifications = read.filter((one) => typeof one === 'object');
+    const notifications = read.flatMap((one) => (one === 'unreadable' ? [] : one));
     const { position } = events.at(-1)!;
     if (!this.#live) await this.#scheduling.catchUp(notifications, position);
     // From here on nothing fails, so that the batch is not handed over again.
@@ -224,10 +232,10 @@ export class DeliverWebhooks {
         this.#park(recorded);
         break;
       case 'DeliveryScheduled':
-        this.#admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, false);
+        this.#admit(id, event.data, null, false);
         break;
       case 'RedeliveryRequested':
-        this.#admit({ id, merchantId: event.data.merchantId, sessionId: event.data.sessionId }, null, event.data.bulk);
+        this.#admit(id, event.data, null, event.data.bulk);
         break;
       case 'DeliveryAttempted':
         this.#endpoints.learn(event.data);
@@ -253,7 +261,7 @@ export class DeliverWebhooks {
       await this.#reader.recall([recorded]);
       const notifications = this.#reader.read(recorded);
       if (notifications === 'unreadable') continue;
-      if (notifications !== 'untold') await this.#scheduling.retell(notifications);
+      for (const one of notifications) await this.#scheduling.retell(one);
       this.#backlog.unpark(position);
     }
   }

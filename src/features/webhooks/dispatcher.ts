@@ -1,4 +1,5 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { QueueId } from '../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import { deliveryStream } from '../../domain/streams.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
@@ -14,7 +15,7 @@ import { MerchantQueues, type Job, type QueueLimits } from './merchant-queues.ts
 export interface DispatchLimits extends QueueLimits {
   /** Jobs of one merchant that wait in memory; the rest stays in the backlog until there is room. */
   readonly windowPerMerchant: number;
-  /** Jobs in memory over all merchants, beyond which windows shrink to `crowdedWindow`. */
+  /** Jobs in memory over all queues, beyond which windows shrink to `crowdedWindow`. */
   readonly jobs: number;
   readonly crowdedWindow: number;
 }
@@ -73,9 +74,9 @@ export class Dispatcher {
   readonly #merchantQueues: MerchantQueues;
   readonly #jobs = new Map<NotificationId, Job>();
   readonly #retryTimers = new Map<NotificationId, () => void>();
-  readonly #wakeTimers = new Map<MerchantId, () => void>();
-  readonly #overflow = new Map<MerchantId, Overflow>();
-  readonly #pacedThrough = new Map<MerchantId, number>();
+  readonly #wakeTimers = new Map<QueueId, () => void>();
+  readonly #overflow = new Map<QueueId, Overflow>();
+  readonly #pacedThrough = new Map<QueueId, number>();
   #running = 0;
   #onIdle: () => void = () => {};
   readonly #postponed: PostponedWork;
@@ -85,11 +86,11 @@ export class Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    const isOpen = (merchantId: MerchantId): boolean => isReachable(deps.directory, merchantId);
-    this.#merchantQueues = new MerchantQueues(deps.limits, isOpen, (merchantId, atMs) => this.#wakeAt(merchantId, atMs));
+    const isOpen = (queue: QueueId): boolean => isReachable(deps.directory, queue);
+    this.#merchantQueues = new MerchantQueues(deps.limits, isOpen, (queue, atMs) => this.#wakeAt(queue, atMs));
     this.#postponed = new PostponedWork({
       ...deps,
-      mayGo: ({ id, merchantId }) => this.#jobs.has(id) || (isOpen(merchantId) && this.#hasRoom(merchantId)),
+      mayGo: ({ id, queue }) => this.#jobs.has(id) || (isOpen(queue) && this.#hasRoom(queue)),
       takeUp: (entry) => {
         this.#takeUp(entry, false);
         this.pump();
@@ -108,14 +109,14 @@ export class Dispatcher {
   }
 
   /** Takes up what the backlog held at the last checkpoint, before newer events arrive. */
-  async restore(merchants: readonly MerchantId[]): Promise<void> {
-    for (const [merchantId, throughSeq] of await this.#deps.backlog.paces()) {
-      if (merchants.includes(merchantId)) this.#pacedThrough.set(merchantId, throughSeq);
-      else this.#deps.backlog.putPace(merchantId, null);
+  async restore(queues: readonly QueueId[]): Promise<void> {
+    for (const [queue, throughSeq] of await this.#deps.backlog.paces()) {
+      if (queues.includes(queue)) this.#pacedThrough.set(queue, throughSeq);
+      else this.#deps.backlog.putPace(queue, null);
     }
-    for (const merchantId of merchants) {
-      this.#overflow.set(merchantId, { afterSeq: 0, lastSeq: this.#deps.backlog.lastSeq, loading: false });
-      await this.#load(merchantId);
+    for (const queue of queues) {
+      this.#overflow.set(queue, { afterSeq: 0, lastSeq: this.#deps.backlog.lastSeq, loading: false });
+      await this.#load(queue);
     }
   }
 
@@ -128,7 +129,7 @@ export class Dispatcher {
 
   /** A delivery was scheduled or asked for again. */
   admit(
-    delivery: { readonly id: NotificationId; readonly merchantId: MerchantId; readonly sessionId: string },
+    delivery: { readonly id: NotificationId; readonly queue: QueueId; readonly sessionId: string },
     state: DeliveryState | null,
     paced: boolean,
   ): void {
@@ -137,16 +138,16 @@ export class Dispatcher {
       this.#hasten(known, paced);
       return;
     }
-    const entry = this.#deps.backlog.enqueue(delivery.id, delivery.merchantId, delivery.sessionId);
-    const overflow = this.#overflow.get(delivery.merchantId);
+    const entry = this.#deps.backlog.enqueue(delivery.id, delivery.queue, delivery.sessionId);
+    const overflow = this.#overflow.get(delivery.queue);
     if (overflow) overflow.lastSeq = entry.seq;
-    else if (this.#hasRoom(delivery.merchantId)) this.#add(entry, { ordered: true, paced, state });
-    else this.#overflow.set(delivery.merchantId, { afterSeq: entry.seq - 1, lastSeq: entry.seq, loading: false });
+    else if (this.#hasRoom(delivery.queue)) this.#add(entry, { ordered: true, paced, state });
+    else this.#overflow.set(delivery.queue, { afterSeq: entry.seq - 1, lastSeq: entry.seq, loading: false });
   }
 
   /** Whether a delivery that is admitted now is attempted at once or soon. */
-  isPrompt(merchantId: MerchantId): boolean {
-    return this.#merchantQueues.waiting(merchantId) < PROMPT_WAITING && isReachable(this.#deps.directory, merchantId);
+  isPrompt(queue: QueueId): boolean {
+    return this.#merchantQueues.waiting(queue) < PROMPT_WAITING && isReachable(this.#deps.directory, queue);
   }
 
   /** Another writer moved the delivery on: what is known of it may be old. */
@@ -156,17 +157,17 @@ export class Dispatcher {
   }
 
   /** What queued while the endpoint was away goes out slowly. */
-  resume(merchantId: MerchantId): void {
+  resume(queue: QueueId): void {
     const { backlog } = this.#deps;
-    this.#pacedThrough.set(merchantId, backlog.lastSeq);
-    backlog.putPace(merchantId, backlog.lastSeq);
-    this.#merchantQueues.pace(merchantId);
-    this.#merchantQueues.wake(merchantId);
+    this.#pacedThrough.set(queue, backlog.lastSeq);
+    backlog.putPace(queue, backlog.lastSeq);
+    this.#merchantQueues.pace(queue);
+    this.#merchantQueues.wake(queue);
     this.pump();
   }
 
-  wake(merchantId: MerchantId): void {
-    this.#merchantQueues.wake(merchantId);
+  wake(queue: QueueId): void {
+    this.#merchantQueues.wake(queue);
     this.pump();
   }
 
@@ -215,7 +216,7 @@ export class Dispatcher {
     this.#merchantQueues.recorded(job);
     if (!this.#stopped) this.#plan(job, dueAtMs);
     else if (this.#running === 0) this.#onIdle();
-    this.#refillIfLow(job.merchantId);
+    this.#refillIfLow(job.queue);
     this.pump();
   }
 
@@ -270,11 +271,11 @@ export class Dispatcher {
   }
 
   #add(entry: BacklogEntry, options: { ordered: boolean; paced: boolean; state: DeliveryState | null }): void {
-    const { id, merchantId, sessionId, seq, ref } = entry;
-    const paced = options.paced || seq <= (this.#pacedThrough.get(merchantId) ?? 0);
+    const { id, queue, sessionId, seq, ref } = entry;
+    const paced = options.paced || seq <= (this.#pacedThrough.get(queue) ?? 0);
     const job: Job = {
       id,
-      merchantId,
+      queue,
       sessionId,
       seq,
       ordered: options.ordered,
@@ -288,8 +289,8 @@ export class Dispatcher {
     this.#merchantQueues.add(job);
   }
 
-  #hasRoom(merchantId: MerchantId): boolean {
-    return this.#merchantQueues.waiting(merchantId) < this.#window();
+  #hasRoom(queue: QueueId): boolean {
+    return this.#merchantQueues.waiting(queue) < this.#window();
   }
 
   #window(): number {
@@ -297,37 +298,37 @@ export class Dispatcher {
     return this.#jobs.size < limits.jobs ? limits.windowPerMerchant : limits.crowdedWindow;
   }
 
-  #refillIfLow(merchantId: MerchantId): void {
-    const overflow = this.#overflow.get(merchantId);
-    if (!overflow || overflow.loading || this.#stopped || this.#merchantQueues.waiting(merchantId) > this.#window() / 2) return;
-    this.#load(merchantId).catch((error: unknown) => {
-      this.#deps.log.error({ err: error, merchantId }, 'the webhook backlog could not be read');
-      this.#loadAgain(merchantId);
+  #refillIfLow(queue: QueueId): void {
+    const overflow = this.#overflow.get(queue);
+    if (!overflow || overflow.loading || this.#stopped || this.#merchantQueues.waiting(queue) > this.#window() / 2) return;
+    this.#load(queue).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, queue }, 'the webhook backlog could not be read');
+      this.#loadAgain(queue);
     });
   }
 
-  #loadAgain(merchantId: MerchantId): void {
-    this.#deps.timers.at(this.#deps.timers.nowMs() + AGAIN_MS, () => this.#refillIfLow(merchantId));
+  #loadAgain(queue: QueueId): void {
+    this.#deps.timers.at(this.#deps.timers.nowMs() + AGAIN_MS, () => this.#refillIfLow(queue));
   }
 
   /** Brings the next entries of a merchant from the backlog into memory, in the order of the log. */
-  async #load(merchantId: MerchantId): Promise<void> {
-    const overflow = this.#overflow.get(merchantId);
+  async #load(queue: QueueId): Promise<void> {
+    const overflow = this.#overflow.get(queue);
     if (!overflow) return;
     overflow.loading = true;
     this.#reads += 1;
     try {
       const until = overflow.lastSeq;
       if (!(await this.#deps.backlog.flush(this.#deps.handled()))) {
-        this.#loadAgain(merchantId);
+        this.#loadAgain(queue);
         return;
       }
-      const limit = Math.max(1, this.#window() - this.#merchantQueues.waiting(merchantId));
-      const entries = await this.#deps.backlog.of(merchantId, overflow.afterSeq, limit);
+      const limit = Math.max(1, this.#window() - this.#merchantQueues.waiting(queue));
+      const entries = await this.#deps.backlog.of(queue, overflow.afterSeq, limit);
       for (const entry of entries) this.#takeUp(entry, true);
       overflow.afterSeq = entries.at(-1)?.seq ?? until;
       if (entries.length < limit) overflow.afterSeq = Math.max(overflow.afterSeq, until);
-      if (overflow.afterSeq >= overflow.lastSeq) this.#overflow.delete(merchantId);
+      if (overflow.afterSeq >= overflow.lastSeq) this.#overflow.delete(queue);
     } finally {
       overflow.loading = false;
       this.#reads -= 1;
@@ -341,12 +342,12 @@ export class Dispatcher {
     else if (known.row.key !== entry.ref.key) this.#deps.backlog.remove(entry.ref);
   }
 
-  #wakeAt(merchantId: MerchantId, atMs: number): void {
-    if (this.#wakeTimers.has(merchantId) || this.#stopped) return;
+  #wakeAt(queue: QueueId, atMs: number): void {
+    if (this.#wakeTimers.has(queue) || this.#stopped) return;
     const wake = (): void => {
-      this.#wakeTimers.delete(merchantId);
-      this.wake(merchantId);
+      this.#wakeTimers.delete(queue);
+      this.wake(queue);
     };
-    this.#wakeTimers.set(merchantId, this.#deps.timers.at(atMs, wake));
+    this.#wakeTimers.set(queue, this.#deps.timers.at(atMs, wake));
   }
 }

@@ -1,5 +1,5 @@
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
-import type { MerchantId } from '../../domain/ids.ts';
+import { merchantOf, queueOf, type QueueId } from '../../domain/delivery-ids.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
@@ -12,22 +12,22 @@ export interface EndpointWatchDeps {
   readonly directory: EndpointDirectory;
   readonly timers: Timers;
   readonly log: Log;
-  readonly onSuspended: (merchantId: MerchantId, endpointId: string, reason: 'only_failures' | 'gone') => void;
+  readonly onSuspended: (queue: QueueId, endpointId: string, reason: 'only_failures' | 'gone') => void;
   /** The endpoint is back: what queued goes out slowly. */
-  readonly onResumed: (merchantId: MerchantId) => void;
+  readonly onResumed: (queue: QueueId) => void;
   /** Something else about the endpoint changed. */
-  readonly onChanged: (merchantId: MerchantId) => void;
+  readonly onChanged: (queue: QueueId) => void;
 }
 
 /** What is to be notifications goes out now. Without an endpoint, or while it is suspended, it waits. */
-export const isReachable = (directory: EndpointDirectory, merchantId: MerchantId): boolean => directory.endpointOf(merchantId)?.suspended === false;
+export const isReachable = (directory: EndpointDirectory, queue: QueueId): boolean => directory.endpointOf(queue)?.suspended === false;
 
 /** Keeps count of how endpoints fare, suspends those that are gone, and notices when they are back. */
 export class EndpointWatch {
   readonly #deps: EndpointWatchDeps;
-  readonly #health = new Map<MerchantId, EndpointFailuresRow>();
+  readonly #health = new Map<QueueId, EndpointFailuresRow>();
   /** Suspended, or without an endpoint while something waits. */
-  readonly #away = new Set<MerchantId>();
+  readonly #away = new Set<QueueId>();
   #isLive = false;
   #unlisten: () => void = () => {};
 
@@ -35,11 +35,11 @@ export class EndpointWatch {
     this.#deps = deps;
   }
 
-  /** `withBacklog`: merchants for whom something waits since before. */
-  async open(withBacklog: readonly MerchantId[]): Promise<void> {
-    for (const { merchantId, row } of await this.#deps.backlog.health()) this.#health.set(merchantId, row as EndpointFailuresRow);
-    for (const merchantId of withBacklog) if (this.#isAway(merchantId)) this.#away.add(merchantId);
-    this.#unlisten = this.#deps.directory.onChange((merchantId) => this.#changed(merchantId));
+  /** `withBacklog`: queues in which something waits since before. */
+  async open(withBacklog: readonly QueueId[]): Promise<void> {
+    for (const { queue, row } of await this.#deps.backlog.health()) this.#health.set(queue, row as EndpointFailuresRow);
+    for (const queue of withBacklog) if (this.#isAway(queue)) this.#away.add(queue);
+    this.#unlisten = this.#deps.directory.onChange((queue) => this.#changed(queue));
   }
 
   close(): void {
@@ -47,18 +47,18 @@ export class EndpointWatch {
   }
 
   /** Something was admitted: where it has to wait, it goes out slowly once the endpoint is there. */
-  noteWork(merchantId: MerchantId): void {
-    if (this.#isAway(merchantId)) this.#away.add(merchantId);
+  noteWork(queue: QueueId): void {
+    if (this.#isAway(queue)) this.#away.add(queue);
   }
 
   /** The log was read to its end: only now is known how endpoints fared before the last stop. */
   goLive(): void {
     if (this.#isLive) return;
     this.#isLive = true;
-    for (const [merchantId, health] of this.#health) {
+    for (const [queue, health] of this.#health) {
       // It may have been resumed while nobody was looking: its history must not suspend it again.
-      if (this.#isAway(merchantId)) this.#away.add(merchantId);
-      else if (suspensionReason(health, this.#deps.timers.nowMs()) !== null) this.#resumed(merchantId);
+      if (this.#isAway(queue)) this.#away.add(queue);
+      else if (suspensionReason(health, this.#deps.timers.nowMs()) !== null) this.#resumed(queue);
     }
   }
 
@@ -68,43 +68,44 @@ export class EndpointWatch {
   }
 
   learn(attempt: DeliveryAttempted['data']): void {
-    const { merchantId, endpointId } = attempt;
-    const before = this.#health.get(merchantId) ?? null;
+    const { endpointId } = attempt;
+    const queue = queueOf(attempt.merchantId, attempt.notificationId);
+    const before = this.#health.get(queue) ?? null;
     const health = failuresAfter(before, attempt);
     if (health === before) return;
-    if (health) this.#health.set(merchantId, health);
-    else this.#health.delete(merchantId);
-    this.#deps.backlog.putHealth(merchantId, health);
-    if (health && this.#isLive && endpointId !== null) this.#suspendIfDue(merchantId, endpointId, health);
+    if (health) this.#health.set(queue, health);
+    else this.#health.delete(queue);
+    this.#deps.backlog.putHealth(queue, health);
+    if (health && this.#isLive && endpointId !== null) this.#suspendIfDue(queue, endpointId, health);
   }
 
-  #suspendIfDue(merchantId: MerchantId, endpointId: string, health: EndpointFailuresRow): void {
+  #suspendIfDue(queue: QueueId, endpointId: string, health: EndpointFailuresRow): void {
     const { directory, timers, log, onSuspended } = this.#deps;
     const reason = suspensionReason(health, timers.nowMs());
-    const endpoint = directory.endpointOf(merchantId);
-    if (reason === null || endpoint?.endpointId !== endpointId || endpoint.suspended || this.#away.has(merchantId)) return;
-    this.#away.add(merchantId);
-    onSuspended(merchantId, endpointId, reason);
-    directory.suspend(merchantId, endpointId, reason).catch((error: unknown) => {
+    const endpoint = directory.endpointOf(queue);
+    if (reason === null || endpoint?.endpointId !== endpointId || endpoint.suspended || this.#away.has(queue)) return;
+    this.#away.add(queue);
+    onSuspended(queue, endpointId, reason);
+    directory.suspend(merchantOf(queue), endpointId, reason).catch((error: unknown) => {
       // The next failure tries again.
-      this.#away.delete(merchantId);
-      log.error({ err: error, merchantId, endpointId }, 'a webhook endpoint could not be suspended');
+      this.#away.delete(queue);
+      log.error({ err: error, queue, endpointId }, 'a webhook endpoint could not be suspended');
     });
   }
 
-  #changed(merchantId: MerchantId): void {
-    if (this.#isAway(merchantId)) this.#away.add(merchantId);
-    else if (this.#away.delete(merchantId)) this.#resumed(merchantId);
-    else this.#deps.onChanged(merchantId);
+  #changed(queue: QueueId): void {
+    if (this.#isAway(queue)) this.#away.add(queue);
+    else if (this.#away.delete(queue)) this.#resumed(queue);
+    else this.#deps.onChanged(queue);
   }
 
-  #resumed(merchantId: MerchantId): void {
-    this.#health.delete(merchantId);
-    this.#deps.backlog.putHealth(merchantId, null);
-    this.#deps.onResumed(merchantId);
+  #resumed(queue: QueueId): void {
+    this.#health.delete(queue);
+    this.#deps.backlog.putHealth(queue, null);
+    this.#deps.onResumed(queue);
   }
 
-  #isAway(merchantId: MerchantId): boolean {
-    return !isReachable(this.#deps.directory, merchantId);
+  #isAway(queue: QueueId): boolean {
+    return !isReachable(this.#deps.directory, queue);
   }
 }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
-import type { NotificationType } from '../../domain/notifications.ts';
+import type { NotificationType } from '../../domain/notification-types.ts';
 import type { ListMember, ListRange, ReadModel } from '../../ports/read-model.ts';
 import {
   DELIVERIES_TABLE,
@@ -113,10 +113,11 @@ export class WebhookLists {
 
   async #rows(members: readonly ListMember[]): Promise<DeliverySummary[]> {
     return (await this.#read(members)).map(
-      ({ notificationId, eventType, sessionId, status, sample, attempts, lastStatus, lastFailure, nextAttemptAtMs, createdSec }) => ({
+      ({ notificationId, eventType, sessionId, endpointId, status, sample, attempts, lastStatus, lastFailure, nextAttemptAtMs, createdSec }) => ({
         notificationId,
         eventType,
         sessionId,
+        endpointId,
         status,
         sample,
         attempts,

@@ -1,10 +1,11 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { QueueId } from '../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import type { DeliveryState } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 
 /** One delivery that needs an attempt, now or later. */
 export interface Job {
   readonly id: NotificationId;
-  readonly merchantId: MerchantId;
+  readonly queue: QueueId;
   readonly sessionId: string;
   /** Rises with the log: the order of first attempts. */
   readonly seq: number;
@@ -57,7 +58,7 @@ class Queue<Item> {
 
 /** The work of one merchant's endpoint. */
 interface MerchantQueue {
-  readonly merchantId: MerchantId;
+  readonly queue: QueueId;
   readonly fresh: Queue<Job>;
   readonly retries: Queue<Job>;
   readonly paced: Queue<Job>;
@@ -78,14 +79,14 @@ interface MerchantQueue {
  */
 export class MerchantQueues {
   readonly #limits: QueueLimits;
-  readonly #isOpen: (merchantId: MerchantId) => boolean;
-  readonly #wakeAt: (merchantId: MerchantId, atMs: number) => void;
-  readonly #merchantQueues = new Map<MerchantId, MerchantQueue>();
+  readonly #isOpen: (queue: QueueId) => boolean;
+  readonly #wakeAt: (queue: QueueId, atMs: number) => void;
+  readonly #merchantQueues = new Map<QueueId, MerchantQueue>();
   readonly #ring = new Queue<MerchantQueue>();
   #inFlight = 0;
 
   /** `isOpen` is false while an endpoint is suspended; `wakeAt` asks for `wake` at a time. */
-  constructor(limits: QueueLimits, isOpen: (merchantId: MerchantId) => boolean, wakeAt: (merchantId: MerchantId, atMs: number) => void) {
+  constructor(limits: QueueLimits, isOpen: (queue: QueueId) => boolean, wakeAt: (queue: QueueId, atMs: number) => void) {
     this.#limits = limits;
     this.#isOpen = isOpen;
     this.#wakeAt = wakeAt;
@@ -96,12 +97,12 @@ export class MerchantQueues {
   }
 
   /** Jobs of the merchant that wait for a slot or for their session. */
-  waiting(merchantId: MerchantId): number {
-    return this.#merchantQueues.get(merchantId)?.waiting ?? 0;
+  waiting(queue: QueueId): number {
+    return this.#merchantQueues.get(queue)?.waiting ?? 0;
   }
 
   add(job: Job): void {
-    const merchantQueue = this.#merchantQueue(job.merchantId);
+    const merchantQueue = this.#merchantQueue(job.queue);
     merchantQueue.waiting += 1;
     if (job.ordered) {
       const behind = merchantQueue.sessions.get(job.sessionId);
@@ -134,7 +135,7 @@ export class MerchantQueues {
 
   /** The job's attempt was answered: frees its slot, and its session for the next ordered job. */
   answered(job: Job): void {
-    const merchantQueue = this.#merchantQueue(job.merchantId);
+    const merchantQueue = this.#merchantQueue(job.queue);
     merchantQueue.inFlight -= 1;
     merchantQueue.unrecorded += 1;
     this.#inFlight -= 1;
@@ -149,24 +150,24 @@ export class MerchantQueues {
 
   /** The outcome of the job's attempt is recorded. */
   recorded(job: Job): void {
-    const merchantQueue = this.#merchantQueue(job.merchantId);
+    const merchantQueue = this.#merchantQueue(job.queue);
     merchantQueue.unrecorded -= 1;
     job.running = false;
     this.#enter(merchantQueue);
     // A merchantQueue that was paced is kept, so that its pace outlasts a moment without work.
     if (merchantQueue.waiting + merchantQueue.inFlight + merchantQueue.unrecorded === 0 && merchantQueue.nextPacedAtMs === 0)
-      this.#merchantQueues.delete(merchantQueue.merchantId);
+      this.#merchantQueues.delete(merchantQueue.queue);
   }
 
   /** Looks at the merchant's merchantQueue again: it was resumed, or its next paced job may go. */
-  wake(merchantId: MerchantId): void {
-    const merchantQueue = this.#merchantQueues.get(merchantId);
+  wake(queue: QueueId): void {
+    const merchantQueue = this.#merchantQueues.get(queue);
     if (merchantQueue) this.#enter(merchantQueue);
   }
 
   /** What waits now goes at the pace of a recovering endpoint. */
-  pace(merchantId: MerchantId): void {
-    const merchantQueue = this.#merchantQueues.get(merchantId);
+  pace(queue: QueueId): void {
+    const merchantQueue = this.#merchantQueues.get(queue);
     if (!merchantQueue) return;
     for (const jobs of merchantQueue.sessions.values()) for (const job of jobs) job.paced = true;
     for (const queue of [merchantQueue.retries, merchantQueue.fresh]) {
@@ -177,11 +178,11 @@ export class MerchantQueues {
     }
   }
 
-  #merchantQueue(merchantId: MerchantId): MerchantQueue {
-    const known = this.#merchantQueues.get(merchantId);
+  #merchantQueue(queue: QueueId): MerchantQueue {
+    const known = this.#merchantQueues.get(queue);
     if (known) return known;
     const merchantQueue: MerchantQueue = {
-      merchantId,
+      queue,
       fresh: new Queue(),
       retries: new Queue(),
       paced: new Queue(),
@@ -193,7 +194,7 @@ export class MerchantQueues {
       turn: 0,
       nextPacedAtMs: 0,
     };
-    this.#merchantQueues.set(merchantId, merchantQueue);
+    this.#merchantQueues.set(queue, merchantQueue);
     return merchantQueue;
   }
 
@@ -205,14 +206,14 @@ export class MerchantQueues {
   #enter(merchantQueue: MerchantQueue): void {
     const hasWork = merchantQueue.fresh.length + merchantQueue.retries.length + merchantQueue.paced.length > 0;
     const isFull = merchantQueue.inFlight >= this.#limits.inFlightPerMerchant || merchantQueue.unrecorded >= this.#limits.unrecordedPerMerchant;
-    if (merchantQueue.inRing || !hasWork || isFull || !this.#isOpen(merchantQueue.merchantId)) return;
+    if (merchantQueue.inRing || !hasWork || isFull || !this.#isOpen(merchantQueue.queue)) return;
     merchantQueue.inRing = true;
     this.#ring.push(merchantQueue);
   }
 
   /** Fresh work, retries and paced work take turns too. */
   #pick(merchantQueue: MerchantQueue, nowMs: number): Job | null {
-    if (!this.#isOpen(merchantQueue.merchantId)) return null;
+    if (!this.#isOpen(merchantQueue.queue)) return null;
     merchantQueue.turn = (merchantQueue.turn + 1) % 3;
     for (let offset = 0; offset < 3; offset++) {
       const kind = (merchantQueue.turn + offset) % 3;
@@ -225,7 +226,7 @@ export class MerchantQueues {
   #pickPaced(merchantQueue: MerchantQueue, nowMs: number): Job | undefined {
     if (merchantQueue.paced.length === 0) return undefined;
     if (nowMs < merchantQueue.nextPacedAtMs) {
-      this.#wakeAt(merchantQueue.merchantId, merchantQueue.nextPacedAtMs);
+      this.#wakeAt(merchantQueue.queue, merchantQueue.nextPacedAtMs);
       return undefined;
     }
     merchantQueue.nextPacedAtMs = Math.max(nowMs, merchantQueue.nextPacedAtMs) + 1_000 / this.#limits.pacePerSec;

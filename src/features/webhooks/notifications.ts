@@ -1,3 +1,4 @@
+import { deliveryIdOf } from '../../domain/delivery-ids.ts';
 import type { DeliveryScheduled } from '../../domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
@@ -7,15 +8,18 @@ import {
   isNotifyingType,
   noticeNotification,
   notificationOf,
+  withDetails,
   type Notice,
   type Notification,
+  type NotificationDetails,
   type NotifyingEvent,
   type SessionFacts,
 } from '../../domain/notifications.ts';
+import { isOptionalType } from '../../domain/notification-types.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
-import { noticeOf } from '../../../state-machines/checkout-session/notices.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
+import type { EndpointDirectory, Subscription } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { decodeEvent, UnknownEvent } from '../../runtime/commands/codec.ts';
@@ -35,8 +39,14 @@ const KEPT_FACTS = 25_000;
 export const isNotifying = ({ stream, type }: RecordedEvent): boolean =>
   stream.startsWith('session-') && (isNotifyingType(type) || isNoticedType(type));
 
-/** `untold`: nobody asked for it. `unreadable`: it is unreadable, or its session does not begin as sessions do. */
-export type Reading = PendingNotification | 'untold' | 'unreadable';
+/** Nothing where nobody asked for it. `unreadable`: it is unreadable, or its session does not begin as sessions do. */
+export type Reading = readonly PendingNotification[] | 'unreadable';
+
+/** The session as it stood when an event was committed, and what that means beside outcomes. */
+interface Moment {
+  readonly notice: Notice | null;
+  readonly details: NotificationDetails;
+}
 
 /** Turns session events into what their merchants are notifications. */
 export class NotificationReader {
@@ -44,8 +54,8 @@ export class NotificationReader {
   readonly #directory: EndpointDirectory;
   readonly #clock: Clock;
   readonly #facts = new RecentMap<string, SessionFacts>(KEPT_FACTS);
-  /** Of the events at hand, what those mean that a merchant asked for; by event id. */
-  #notices: ReadonlyMap<string, Notice | null> = new Map();
+  /** Of the events at hand, those of which a merchant asked for more than the event says; by event id. */
+  #moments: ReadonlyMap<string, Moment> = new Map();
 
   constructor(deps: { readonly store: EventStore; readonly directory: EndpointDirectory; readonly timers: Clock }) {
     this.#store = deps.store;
@@ -64,51 +74,67 @@ export class NotificationReader {
   async recall(notifying: readonly RecordedEvent[]): Promise<void> {
     const unknown = notifying.filter(({ stream }) => this.#facts.get(stream) === undefined);
     if (unknown.length > 0) await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
-    const wanted = notifying.filter((recorded) => isNoticedType(recorded.type) && this.#isWanted(recorded));
-    const notices = wanted.map(async (recorded) => [recorded.id, await this.#noticeOf(recorded)] as const);
-    this.#notices = new Map((await Promise.all(notices)).filter((found): found is readonly [string, Notice | null] => found[1] !== undefined));
+    const wanted = notifying.filter((recorded) => this.#needsSession(recorded));
+    const moments = wanted.map(async (recorded) => [recorded.id, await this.#momentOf(recorded)] as const);
+    this.#moments = new Map((await Promise.all(moments)).filter((found): found is readonly [string, Moment] => found[1] !== null));
   }
 
-  /** What the event tells, once `recall` has seen it. */
+  /** What the event tells, once `recall` has seen it: the same event to each endpoint that is told it. */
   read(recorded: RecordedEvent): Reading {
     const isNotice = isNoticedType(recorded.type);
-    if (isNotice && !this.#isWanted(recorded)) return 'untold';
+    const needsSession = this.#needsSession(recorded);
+    if (isNotice && !needsSession) return [];
     const stored = decodeOrNull(recorded);
     const facts = stored && this.#facts.get(recorded.stream);
     const notificationId = stored?.metadata.notificationId as NotificationId | undefined;
     if (!facts || notificationId === undefined) return 'unreadable';
-    if (!isNotice) return this.#notifications(notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts), stored);
-    const notice = this.#notices.get(recorded.id);
-    if (notice === undefined) return 'unreadable';
-    const isAsked = notice !== null && this.#directory.optionalTypesOf(facts.merchantId).has(notice.type);
-    return isAsked ? this.#notifications(noticeNotification(notificationId, stored.atMs, notice, facts), stored) : 'untold';
+    const moment = this.#moments.get(recorded.id);
+    if (needsSession && moment === undefined) return 'unreadable';
+    const notice = moment?.notice;
+    if (isNotice && !notice) return [];
+    const notification = notice
+      ? noticeNotification(notificationId, stored.atMs, notice, facts)
+      : notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
+    return this.#directory
+      .subscriptionsOf(facts.merchantId)
+      .filter(({ types }) => types.has(notification.type))
+      .map((subscription) => this.#pending(notification, subscription, moment?.details ?? {}, stored));
   }
 
-  #notifications(
+  #pending(
     { notificationId, type: eventType, merchantId, mode, sessionId, body }: Notification,
+    { furtherEndpointId, fields }: Subscription,
+    details: NotificationDetails,
     stored: StoredEvent<DomainEvent>,
   ): PendingNotification {
-    const endpointId = this.#directory.endpointOf(merchantId)?.endpointId ?? '';
-    return {
-      delivery: { notificationId, merchantId, mode, endpointId, eventType, sessionId, body, scheduledAtMs: this.#clock.nowMs() },
-      context: { correlationId: stored.metadata.correlationId, causationId: stored.id, actor: ACTOR },
+    const delivery = {
+      ...{ notificationId: deliveryIdOf(notificationId, furtherEndpointId), merchantId, mode, eventType, sessionId },
+      endpointId: furtherEndpointId ?? this.#directory.endpointOf(merchantId)?.endpointId ?? '',
+      body: withDetails(body, details, fields),
+      scheduledAtMs: this.#clock.nowMs(),
     };
+    return { delivery, context: { correlationId: stored.metadata.correlationId, causationId: stored.id, actor: ACTOR } };
   }
 
-  /** Whether the session's merchant asked for anything beside outcomes. */
-  #isWanted({ stream }: RecordedEvent): boolean {
+  /** Whether the session's merchant asked for something that the event alone does not say. */
+  #needsSession({ stream, type }: RecordedEvent): boolean {
     const facts = this.#facts.get(stream);
-    return facts !== undefined && this.#directory.optionalTypesOf(facts.merchantId).size > 0;
+    if (facts === undefined) return false;
+    const isNotice = isNoticedType(type);
+    return this.#directory
+      .subscriptionsOf(facts.merchantId)
+      .some(({ types, fields }) => (isNotice ? [...types].some(isOptionalType) : fields.length > 0));
   }
 
-  /** From the session as it stood when the event was committed, so that it says the same however often it is read. Undefined when it is unreadable. */
-  async #noticeOf({ stream, revision }: RecordedEvent): Promise<Notice | null | undefined> {
+  /** From the session as it stood when the event was committed, so that it says the same however often it is read. Null when it is unreadable. */
+  async #momentOf({ stream, revision }: RecordedEvent): Promise<Moment | null> {
     const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
     const events = history.filter((stored) => stored !== null).map(({ event }) => event as SessionEvent);
-    if (events.length <= revision) return undefined;
+    if (events.length <= revision) return null;
     const before = sessionTable.replay(events.slice(0, -1));
     const event = events.at(-1)!;
-    return noticeOf(event, before, sessionTable.replay([event], before));
+    const after = sessionTable.replay([event], before);
+    return { notice: isNoticedType(event.type) ? noticeOf(event, before, after) : null, details: detailsOf(event, after.context) };
   }
 
   async #recall(stream: string): Promise<void> {

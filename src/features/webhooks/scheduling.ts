@@ -1,4 +1,4 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import { deliveryStream } from '../../domain/streams.ts';
 import type { Position } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
@@ -28,7 +28,7 @@ export interface SchedulingDeps {
   readonly log: Log;
   readonly isStopping: () => boolean;
   /** Whether an attempt would begin at once or soon. */
-  readonly isPrompt: (merchantId: MerchantId) => boolean;
+  readonly isPrompt: (notification: PendingNotification) => boolean;
   /** Hands a delivery over for its attempts. */
   readonly admit: (notifications: PendingNotification, state: DeliveryState) => void;
   readonly onMoved: () => void;
@@ -102,7 +102,7 @@ export class Scheduling {
     const writeDownAtMs = timers.nowMs() + WRITE_DOWN_AFTER_MS;
     const tardy: Unsettled[] = [];
     for (const one of notifications) {
-      const isTardy = !isRoomy || !isPrompt(one.delivery.merchantId);
+      const isTardy = !isRoomy || !isPrompt(one);
       const entry = this.#open(one, batch, isTardy ? Infinity : writeDownAtMs);
       if (isTardy) tardy.push(entry);
       admit(one, scheduledState(one));

@@ -1,7 +1,8 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import { queueOf } from '../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE, type WebhookWorkRow } from '../../../projections/webhooks/work.projection.ts';
+import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE, type EndpointFailuresRow, type WebhookWorkRow } from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 
 /** How deliveries go from one process to another. */
@@ -31,11 +32,12 @@ export async function takeOver(
   for await (const { key, row } of rowsOf(readModel, WEBHOOK_WORK_TABLE)) {
     const { merchantId, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
     const id = key as NotificationId;
-    if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, merchantId, sessionId);
-    else backlog.postpone({ id, merchantId, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
+    const queue = queueOf(merchantId, id);
+    if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
+    else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
     if (backlog.isCrowded) await backlog.flush(handled);
   }
-  for await (const { key, row } of rowsOf(readModel, ENDPOINT_FAILURES_TABLE)) backlog.putHealth(key as MerchantId, row);
+  for await (const { row } of rowsOf(readModel, ENDPOINT_FAILURES_TABLE)) backlog.putHealth((row as EndpointFailuresRow).queue, row);
   await backlog.flush(handled);
   return handled;
 }

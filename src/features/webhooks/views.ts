@@ -7,6 +7,8 @@ export interface DeliverySummary {
   readonly notificationId: NotificationId;
   readonly eventType: string;
   readonly sessionId: string;
+  /** Empty when the merchant had none. */
+  readonly endpointId: string;
   readonly status: DeliveryStatus;
   /** True when the merchant asked for a sample. */
   readonly sample: boolean;

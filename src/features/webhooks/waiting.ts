@@ -1,4 +1,5 @@
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
+import type { QueueId } from '../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../domain/ids.ts';
 import { decidedAtMs } from '../../domain/notifications.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Position } from '../../ports/event-store.ts';
@@ -71,14 +72,14 @@ export class WaitingForEndpoint {
   async #look(): Promise<void> {
     const { backlog, handled } = this.#deps;
     if (!(await backlog.flush(handled()))) return;
-    for (const merchantId of await backlog.merchants()) if (this.#hasNone(merchantId)) await this.#lookAt(merchantId);
-    for (const entry of await backlog.later(MAX_LATER)) if (this.#hasNone(entry.merchantId) && this.#isOld(entry)) await this.#giveUp(entry);
+    for (const queue of await backlog.queues()) if (this.#hasNone(queue)) await this.#lookAt(queue);
+    for (const entry of await backlog.later(MAX_LATER)) if (this.#hasNone(entry.queue) && this.#isOld(entry)) await this.#giveUp(entry);
   }
 
-  async #lookAt(merchantId: MerchantId): Promise<void> {
+  async #lookAt(queue: QueueId): Promise<void> {
     let surplus = -this.#deps.limits.perMerchant;
-    for await (const page of this.#pages(merchantId)) surplus += page.length;
-    for await (const page of this.#pages(merchantId)) {
+    for await (const page of this.#pages(queue)) surplus += page.length;
+    for await (const page of this.#pages(queue)) {
       for (const entry of page) {
         if (this.#stopped || (surplus <= 0 && !this.#isOld(entry))) return;
         await this.#giveUp(entry);
@@ -87,9 +88,9 @@ export class WaitingForEndpoint {
     }
   }
 
-  async *#pages(merchantId: MerchantId): AsyncGenerator<readonly BacklogEntry[]> {
+  async *#pages(queue: QueueId): AsyncGenerator<readonly BacklogEntry[]> {
     for (let afterSeq = 0; ;) {
-      const page = await this.#deps.backlog.of(merchantId, afterSeq, PAGE);
+      const page = await this.#deps.backlog.of(queue, afterSeq, PAGE);
       if (page.length > 0) yield page;
       if (page.length < PAGE) return;
       afterSeq = page.at(-1)!.seq;
@@ -97,18 +98,18 @@ export class WaitingForEndpoint {
   }
 
   /** An attempt that finds no endpoint: nothing is sent, and the delivery says why. */
-  async #giveUp({ id, merchantId, ref }: BacklogEntry): Promise<void> {
+  async #giveUp({ id, queue, ref }: BacklogEntry): Promise<void> {
     const { backlog, read, attempt, record } = this.#deps;
     const state = await read(id);
     // From here to the attempt nothing is waited for, so an endpoint cannot be set in between.
-    if (!this.#hasNone(merchantId)) return;
+    if (!this.#hasNone(queue)) return;
     const due = state && dueAttempt(state);
     if (state && due) await record(state, await attempt(state, due.trigger));
     backlog.remove(ref);
   }
 
-  #hasNone(merchantId: MerchantId): boolean {
-    return this.#deps.directory.endpointOf(merchantId) === null;
+  #hasNone(queue: QueueId): boolean {
+    return this.#deps.directory.endpointOf(queue) === null;
   }
 
   #isOld({ id }: BacklogEntry): boolean {

@@ -2,7 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
 import type { MerchantId, Mode, NotificationId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
-import { decidedAtMs, type NotificationType } from '../../domain/notifications.ts';
+import { decidedAtMs } from '../../domain/notifications.ts';
+import type { NotificationType } from '../../domain/notification-types.ts';
+import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
 import { deliveryStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
@@ -148,16 +150,22 @@ export class MerchantWebhooks {
     return { ok: true, value: { requested: rows.length } };
   }
 
-  /** Sends a sample of an event type to the caller's endpoint. */
-  async sendSample(caller: Caller, type: NotificationType): Promise<Outcome<DeliverySummary>> {
+  /** Sends a sample of an event type to an endpoint of the caller's: the default one when none is named. */
+  async sendSample(caller: Caller, type: NotificationType, endpointId?: string): Promise<Outcome<DeliverySummary>> {
     const { directory, notificationIds, clock, handler } = this.#deps;
-    const endpoint = directory.endpointOf(caller.merchantId);
-    if (!endpoint) return { ok: false, refusal: { code: 'invalid_request', message: 'set a webhook endpoint first' } };
-    const admission = await this.#deps.idempotency.admit(caller, 'webhook.test', type, () => notificationIds.next());
+    const further = endpointId === undefined || directory.endpointOf(caller.merchantId)?.endpointId === endpointId ? null : endpointId;
+    const endpoint = directory.endpointOf(queueOfEndpoint(caller.merchantId, further));
+    if (!endpoint) {
+      const message = further === null ? 'set a webhook endpoint first' : 'endpoint_id must name an endpoint of yours that is not disabled';
+      return { ok: false, refusal: { code: 'invalid_request', message, ...(further !== null && { param: 'endpoint_id' }) } };
+    }
+    const named = further === null ? type : `${type} ${further}`;
+    const admission = await this.#deps.idempotency.admit(caller, 'webhook.test', named, () => notificationIds.next());
     if (!admission.ok) return admission;
-    const id = admission.givenId as NotificationId;
+    const eventId = admission.givenId as NotificationId;
+    const id = deliveryIdOf(eventId, further);
     const nowMs = clock.nowMs();
-    const { merchantId, mode, sessionId, body } = sampleNotification(type, id, caller, nowMs);
+    const { merchantId, mode, sessionId, body } = sampleNotification(type, eventId, caller, nowMs);
     const delivery = {
       notificationId: id,
       merchantId,
@@ -283,6 +291,7 @@ function summaryOf({ value, context }: DeliveryState): DeliverySummary {
     notificationId: scheduled.notificationId,
     eventType: scheduled.eventType,
     sessionId: scheduled.sessionId,
+    endpointId: scheduled.endpointId,
     status: value,
     sample: scheduled.sample ?? false,
     attempts,

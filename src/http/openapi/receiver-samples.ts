@@ -1,16 +1,18 @@
 import type { CodeSample } from './code-samples.ts';
 
+/* Written with the default prefix of headers. */
+
 /** A whole webhook receiver with the standard library alone, in the languages that merchants write shops in. */
 export function receiverSamples(headerPrefix: string): CodeSample[] {
   return [
-    { lang: 'JavaScript', label: 'JavaScript', source: javascript(headerPrefix.toLowerCase()) },
-    { lang: 'Python', label: 'Python', source: python(headerPrefix) },
-    { lang: 'PHP', label: 'PHP', source: php(`HTTP_${headerPrefix.toUpperCase().replaceAll('-', '_')}`) },
-    { lang: 'Go', label: 'Go', source: go(headerPrefix) },
+    { lang: 'JavaScript', label: 'JavaScript', source: JAVASCRIPT.replaceAll('x-service-', headerPrefix.toLowerCase()) },
+    { lang: 'Python', label: 'Python', source: PYTHON.replaceAll('X-Service-', headerPrefix) },
+    { lang: 'PHP', label: 'PHP', source: PHP.replaceAll('HTTP_X_SERVICE_', `HTTP_${headerPrefix.toUpperCase().replaceAll('-', '_')}`) },
+    { lang: 'Go', label: 'Go', source: GO.replaceAll('X-Service-', headerPrefix) },
   ];
 }
 
-const javascript = (prefix: string): string => `import { createHmac, timingSafeEqual } from 'node:crypto';
+const JAVASCRIPT = `import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const secret = process.env.QUITTANCE_WEBHOOK_SECRET;
@@ -18,11 +20,11 @@ const secret = process.env.QUITTANCE_WEBHOOK_SECRET;
 const handled = new Set();
 
 function isGenuine(headers, body) {
-  const timestamp = headers['${prefix}timestamp'] ?? '';
+  const timestamp = headers['x-service-timestamp'] ?? '';
   if (!/^\\d{1,12}$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false;
-  const signed = Buffer.concat([Buffer.from(\`\${timestamp}.\${headers['${prefix}nonce']}.\`), body]);
+  const signed = Buffer.concat([Buffer.from(\`\${timestamp}.\${headers['x-service-nonce']}.\`), body]);
   const expected = createHmac('sha256', secret).update(signed).digest();
-  return [headers['${prefix}signature'], headers['${prefix}signature-next']].some((given) => {
+  return [headers['x-service-signature'], headers['x-service-signature-next']].some((given) => {
     const bytes = Buffer.from(given ?? '', 'hex');
     return bytes.length === expected.length && timingSafeEqual(bytes, expected);
   });
@@ -48,7 +50,7 @@ createServer(async (request, response) => {
 }).listen(Number(process.env.PORT ?? 3000), '127.0.0.1');
 `;
 
-const python = (prefix: string): string => `import hashlib
+const PYTHON = `import hashlib
 import hmac
 import json
 import os
@@ -61,12 +63,12 @@ handled = set()
 
 
 def is_genuine(headers, body):
-    timestamp = headers.get("${prefix}Timestamp", "")
+    timestamp = headers.get("X-Service-Timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit()) or abs(time.time() - int(timestamp)) > 300:
         return False
-    signed = f"{timestamp}.{headers.get('${prefix}Nonce', '')}.".encode("utf-8") + body
+    signed = f"{timestamp}.{headers.get('X-Service-Nonce', '')}.".encode("utf-8") + body
     expected = hmac.new(SECRET, signed, hashlib.sha256).hexdigest().encode("ascii")
-    given = [headers.get("${prefix}Signature", ""), headers.get("${prefix}Signature-Next", "")]
+    given = [headers.get("X-Service-Signature", ""), headers.get("X-Service-Signature-Next", "")]
     return any(hmac.compare_digest(expected, one.encode("utf-8")) for one in given)
 
 
@@ -98,19 +100,19 @@ class Receiver(BaseHTTPRequestHandler):
 ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Receiver).serve_forever()
 `;
 
-const php = (prefix: string): string => `<?php
+const PHP = `<?php
 
 // To try it: php -S 127.0.0.1:3000 webhook.php
 
 function is_genuine(string $body, string $secret): bool
 {
-    $timestamp = $_SERVER['${prefix}TIMESTAMP'] ?? '';
+    $timestamp = $_SERVER['HTTP_X_SERVICE_TIMESTAMP'] ?? '';
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > 300) {
         return false;
     }
-    $expected = hash_hmac('sha256', $timestamp . '.' . ($_SERVER['${prefix}NONCE'] ?? '') . '.' . $body, $secret);
-    return hash_equals($expected, $_SERVER['${prefix}SIGNATURE'] ?? '')
-        || hash_equals($expected, $_SERVER['${prefix}SIGNATURE_NEXT'] ?? '');
+    $expected = hash_hmac('sha256', $timestamp . '.' . ($_SERVER['HTTP_X_SERVICE_NONCE'] ?? '') . '.' . $body, $secret);
+    return hash_equals($expected, $_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '')
+        || hash_equals($expected, $_SERVER['HTTP_X_SERVICE_SIGNATURE_NEXT'] ?? '');
 }
 
 function handle(array $event): void
@@ -142,7 +144,7 @@ if (!file_exists($handled)) {
 answer(200, ['received' => true]);
 `;
 
-const go = (prefix: string): string => `package main
+const GO = `package main
 
 import (
 	"crypto/hmac"
@@ -175,16 +177,16 @@ var (
 )
 
 func isGenuine(headers http.Header, body []byte) bool {
-	timestamp := headers.Get("${prefix}Timestamp")
+	timestamp := headers.Get("X-Service-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if age := time.Now().Unix() - seconds; err != nil || age > 300 || age < -300 {
 		return false
 	}
 	mac := hmac.New(sha256.New, []byte(os.Getenv("QUITTANCE_WEBHOOK_SECRET")))
-	mac.Write([]byte(timestamp + "." + headers.Get("${prefix}Nonce") + "."))
+	mac.Write([]byte(timestamp + "." + headers.Get("X-Service-Nonce") + "."))
 	mac.Write(body)
 	expected := mac.Sum(nil)
-	for _, name := range []string{"${prefix}Signature", "${prefix}Signature-Next"} {
+	for _, name := range []string{"X-Service-Signature", "X-Service-Signature-Next"} {
 		if given, err := hex.DecodeString(headers.Get(name)); err == nil && hmac.Equal(given, expected) {
 			return true
 		}

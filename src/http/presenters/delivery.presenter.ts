@@ -1,3 +1,4 @@
+import { eventIdOf } from '../../domain/delivery-ids.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../features/webhooks/views.ts';
 import type { DeliveryBody, DeliveryDetailBody, EventType, WebhookEventBody } from '../schemas/webhook.schema.ts';
@@ -5,6 +6,8 @@ import type { DeliveryBody, DeliveryDetailBody, EventType, WebhookEventBody } fr
 export function presentDelivery(delivery: DeliverySummary): DeliveryBody {
   return {
     id: delivery.notificationId,
+    event_id: eventIdOf(delivery.notificationId),
+    endpoint_id: delivery.endpointId === '' ? null : delivery.endpointId,
     event_type: delivery.eventType as EventType,
     session_id: delivery.sessionId,
     status: delivery.status,

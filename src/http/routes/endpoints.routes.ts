@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { OwnEndpoint } from '../../features/merchants/own-endpoint.ts';
+import type { OwnEndpoints } from '../../features/merchants/own-endpoints.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { WEBHOOK_ENDPOINT_EXAMPLE, WEBHOOK_SECRET_EXAMPLE } from '../schemas/merchant.example.ts';
-import { webhookEndpoint, webhookSecret } from '../schemas/merchant.schema.ts';
-import { presentEndpoint } from './merchant.routes.ts';
+import { CREATE_ENDPOINT_EXAMPLE, NEW_ENDPOINT_EXAMPLE, WEBHOOK_ENDPOINT_EXAMPLE, WEBHOOK_SECRET_EXAMPLE } from '../schemas/merchant.example.ts';
+import { changeEndpointBody, createEndpointBody, newWebhookEndpoint, webhookEndpoint, webhookSecret } from '../schemas/merchant.schema.ts';
+import { choiceOf, presentEndpoint } from './merchant.routes.ts';
 
 const TAG = 'Webhooks';
 const PATH = '/v1/webhooks/endpoints';
@@ -17,7 +17,7 @@ const listEndpointsOperation = {
   tag: TAG,
   scope: 'webhooks:manage',
   summary: 'List your webhook endpoints',
-  description: 'A merchant has one. Its URL and what it is told are changed with `PATCH /v1/merchant`.',
+  description: 'The default one first: it is told every outcome. Each has a secret, a queue and a health of its own.',
   response: z.object({ data: z.array(webhookEndpoint).meta({ description: 'The endpoints.' }) }),
   errors: ['invalid_request'],
   example: { response: { data: [WEBHOOK_ENDPOINT_EXAMPLE] } },
@@ -34,6 +34,36 @@ const getEndpointOperation = {
   response: webhookEndpoint,
   errors: ['invalid_request', 'not_found'],
   example: { response: WEBHOOK_ENDPOINT_EXAMPLE },
+} as const satisfies Operation;
+
+const addEndpointOperation = {
+  id: 'createWebhookEndpoint',
+  method: 'post',
+  path: PATH,
+  tag: TAG,
+  scope: 'webhooks:manage',
+  summary: 'Add a webhook endpoint',
+  description: 'Told what it asks for from now on, with the same event ids as your other endpoints, signed with a secret of its own.',
+  body: createEndpointBody,
+  bodyRequired: true,
+  response: newWebhookEndpoint,
+  errors: ['invalid_request', 'unknown_field', 'conflict', 'idempotency_conflict'],
+  example: { body: CREATE_ENDPOINT_EXAMPLE, response: NEW_ENDPOINT_EXAMPLE },
+} as const satisfies Operation;
+
+const changeEndpointOperation = {
+  id: 'changeWebhookEndpoint',
+  method: 'patch',
+  path: `${PATH}/{id}`,
+  tag: TAG,
+  scope: 'webhooks:manage',
+  summary: 'Change a webhook endpoint',
+  description: 'Only what is given is changed, for what happens from now on. A suspended endpoint is resumed.',
+  body: changeEndpointBody,
+  bodyRequired: true,
+  response: webhookEndpoint,
+  errors: ['invalid_request', 'unknown_field', 'not_found', 'conflict'],
+  example: { body: { disabled: true }, response: { ...WEBHOOK_ENDPOINT_EXAMPLE, id: NEW_ENDPOINT_EXAMPLE.id, disabled: true } },
 } as const satisfies Operation;
 
 const issueSecretOperation = {
@@ -76,27 +106,40 @@ const resumeOperation = {
   example: { response: WEBHOOK_ENDPOINT_EXAMPLE },
 } as const satisfies Operation;
 
-export type EndpointApi = Pick<OwnEndpoint, 'get' | 'issueSecret' | 'activateSecret' | 'resume'>;
+export type EndpointApi = Pick<OwnEndpoints, 'list' | 'get' | 'add' | 'change' | 'issueSecret' | 'activateSecret' | 'resume'>;
 
 export function endpointRoutes(api: EndpointApi): Route[] {
   return [
-    route(listEndpointsOperation, async ({ caller }) => {
-      const endpoint = api.get(caller);
-      return answer({ data: endpoint ? [presentEndpoint(endpoint)] : [] });
+    route(listEndpointsOperation, async ({ caller }) => answer({ data: api.list(caller).map(presentEndpoint) })),
+    route(addEndpointOperation, async ({ caller, body }) => {
+      const { url, events } = body;
+      return answerOf(await api.add(caller, { url, events, ...choiceOf(body) }), ({ endpoint, webhook_secret: secret }) => ({
+        ...presentEndpoint(endpoint),
+        ...secretBody(secret),
+      }));
     }),
     route(getEndpointOperation, async ({ caller, params }) => {
-      const endpoint = api.get(caller);
-      return endpoint?.endpoint_id === params.id ? answer(presentEndpoint(endpoint!)) : NOT_FOUND;
+      const endpoint = api.get(caller, params.id!);
+      return endpoint ? answer(presentEndpoint(endpoint)) : NOT_FOUND;
+    }),
+    route(changeEndpointOperation, async ({ caller, params, body }) => {
+      const { url, disabled } = body;
+      const change = { ...choiceOf(body), ...(url !== undefined && { url }), ...(disabled !== undefined && { disabled }) };
+      return answerOf(await api.change(caller, params.id!, change), presentEndpoint);
     }),
     route(issueSecretOperation, async ({ caller, params }) =>
-      answerOf(await api.issueSecret(caller, params.id!), (issued) => ({
+      answerOf(await api.issueSecret(caller, params.id!), ({ webhook_secret: secret, activates_at }) => ({
         endpoint_id: params.id!,
-        webhook_secret: issued.webhook_secret,
-        standard_webhooks_secret: `whsec_${Buffer.from(issued.webhook_secret).toString('base64')}`,
-        activates_at: issued.activates_at,
+        ...secretBody(secret),
+        activates_at,
       })),
     ),
     route(activateSecretOperation, async ({ caller, params }) => answerOf(await api.activateSecret(caller, params.id!), presentEndpoint)),
     route(resumeOperation, async ({ caller, params }) => answerOf(await api.resume(caller, params.id!), presentEndpoint)),
   ];
 }
+
+const secretBody = (secret: string) => ({
+  webhook_secret: secret,
+  standard_webhooks_secret: `whsec_${Buffer.from(secret).toString('base64')}`,
+});

@@ -60,15 +60,11 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
       return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
   }
   if (body.webhook) {
-    const { url, durable_redelivery: durableRedelivery, events, standard_webhooks: standardWebhooks } = body.webhook;
-    const change = {
-      ...(url !== undefined && { url }),
-      ...(durableRedelivery !== undefined && { durableRedelivery }),
-      ...(events && { events }),
-      ...(standardWebhooks !== undefined && { standardWebhooks }),
-    };
+    const { url } = body.webhook;
+    const change = { ...choiceOf(body.webhook), ...(url !== undefined && { url }) };
     const done = await settings.setWebhook(caller.merchantId, change, by);
-    if (!done.ok) return { ...done, refusal: { ...done.refusal, param: 'webhook.url', message: `webhook.${done.refusal.message}` } };
+    if (!done.ok)
+      return { ...done, refusal: { ...done.refusal, param: `webhook.${done.refusal.param ?? 'url'}`, message: `webhook.${done.refusal.message}` } };
   }
   return body.domains ? replaceDomains(settings, caller, body.domains, by) : null;
 }
@@ -115,8 +111,19 @@ function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
   };
 }
 
-export function presentEndpoint({ endpoint_id: id, events, ...rest }: WebhookOverview): WebhookEndpointBody {
-  return { id, ...rest, events: [...events] };
+/** What is chosen for an endpoint, as far as it is given. */
+export function choiceOf(body: Omit<NonNullable<ChangeMerchantBody['webhook']>, 'url'>) {
+  const { durable_redelivery: durableRedelivery, events, fields, standard_webhooks: standardWebhooks } = body;
+  return {
+    ...(durableRedelivery !== undefined && { durableRedelivery }),
+    ...(events && { events }),
+    ...(fields && { fields }),
+    ...(standardWebhooks !== undefined && { standardWebhooks }),
+  };
+}
+
+export function presentEndpoint({ endpoint_id: id, events, fields, ...rest }: WebhookOverview): WebhookEndpointBody {
+  return { id, ...rest, events: [...events], fields: [...fields] };
 }
 
 function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantOverview): MerchantBody {

@@ -1,5 +1,5 @@
 import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
-import type { NotificationType } from '../../domain/notifications.ts';
+import type { NotificationType } from '../../domain/notification-types.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -35,7 +35,7 @@ const listDeliveriesOperation = {
   scope: 'webhooks:manage',
   readsLookUps: true,
   summary: 'List webhook deliveries, newest first',
-  description: 'One record an event, whatever became of it; by page or by cursor.',
+  description: 'One record for each event and endpoint that is told it, whatever became of it; by page or by cursor.',
   query: listDeliveriesQuery,
   response: deliveryList,
   errors: ['invalid_request', 'unknown_field'],
@@ -91,7 +91,7 @@ const testWebhookOperation = {
   path: '/v1/webhooks/test',
   tag: TAG,
   scope: 'webhooks:manage',
-  summary: 'Send a sample event to your endpoint',
+  summary: 'Send a sample event to an endpoint of yours',
   description: 'In the form of a real one, signed with your webhook secret; its delivery is marked as a sample.',
   body: testWebhookBody,
   bodyRequired: true,
@@ -112,7 +112,7 @@ const listEventsOperation = {
   readsLookUps: true,
   summary: 'Fetch events instead of receiving them, oldest first',
   description:
-    'The same events as the webhooks, for an integration that was down or has no public address. With filters a page may hold fewer events than asked for, or none, while there are more: go on with `next_cursor`. A cursor goes with any filters.',
+    'The same events as those of your default endpoint, for an integration that was down or has no public address. With filters a page may hold fewer events than asked for, or none, while there are more: go on with `next_cursor`. A cursor goes with any filters.',
   query: listEventsQuery,
   response: eventFeed,
   errors: ['invalid_request', 'unknown_field'],
@@ -133,8 +133,9 @@ const getEventOperation = {
   example: { response: EVENT_FEED_EXAMPLE.data[0] },
 } as const satisfies Operation;
 
-const NOTIFICATION_ID = /^evt_\d{19}$/;
-const parseNotificationId = (text: string): NotificationId | null => (NOTIFICATION_ID.test(text) ? (text as NotificationId) : null);
+const EVENT_ID = /^evt_\d{19}$/;
+const DELIVERY_ID = /^evt_\d{19}(\.we_[a-z2-7]{1,40})?$/;
+const parseId = (text: string, form: RegExp): NotificationId | null => (form.test(text) ? (text as NotificationId) : null);
 
 export function webhookRoutes(api: WebhookApi): Route[] {
   return [...deliveryRoutes(api), ...replayRoutes(api)];
@@ -158,12 +159,12 @@ function deliveryRoutes(api: WebhookApi): Route[] {
       return answerOf(outcome, ({ rows, pagination }) => ({ data: rows.map(presentDelivery), pagination }));
     }),
     route(getDeliveryOperation, async ({ caller, params }) => {
-      const id = parseNotificationId(params.id!);
+      const id = parseId(params.id!, DELIVERY_ID);
       const view = id === null ? null : await api.get(caller, id);
       return view === null ? NOT_FOUND : answer(presentDeliveryDetail(view));
     }),
     route(redeliverOperation, async ({ caller, params }) => {
-      const id = parseNotificationId(params.id!);
+      const id = parseId(params.id!, DELIVERY_ID);
       return id === null ? NOT_FOUND : answerOf(await api.redeliver(caller, id), presentDelivery);
     }),
   ];
@@ -177,7 +178,9 @@ function replayRoutes(api: WebhookApi): Route[] {
       const range = { fromSec, onlyUndelivered: body.only_undelivered ?? true, ...(toSec !== undefined && { toSec }) };
       return answerOf(await api.replay(caller, range), ({ requested }) => ({ requested }));
     }),
-    route(testWebhookOperation, async ({ caller, body }) => answerOf(await api.sendSample(caller, body.event_type), presentDelivery)),
+    route(testWebhookOperation, async ({ caller, body }) =>
+      answerOf(await api.sendSample(caller, body.event_type, body.endpoint_id), presentDelivery),
+    ),
     route(listEventsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
       const [fromSec, toSec] = [query.created_from, query.created_to].map((text) => (text === undefined ? undefined : Number(text)));
@@ -196,7 +199,7 @@ function replayRoutes(api: WebhookApi): Route[] {
       }));
     }),
     route(getEventOperation, async ({ caller, params }) => {
-      const id = parseNotificationId(params.id!);
+      const id = parseId(params.id!, EVENT_ID);
       const body = id === null ? null : await api.event(caller, id);
       return body === null ? NOT_FOUND : answer(presentEvent(body));
     }),

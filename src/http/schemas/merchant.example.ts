@@ -1,4 +1,4 @@
-import type { ChangeMerchantBody, MerchantBody, WebhookEndpointBody, WebhookSecretBody } from './merchant.schema.ts';
+import type { ChangeMerchantBody, MerchantBody, NewWebhookEndpointBody, WebhookEndpointBody, WebhookSecretBody } from './merchant.schema.ts';
 
 export const CHANGE_MERCHANT_EXAMPLE = {
   settlement_currency: 'USDC',
@@ -11,11 +11,35 @@ export const WEBHOOK_ENDPOINT_EXAMPLE = {
   id: 'we_k7w2q5m4n6p3r7s2t5v4',
   url: 'https://shop.example/webhooks',
   durable_redelivery: false,
-  events: ['payment.late'] as WebhookEndpointBody['events'],
+  events: [
+    'payment.completed',
+    'payment.failed',
+    'payment.expired',
+    'payment.cancelled',
+    'refund.succeeded',
+    'refund.failed',
+    'payment.late',
+  ] as WebhookEndpointBody['events'],
+  fields: [],
   standard_webhooks: false,
+  disabled: false,
   suspended: null,
   next_secret_activates_at: null,
 } satisfies WebhookEndpointBody;
+
+export const CREATE_ENDPOINT_EXAMPLE = {
+  url: 'https://books.example/webhooks',
+  events: ['payment.completed', 'refund.succeeded'] as WebhookEndpointBody['events'],
+  fields: ['network', 'tx_hash'] as WebhookEndpointBody['fields'],
+};
+
+export const NEW_ENDPOINT_EXAMPLE = {
+  ...WEBHOOK_ENDPOINT_EXAMPLE,
+  ...CREATE_ENDPOINT_EXAMPLE,
+  id: 'we_p2r7s2t5v4x6y3z7k7w2',
+  webhook_secret: 'whs_test_...',
+  standard_webhooks_secret: 'whsec_...',
+} satisfies NewWebhookEndpointBody;
 
 export const WEBHOOK_SECRET_EXAMPLE = {
   endpoint_id: WEBHOOK_ENDPOINT_EXAMPLE.id,

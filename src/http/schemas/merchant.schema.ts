@@ -1,12 +1,42 @@
 import { z } from 'zod';
-import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
-import { optionalEventType } from './webhook.schema.ts';
+import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notification-types.ts';
+import { eventType } from './webhook.schema.ts';
 import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
 
 const TRON_USDC = 'Whether USDC is offered on TRON, where its issuer no longer supports it.';
 const HOST = 'Host name of a shop of yours, where its return URLs must be.';
 const NAME = 'Name of the shop, as the payment page shows it.';
 const DURABLE = 'Whether failed deliveries are tried again for 72 hours.';
+
+const URL_RULE = 'https URL, on port 443 or 8443.';
+const STANDARD = 'Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
+const DISABLED = 'Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not.';
+
+const DETAILS = {
+  received: 'final on-time money that you hold, in units of the coin',
+  due: 'what the session asks for',
+  excess: 'what is beyond it, once it is paid',
+  network: 'network of the transfer or of the only payment of the refund; null without one',
+  tx_hash: 'its transaction; null without one',
+  failure_reason: 'why a payment or refund failed',
+} as const satisfies Record<NotificationField, string>;
+
+function listed<Value extends z.ZodType>(value: Value, what: string, max: number) {
+  return z
+    .array(value, `must be an array of ${what}s`)
+    .max(max, `must name each ${what} once`)
+    .refine((values) => new Set(values).size === values.length, `must name each ${what} once`);
+}
+
+const eventList = listed(eventType, 'event type', NOTIFICATION_TYPES.length);
+const detail = enumeration('What each event says beside what it always says.', DETAILS);
+const detailList = listed(detail, 'field', NOTIFICATION_FIELDS.length);
+
+const endpointChoice = {
+  durable_redelivery: flag(DURABLE).optional(),
+  fields: detailList.optional().meta({ description: 'What each event says of its object beside what is always there.' }),
+  standard_webhooks: flag(STANDARD).optional(),
+};
 
 const policyFields = {
   settlement_currency: coinCode.optional().meta({ description: 'Coin that orders in other currencies are paid in.' }),
@@ -46,17 +76,8 @@ export const changeMerchantBody = z
     webhook: z
       .strictObject({
         url: plainText(2048).nullable().optional().meta({ description: 'https URL; null stops deliveries.' }),
-        durable_redelivery: flag(DURABLE).optional(),
-        events: z
-          .array(optionalEventType, 'must be an array of event types')
-          .max(OPTIONAL_TYPES.length, 'must name each event type once')
-          .refine((types) => new Set(types).size === types.length, 'must name each event type once')
-          .optional()
-          .meta({ description: 'What you are told beside the six outcomes, which every endpoint gets.' }),
-        standard_webhooks: z
-          .boolean('must be true or false')
-          .optional()
-          .meta({ description: 'Sign each request after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).' }),
+        ...endpointChoice,
+        events: eventList.optional().meta({ description: 'What you are told at your default endpoint; the six outcomes are, named or not.' }),
       })
       .optional()
       .meta({ description: 'Where you are told what happened; only what is given is changed.' }),
@@ -74,8 +95,10 @@ export const webhookEndpoint = z
     id: z.string().meta({ description: 'The endpoint, in the paths that change it.' }),
     url: z.string().nullable().meta({ description: 'Null: nothing is sent, and what is to be told waits.' }),
     durable_redelivery: flag(DURABLE),
-    events: z.array(optionalEventType).meta({ description: 'What is told beside the six outcomes.' }),
-    standard_webhooks: z.boolean().meta({ description: 'Whether each request is signed after Standard Webhooks, too.' }),
+    events: z.array(eventType).meta({ description: 'What is told.' }),
+    fields: z.array(detail).meta({ description: 'What is said of it beside what is always said.' }),
+    standard_webhooks: flag(STANDARD),
+    disabled: flag(DISABLED),
     suspended: enumeration('Why nothing is sent; null while it is not suspended.', {
       only_failures: 'five days of failures',
       gone: 'three answers of 410 in a row',
@@ -86,11 +109,36 @@ export const webhookEndpoint = z
   })
   .meta({ id: 'WebhookEndpoint' });
 
+/** Body of "add a webhook endpoint". */
+export const createEndpointBody = z
+  .strictObject({
+    url: plainText(2048, { min: 1 }).meta({ description: URL_RULE, examples: ['https://books.example/webhooks'] }),
+    events: eventList.min(1, 'must name at least one event type').meta({ description: 'What it is told.' }),
+    ...endpointChoice,
+  })
+  .meta({ id: 'CreateWebhookEndpoint' });
+
+/** Body of "change a webhook endpoint": only what is given is changed. */
+export const changeEndpointBody = z
+  .strictObject({
+    url: plainText(2048, { min: 1 }).optional().meta({ description: URL_RULE }),
+    events: eventList.optional().meta({ description: 'What it is told; the default endpoint is told the six outcomes, named or not.' }),
+    ...endpointChoice,
+    disabled: flag(DISABLED).optional(),
+  })
+  .meta({ id: 'ChangeWebhookEndpoint' });
+
+const SECRET = {
+  webhook_secret: z.string().meta({ description: 'Shown here and never again.' }),
+  standard_webhooks_secret: z.string().meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
+};
+
+export const newWebhookEndpoint = webhookEndpoint.extend(SECRET).meta({ id: 'NewWebhookEndpoint' });
+
 export const webhookSecret = z
   .object({
     endpoint_id: z.string().meta({ description: 'The endpoint.' }),
-    webhook_secret: z.string().meta({ description: 'Shown here and never again.' }),
-    standard_webhooks_secret: z.string().meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
+    ...SECRET,
     activates_at: unixSeconds.meta({ description: 'When it takes over unless it is activated before, in Unix seconds.' }),
   })
   .meta({ id: 'WebhookSecret' });
@@ -107,7 +155,7 @@ export const merchant = z
     session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
     ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),
-    webhook: webhookEndpoint.nullable().meta({ description: 'Where you are told what happened; null before an endpoint was set.' }),
+    webhook: webhookEndpoint.nullable().meta({ description: 'Your default endpoint; null before one was set.' }),
     domains: z
       .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))
       .meta({ description: 'Your registered domains.' }),
@@ -118,3 +166,4 @@ export type ChangeMerchantBody = z.input<typeof changeMerchantBody>;
 export type MerchantBody = z.output<typeof merchant>;
 export type WebhookEndpointBody = z.output<typeof webhookEndpoint>;
 export type WebhookSecretBody = z.output<typeof webhookSecret>;
+export type NewWebhookEndpointBody = z.output<typeof newWebhookEndpoint>;

@@ -19,6 +19,8 @@ export const PAYMENT_EVENT_EXAMPLE = {
 
 export const DELIVERY_EXAMPLE = {
   id: PAYMENT_EVENT_EXAMPLE.id,
+  event_id: PAYMENT_EVENT_EXAMPLE.id,
+  endpoint_id: 'we_k7w2q5m4n6p3r7s2t5v4',
   event_type: 'payment.completed',
   session_id: PAYMENT_EVENT_EXAMPLE.data.object.session_id,
   status: 'delivered',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { NOTIFICATION_TYPES, type NotificationType } from '../../domain/notifications.ts';
-import { OPTIONAL_TYPES } from '../../domain/optional-notifications.ts';
+import { NOTIFICATION_TYPES, type NotificationType, OPTIONAL_TYPES } from '../../domain/notification-types.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
 import {
   coin,
@@ -43,14 +42,22 @@ function eventTypes<const Types extends readonly NotificationType[]>(types: Type
     .meta({ description: explanation('What happened.', EVENT_MEANINGS, types as readonly NotificationType[]) });
 }
 
-const eventType = eventTypes(NOTIFICATION_TYPES);
+export const eventType = eventTypes(NOTIFICATION_TYPES);
 export type EventType = NotificationType;
 
-export const optionalEventType = eventTypes(OPTIONAL_TYPES);
 const eventId = z.string().meta({ description: 'Event id; deduplicate by it.', examples: ['evt_1767225660123456789'] });
 const createdAt = unixSeconds.meta({ description: 'When it was decided, Unix seconds.' });
 const source = z.literal('api').meta({ description: 'Always `api`.' });
 const ABOUT = 'What the event is about.';
+
+const details = {
+  received: z.string().optional().meta({ description: 'Where the endpoint asked for it: final on-time money that you hold, in units of the coin.' }),
+  due: z.string().optional().meta({ description: 'Where the endpoint asked for it: what the session asks for.' }),
+  excess: z.string().optional().meta({ description: 'Where the endpoint asked for it: what is beyond what was due, once it is paid.' }),
+  network: network.nullable().optional().meta({ description: 'Where the endpoint asked for it: the network of the transfer; null without one.' }),
+  tx_hash: z.string().nullable().optional().meta({ description: 'Where the endpoint asked for it: the transaction; null without one.' }),
+  failure_reason: z.string().nullable().optional().meta({ description: 'Where the endpoint asked for it: why it failed.' }),
+};
 
 const paymentObject = {
   amount: z.string().meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
@@ -59,6 +66,7 @@ const paymentObject = {
   order_id: orderId,
   session_id: sessionId,
   source,
+  ...details,
 };
 
 /** Body of a webhook about a payment. */
@@ -147,6 +155,9 @@ export const refundEvent = z
               pending: EVENT_MEANINGS['refund.created'],
             }),
             source,
+            network: details.network,
+            tx_hash: details.tx_hash,
+            failure_reason: details.failure_reason,
           })
           .meta({ description: ABOUT }),
       })
@@ -186,7 +197,12 @@ const attempt = z
 
 export const delivery = z
   .object({
-    id: z.string().meta({ description: 'Event id: the same over all attempts and replays.', examples: ['evt_1767225660123456789'] }),
+    id: z.string().meta({
+      description: 'Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it.',
+      examples: ['evt_1767225660123456789'],
+    }),
+    event_id: eventId,
+    endpoint_id: text('The endpoint that it was decided for; null when you had none.').nullable(),
     event_type: eventType,
     session_id: sessionId,
     status: deliveryStatus,
@@ -258,7 +274,12 @@ export const replayed = z
   .object({ requested: z.int().meta({ description: 'Deliveries that will be sent again, in order.' }) })
   .meta({ id: 'ReplayedDeliveries' });
 
-export const testWebhookBody = z.strictObject({ event_type: eventType }).meta({ id: 'TestWebhook' });
+export const testWebhookBody = z
+  .strictObject({
+    event_type: eventType,
+    endpoint_id: plainText(64, { min: 1 }).optional().meta({ description: 'The endpoint to send it to; your default one when absent.' }),
+  })
+  .meta({ id: 'TestWebhook' });
 
 export const deliveryList = z.object({ data: z.array(delivery).meta({ description: 'Deliveries, newest first.' }), pagination });
 

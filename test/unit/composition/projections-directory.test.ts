@@ -12,6 +12,8 @@ import type { ApiKeyId } from '../../../src/domain/ids.ts';
 import type { Projection } from '../../../src/ports/projection.ts';
 import type { Row } from '../../../src/ports/read-model.ts';
 import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-facts.ts';
+import { OUTCOME_TYPES } from '../../../src/domain/notification-types.ts';
+import { NEW_ENDPOINT } from '../../../state-machines/merchant/endpoints.decider.ts';
 
 /** Applies events of one stream and gives the rows. */
 function tablesAfter(projection: Projection, stream: string, events: readonly DomainEvent[]): Map<string, Row> {
@@ -49,7 +51,7 @@ const key = (id: string): MerchantEvent => ({
 });
 const endpoint = (url: string | null, sealedSecret: string | null): MerchantEvent => ({
   type: 'WebhookEndpointSet',
-  data: { merchantId, endpointId: 'we_1', url, sealedSecret, durableRedelivery: false, events: [], standardWebhooks: false },
+  data: { merchantId, endpointId: 'we_1', url, sealedSecret, ...NEW_ENDPOINT, events: OUTCOME_TYPES },
 });
 const merchantAfter = (...events: MerchantEvent[]): MerchantRow =>
   tablesAfter(merchantDirectory, `merchant-${merchantId}`, [registered, ...events]).get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow;

@@ -4,12 +4,11 @@ import {
   isNoticedType,
   isNotifyingType,
   noticeNotification,
-  NOTIFICATION_TYPES,
-  OUTCOME_TYPES,
   notificationOf,
   type NotifyingEvent,
   type SessionFacts,
 } from '../../../src/domain/notifications.ts';
+import { NOTIFICATION_TYPES, OUTCOME_TYPES } from '../../../src/domain/notification-types.ts';
 import { sampleNotification } from '../../../src/domain/notification-samples.ts';
 import { EVENT_TYPES } from '../../../src/runtime/commands/codec.ts';
 import { NOTIFYING_EVENTS } from '../../../src/features/shared/handlers/session-handler.ts';

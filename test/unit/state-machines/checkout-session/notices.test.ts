@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
-import { noticeOf } from '../../../../state-machines/checkout-session/notices.ts';
+import { detailsOf, noticeOf } from '../../../../state-machines/checkout-session/notices.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
 
 const record = (facts: DepositFacts): SessionCommand => ({ type: 'RecordDeposit', facts });
@@ -83,5 +83,33 @@ describe('beside outcomes, a merchant can be told', () => {
 
   it('that a refund was asked for', () => {
     expect(told(...final(full), refund).at(-1)).toEqual({ type: 'refund.created', refundId: 're_a', coin: 'USDT', amount: '10.00' });
+  });
+});
+
+/** The details of the last event that the commands lead to. */
+function detailed(...commands: SessionCommand[]) {
+  let state = sessionTable.replay([{ type: 'SessionCreated', data: createdFacts() }]);
+  let details = {};
+  for (const command of commands) {
+    const decision = decideSession(command, state);
+    if (!decision.ok) throw new Error(decision.refusal.message);
+    for (const event of decision.events) {
+      state = sessionTable.replay([event], state);
+      details = detailsOf(event, state.context);
+    }
+  }
+  return details;
+}
+
+describe('what an endpoint can ask for beside what is always said', () => {
+  it('is the money and the transfer that brought it', () => {
+    expect(detailed(...final(full))).toEqual({ received: '10.00', due: '10.00', excess: '0.00', network: full.network, tx_hash: full.txHash });
+    expect(detailed(...final(half), record(late))).toMatchObject({ received: '5.00', tx_hash: late.txHash });
+    expect(detailed(expire)).toMatchObject({ received: '0.00', network: null, tx_hash: null });
+    expect(detailed(...final(full), ...final(half))).toMatchObject({ received: '15.00', excess: '5.00', tx_hash: half.txHash });
+  });
+
+  it('is of a refund the payment to the payer', () => {
+    expect(detailed(...final(full), refund)).toEqual({ network: full.network, tx_hash: null });
   });
 });

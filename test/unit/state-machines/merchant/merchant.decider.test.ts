@@ -8,6 +8,7 @@ import { decideMerchant } from '../../../../state-machines/merchant/merchant.dec
 import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.decider.ts';
 import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
 import { DEFAULT_POLICY, mainSecret } from '../../../../state-machines/merchant/merchant.state.ts';
+import { OUTCOME_TYPES } from '../../../../src/domain/notification-types.ts';
 
 const merchantId = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
 const keyFacts = (suffix: string, mode: Mode = 'test') => ({
@@ -145,11 +146,11 @@ describe('the webhook endpoint', () => {
   it('is told what it asks for beside outcomes, until it asks for something else', () => {
     const url = 'https://a.example/';
     const merchant = after(register(), { type: 'SetWebhook', url }, { type: 'SetWebhook', events: ['payment.reversed', 'payment.late'] });
-    expect(merchant.state.context.endpoint).toMatchObject({ url, events: ['payment.late', 'payment.reversed'] });
+    expect(merchant.state.context.endpoint).toMatchObject({ url, events: [...OUTCOME_TYPES, 'payment.late', 'payment.reversed'] });
     expect(merchant.then({ type: 'SetWebhook', events: ['payment.late', 'payment.reversed'] })).toEqual([]);
     expect(merchant.then({ type: 'SetWebhook', url: 'https://b.example/' })).toEqual(['WebhookEndpointSet']);
     expect(merchant.then({ type: 'SetWebhook', events: [] })).toEqual(['WebhookEndpointSet']);
-    for (const events of [['payment.completed'], ['payment.late', 'payment.late'], ['']])
+    for (const events of [['payment.lost'], ['payment.late', 'payment.late'], ['']])
       expect(decideMerchant({ type: 'SetWebhook', events }, merchant.state)).toMatchObject({ ok: false, refusal: { param: 'events' } });
   });
 
@@ -170,6 +171,62 @@ describe('the webhook endpoint', () => {
     );
     expect(moved.state.context.endpoint?.suspended).toBeNull();
     expect(moved.then({ type: 'ResumeEndpoint' })).toEqual([]);
+  });
+});
+
+describe('a further endpoint', () => {
+  const add = (change: Partial<Extract<MerchantCommand, { type: 'AddEndpoint' }>> = {}): MerchantCommand => ({
+    ...{ type: 'AddEndpoint', endpointId: 'we_2', url: 'https://books.example/', sealedSecret: 'sealed-books', events: ['payment.late'] },
+    ...change,
+  });
+
+  it('stands beside the default one, and is added once', () => {
+    const merchant = after(register(), add({ events: ['payment.late', 'payment.completed'], fields: ['tx_hash', 'network'] }));
+    expect(merchant.state.context.endpoint).toMatchObject({ endpointId: 'we_1' });
+    expect(merchant.state.context.furtherEndpoints['we_2']).toMatchObject({
+      ...{ url: 'https://books.example/', events: ['payment.completed', 'payment.late'], fields: ['network', 'tx_hash'] },
+      ...{ disabled: false, suspended: null, current: { sealed: 'sealed-books', version: 1 } },
+    });
+    expect(merchant.then(add())).toEqual([]);
+  });
+
+  it('is told nothing that it did not ask for, while the default one is told every outcome', () => {
+    const merchant = after(
+      register(),
+      add(),
+      { type: 'SetWebhook', endpointId: 'we_2', events: ['refund.failed'] },
+      { type: 'SetWebhook', events: [] },
+    );
+    expect(merchant.state.context.furtherEndpoints['we_2']?.events).toEqual(['refund.failed']);
+    expect(merchant.state.context.endpoint?.events).toEqual(OUTCOME_TYPES);
+    expect(merchant.refusal({ type: 'SetWebhook', endpointId: 'we_2', events: [] })?.param).toBe('events');
+    expect(merchant.refusal({ type: 'SetWebhook', endpointId: 'we_2', url: null })?.param).toBe('url');
+  });
+
+  it('is switched off, rotated, suspended and resumed by itself', () => {
+    const id = { endpointId: 'we_2' };
+    const merchant = after(
+      register(),
+      add(),
+      { type: 'SetWebhook', ...id, disabled: true },
+      { type: 'IssueWebhookSecret', ...id, sealedSecret: 'next', version: 2, activatesAtSec: 90_000, nowSec: 1_000 },
+      { type: 'ActivateWebhookSecret', ...id },
+      { type: 'SuspendEndpoint', ...id, reason: 'gone' },
+    );
+    const { endpoint, furtherEndpoints } = merchant.state.context;
+    expect(furtherEndpoints['we_2']).toMatchObject({ disabled: true, current: { sealed: 'next', version: 2 }, suspended: 'gone' });
+    expect(endpoint).toMatchObject({ disabled: false, current: { version: 1 }, suspended: null });
+    expect(merchant.then({ type: 'ResumeEndpoint' })).toEqual([]);
+    expect(merchant.then({ type: 'ResumeEndpoint', ...id })).toEqual(['WebhookEndpointResumed']);
+  });
+
+  it('is refused without an event type, with an unknown field, and beyond the sixteenth', () => {
+    expect(after(register()).refusal(add({ events: [] }))?.param).toBe('events');
+    expect(after(register()).refusal(add({ fields: ['colour'] }))?.param).toBe('fields');
+    expect(after(register()).refusal({ type: 'SetWebhook', fields: ['due', 'due'] })?.param).toBe('fields');
+    expect(after(register()).then({ type: 'SetWebhook', endpointId: 'we_9', disabled: true })).toBe('not_found');
+    const full = after(register(), ...Array.from({ length: 15 }, (_, index) => add({ endpointId: `we_${index + 2}` })));
+    expect(full.then(add({ endpointId: 'we_99' }))).toBe('invalid_request');
   });
 });
 

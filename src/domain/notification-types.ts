@@ -1,0 +1,34 @@
+/** Told to every merchant's default endpoint (specification, "Event types"). */
+export const OUTCOME_TYPES = [
+  'payment.completed',
+  'payment.failed',
+  'payment.expired',
+  'payment.cancelled',
+  'refund.succeeded',
+  'refund.failed',
+] as const;
+
+/** Told to those who ask for them: what happens to a session beside its outcome. */
+export const OPTIONAL_TYPES = [
+  'payment.processing',
+  'payment.partially_paid',
+  'payment.overpaid',
+  'payment.late',
+  'payment.wrong_coin',
+  'payment.reversed',
+  'payment.restored',
+  'refund.created',
+] as const;
+
+export type OutcomeType = (typeof OUTCOME_TYPES)[number];
+export type OptionalType = (typeof OPTIONAL_TYPES)[number];
+export type NotificationType = OutcomeType | OptionalType;
+
+export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
+
+export const isOptionalType = (text: string): text is OptionalType => (OPTIONAL_TYPES as readonly string[]).includes(text);
+export const isOutcomeType = (text: string): text is OutcomeType => (OUTCOME_TYPES as readonly string[]).includes(text);
+
+/** What an endpoint can ask for in the object of each event, beside what is always there. */
+export const NOTIFICATION_FIELDS = ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'] as const;
+export type NotificationField = (typeof NOTIFICATION_FIELDS)[number];
