@@ -159,7 +159,7 @@ async function startService(
     readModel,
     handler: createDeliveryHandler({ store, clock: systemTimers, random: nodeRandom, notificationIds: ids }),
     directory: {
-      endpointOf: (queue) => endpoints.get(queue as MerchantId) ?? null,
+      endpointOf: (queue) => endpoints.get(queue) ?? null,
       subscriptionsOf: () => [{ furtherEndpointId: null, types: new Set(NOTIFICATION_TYPES), fields: [] }],
       suspend: async () => undefined,
       onChange: () => () => undefined,

@@ -128,10 +128,10 @@ export function endpointRoutes(api: EndpointApi): Route[] {
       return answerOf(await api.change(caller, params.id!, change), presentEndpoint);
     }),
     route(issueSecretOperation, async ({ caller, params }) =>
-      answerOf(await api.issueSecret(caller, params.id!), ({ webhook_secret: secret, activates_at }) => ({
+      answerOf(await api.issueSecret(caller, params.id!), ({ webhook_secret: secret, activates_at: activatesAt }) => ({
         endpoint_id: params.id!,
         ...secretBody(secret),
-        activates_at,
+        activates_at: activatesAt,
       })),
     ),
     route(activateSecretOperation, async ({ caller, params }) => answerOf(await api.activateSecret(caller, params.id!), presentEndpoint)),
