@@ -15,6 +15,7 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
     merchantId: data.merchantId,
     mode: data.mode,
     orderId: data.orderId,
+    supersedes: data.supersedes ?? null,
     status: 'open',
     amount: data.amount,
     currency: data.currency,

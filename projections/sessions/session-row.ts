@@ -2,7 +2,7 @@ import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../..
 import { type Coin } from '../../src/domain/money.ts';
 import type { Place } from './merchant-counters.ts';
 
-export const SESSIONS_TABLE = 'session-view@4';
+export const SESSIONS_TABLE = 'session-view@5';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
@@ -12,6 +12,8 @@ export type SessionRow = {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly orderId: string;
+  /** The attempt before it to have the order paid. */
+  readonly supersedes: SessionId | null;
   readonly status: SessionRowStatus;
   readonly amount: string;
   /** Upper case. */

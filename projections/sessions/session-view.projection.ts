@@ -24,7 +24,7 @@ import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
  */
 export const sessionView: Projection = {
   name: 'session-view',
-  version: 4,
+  version: 5,
   streamPrefixes: ['session-'],
   tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],

@@ -223,7 +223,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
   const nowMs = deps.clock.nowMs();
   const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}`;
   const finalityOf = (network: Network): UsualFinality => usualFinalityOf(network, settings.get(network));
-  const newAttempt = null;
+  const newAttempt = session.supersededBy;
   return {
     session,
     status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, nowSec: toSec(nowMs) }),

@@ -13,7 +13,11 @@ export const ERRORS = {
     meaning: 'The body holds a field that this operation does not know. `param` names it.',
     action: 'Remove the field; money routes do not guess.',
   },
-  session_expired: { status: 400, meaning: 'The session has expired or was cancelled.', action: 'Create a new session with a new `order_id`.' },
+  session_expired: {
+    status: 400,
+    meaning: 'The session has expired or was cancelled.',
+    action: 'Create another session of the order, with the id of this one in `supersedes`.',
+  },
   session_already_paid: { status: 400, meaning: 'The session is paid and cannot be cancelled.', action: 'Refund it instead.' },
   session_not_paid: {
     status: 400,
@@ -65,7 +69,7 @@ export const ERRORS = {
   order_id_conflict: {
     status: 409,
     meaning: 'The `order_id` is taken by a session with another body.',
-    action: 'Use a new `order_id`, or repeat the first request exactly.',
+    action: 'Use a new `order_id`, repeat the first request exactly, or name the session that ended unpaid in `supersedes`.',
   },
   idempotency_conflict: { status: 409, meaning: 'The `Idempotency-Key` was used with another request.', action: 'Use a new key for a new request.' },
   conflict: { status: 409, meaning: 'Another request changed the same resource at the same time.', action: 'Retry with the same `Idempotency-Key`.' },

@@ -182,6 +182,8 @@ export function sessionView(
     mode: caller.mode,
     merchantId: caller.merchantId,
     orderId: input.orderId,
+    supersedes: null,
+    supersededBy: null,
     status: 'open',
     amount: input.amount,
     currency: input.currency,

@@ -20,6 +20,8 @@ export const OPEN: SessionView = {
   mode: 'test',
   merchantId: 'mer_1' as MerchantId,
   orderId: '1042',
+  supersedes: null,
+  supersededBy: null,
   status: 'open',
   amount: '10.00',
   currency: 'EUR',

@@ -51,6 +51,10 @@ export interface CancelledPaymentSession {
   readonly after_expiry: boolean;
   /** When enough was final, Unix seconds. */
   readonly paid_at?: number;
+  /** The attempt before this one to have the order paid. */
+  readonly supersedes?: string;
+  /** The attempt after this one, which the payment page leads to. */
+  readonly superseded_by?: string;
   /** The registered domain given at the create. */
   readonly merchant_domain_id?: string;
   /** How it can be paid, one entry per network, in the order shown to the payer. */
@@ -156,6 +160,8 @@ export interface CreatePaymentSession {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`. */
   readonly expires_in?: number;
+  /** A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid. */
+  readonly supersedes?: string;
   /** Settlement coin; by default the order's own coin, else the merchant's policy. */
   readonly target_currency?: string;
 }
@@ -704,6 +710,10 @@ export interface PaymentSession {
   readonly after_expiry: boolean;
   /** When enough was final, Unix seconds. */
   readonly paid_at?: number;
+  /** The attempt before this one to have the order paid. */
+  readonly supersedes?: string;
+  /** The attempt after this one, which the payment page leads to. */
+  readonly superseded_by?: string;
   /** The registered domain given at the create. */
   readonly merchant_domain_id?: string;
   /** How it can be paid, one entry per network, in the order shown to the payer. */

@@ -85,6 +85,8 @@ export interface SessionCreated {
     readonly taxAmount: string | null;
     readonly shippingAmount: string | null;
     readonly createdAtSec: number;
+    /** The attempt before this one; absent for the first. */
+    readonly supersedes?: SessionId;
     readonly expiresAtSec: number;
     readonly paymentOptions: readonly PaymentOption[];
     readonly policy: SessionPolicy;

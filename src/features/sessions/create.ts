@@ -2,6 +2,7 @@ import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPers
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Refusal } from '../../domain/result.ts';
 import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
 import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
@@ -19,7 +20,7 @@ import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../mercha
 import type { PersonalData } from '../shared/personal-data.ts';
 import { normalCreate } from './request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
-import type { SessionIds } from './ids.ts';
+import type { Attempt, SessionIds } from './ids.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 
 export interface CreateSessionDeps {
@@ -57,7 +58,9 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const requestHash = deps.ids.requestHash(canonicalJson(normalCreate(input)));
   const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
   if (!admission.ok) return admission;
-  const id = await currentOrOlderId(deps, caller, input.orderId);
+  const id = await currentOrOlderId(deps, { ...caller, orderId: input.orderId, supersedes: input.supersedes ?? null });
+  const fault = input.supersedes === undefined ? null : await supersedingFault(deps, caller, input.orderId, input.supersedes);
+  if (fault) return existingOr(deps, id, requestHash, { ok: false, refusal: fault });
   const domain = domainOf(merchant, input);
   if (!domain.ok) return existingOr(deps, id, requestHash, domain);
   if (deps.isClockInDoubt())
@@ -110,11 +113,33 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
 }
 
 /** A used `order_id` is found under the secret that was current when it was used. */
-async function currentOrOlderId(deps: CreateSessionDeps, caller: Caller, orderId: string): Promise<SessionId> {
-  for (const older of deps.ids.older(caller.mode, caller.merchantId, orderId)) {
+async function currentOrOlderId(deps: Pick<CreateSessionDeps, 'ids' | 'sessions'>, attempt: Attempt): Promise<SessionId> {
+  for (const older of deps.ids.older(attempt)) {
     if (await deps.sessions.read(sessionStream(older))) return older;
   }
-  return deps.ids.current(caller.mode, caller.merchantId, orderId);
+  return deps.ids.current(attempt);
+}
+
+/** The session that supersedes one that ended unpaid; null when there is none. */
+export async function successorOf(deps: Pick<CreateSessionDeps, 'ids' | 'sessions'>, { value, context }: SessionState): Promise<SessionId | null> {
+  if (!context.created || !isOver(value)) return null;
+  const id = await currentOrOlderId(deps, { ...context.created, supersedes: context.created.sessionId });
+  return (await deps.sessions.read(sessionStream(id))) ? id : null;
+}
+
+/** Ended, and nothing more is asked for it. */
+const isOver = (value: SessionState['value']): boolean => value === 'expired' || value === 'cancelled' || value === 'failed';
+
+/** Why no other attempt may follow the session; null when one may. */
+async function supersedingFault(deps: CreateSessionDeps, caller: Caller, orderId: string, id: SessionId): Promise<Refusal | null> {
+  const state = await deps.sessions.read(sessionStream(id));
+  const created = state?.context.created;
+  const refused = (code: 'invalid_request' | 'conflict', message: string): Refusal => ({ code, message, param: 'supersedes' });
+  if (!state || created?.merchantId !== caller.merchantId || created.mode !== caller.mode)
+    return refused('invalid_request', 'supersedes is not a session of yours');
+  if (created.orderId !== orderId) return refused('invalid_request', 'supersedes is a session of another order');
+  if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other');
+  return isOver(state.value) ? null : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
 }
 
 /** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
@@ -270,6 +295,7 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     taxAmount: input.taxAmount ?? null,
     shippingAmount: input.shippingAmount ?? null,
     createdAtSec,
+    ...(input.supersedes !== undefined && { supersedes: input.supersedes }),
     expiresAtSec: createdAtSec + (input.lifetimeSec ?? merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
     paymentOptions: facts.paymentOptions,
     // An order smaller than the dust limit must still be payable in one transfer.

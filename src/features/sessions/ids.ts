@@ -2,9 +2,18 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
 import type { SharedSecret } from '../shared/shared-secrets.ts';
 
+/** One attempt to have an order paid. */
+export interface Attempt {
+  readonly mode: Mode;
+  readonly merchantId: MerchantId;
+  readonly orderId: string;
+  /** The session before it that ended unpaid; null for the first. */
+  readonly supersedes: SessionId | null;
+}
+
 /**
- * Session ids are an HMAC of (mode, merchant, order_id): a used `order_id` then is the `NoStream` conflict of one append,
- * and the id in the payment page's URL cannot be guessed.
+ * Session ids are an HMAC of (mode, merchant, order_id) and of the session that is superseded, if one is: a used `order_id` then is the
+ * `NoStream` conflict of one append, each session has one successor at most, and the id in the payment page's URL cannot be guessed.
  */
 export class SessionIds {
   /** Newest first. */
@@ -16,13 +25,13 @@ export class SessionIds {
     this.#keys = secrets.map(({ bytes }) => createSecretKey(bytes));
   }
 
-  current(mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
-    return idUnder(this.#keys[0]!, mode, merchantId, orderId);
+  current(attempt: Attempt): SessionId {
+    return idUnder(this.#keys[0]!, attempt);
   }
 
   /** The ids that older secrets would have given, newest first. */
-  older(mode: Mode, merchantId: MerchantId, orderId: string): SessionId[] {
-    return this.#keys.slice(1).map((key) => idUnder(key, mode, merchantId, orderId));
+  older(attempt: Attempt): SessionId[] {
+    return this.#keys.slice(1).map((key) => idUnder(key, attempt));
   }
 
   /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
@@ -33,9 +42,9 @@ export class SessionIds {
 
 const ID_BYTES = 20;
 
-function idUnder(key: KeyObject, mode: Mode, merchantId: MerchantId, orderId: string): SessionId {
+function idUnder(key: KeyObject, { mode, merchantId, orderId, supersedes }: Attempt): SessionId {
   const mac = createHmac('sha256', key)
-    .update(`${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}`)
+    .update(`${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}${supersedes === null ? '' : withLength(supersedes)}`)
     .digest();
   return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
 }

@@ -13,7 +13,7 @@ export type ListedDeposit = Pick<
 >;
 
 /** A session as lists show it, made from rows alone. The evidence of the rate and the refunds are told by the session itself. */
-export type ListedSession = Omit<SessionView, 'rateLock' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
+export type ListedSession = Omit<SessionView, 'rateLock' | 'supersededBy' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
   readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
   readonly deposits: readonly ListedDeposit[];
 };
@@ -25,6 +25,7 @@ export function listedSession(row: SessionRow, personal: SessionPersonalData | n
     mode: row.mode,
     merchantId: row.merchantId,
     orderId: row.orderId,
+    supersedes: row.supersedes,
     status: row.status,
     amount: row.amount,
     currency: row.currency,

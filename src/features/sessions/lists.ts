@@ -83,6 +83,7 @@ const MAX_FILTERED_IN_MEMORY = 10_000;
 const LOAD_AT_ONCE = 500;
 /** Of the first record of a session in its own list. */
 const FIRST_ORDER = 0;
+const MAX_ATTEMPTS_LISTED = 100;
 
 /** A merchant's lists: newest first, each record once in a walk by cursor, whatever is added meanwhile. */
 export class Lists {
@@ -101,14 +102,13 @@ export class Lists {
     const { orderId, status, network, coin } = filters;
     if (orderId === undefined)
       return this.#answer('sessions', query, this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters));
-    const row = await this.#sessionOfOrder(query, orderId);
-    const meets =
-      row !== null &&
+    const meets = (row: SessionRow): boolean =>
       (status === undefined || status === row.status || (status === 'unpaid' && row.status !== 'paid')) &&
       (network === undefined || network in row.arrivedOn) &&
       (coin === undefined || coin === row.dueCoin) &&
       isWithin(row.listedSec, filters);
-    return this.#answer('sessions', query, inMemory(meets ? [{ order: row.order, row }] : []));
+    const rows = (await this.#attemptsOf(query, orderId)).filter(meets);
+    return this.#answer('sessions', query, inMemory(rows.map((row) => ({ order: row.order, row }))));
   }
 
   async listTransactions(query: ListQuery<TransactionFilters>): Promise<Outcome<Listing<TransactionRow>>> {
@@ -177,6 +177,18 @@ export class Lists {
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
+  /** The newest first. */
+  async #attemptsOf(owner: Owner, orderId: string): Promise<SessionRow[]> {
+    const rows: SessionRow[] = [];
+    let row = await this.#sessionOfOrder(owner, orderId);
+    while (row !== null) {
+      rows.push(row);
+      row = row.supersedes === null || rows.length === MAX_ATTEMPTS_LISTED ? null : await this.#ownSession(owner, row.supersedes);
+    }
+    return rows;
+  }
+
+  /** Of several attempts the newest. */
   async #sessionOfOrder(owner: Owner, orderId: string): Promise<SessionRow | null> {
     const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
     return found && this.#ownSession(owner, found['sessionId'] as SessionId);

@@ -5,7 +5,7 @@ import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
+import { createSession, personalOf, successorOf, type CreateSessionDeps } from './create.ts';
 import {
   actorOf,
   type Caller,
@@ -133,7 +133,7 @@ export class Sessions implements MerchantApi, PayerApi {
       const reason = await this.#deps.personal.openText(id, refund.requested.reason);
       if (reason !== null) reasons.set(refund.requested.refundId, reason);
     }
-    return sessionView(state, personal, reasons);
+    return sessionView(state, personal, reasons, await successorOf(this.#deps, state));
   }
 
   async #refund(state: SessionState, refundId: RefundId): Promise<RefundView> {

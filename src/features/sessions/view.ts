@@ -1,4 +1,5 @@
 import type { SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { SessionId } from '../../domain/ids.ts';
 import { COINS, formatAmount } from '../../domain/money.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import {
@@ -21,6 +22,7 @@ export function sessionView(
   state: SessionState,
   personal: SessionPersonalData | null,
   reasons: ReadonlyMap<string, string> = NO_REASONS,
+  supersededBy: SessionId | null = null,
 ): SessionView {
   const { context } = state;
   const created = context.created;
@@ -44,6 +46,8 @@ export function sessionView(
     paymentOptions: created.paymentOptions,
     domainId: created.domainId,
     personal,
+    supersedes: created.supersedes ?? null,
+    supersededBy,
     received: formatAmount(held(context)),
     pending: formatAmount(pending(context)),
     excess: formatAmount(excess(context)),

@@ -47,6 +47,8 @@ export interface CreateSessionInput {
   readonly targetCurrency?: 'USDT' | 'USDC';
   /** How long it may be paid; absent: what holds for the merchant. */
   readonly lifetimeSec?: number;
+  /** A session of the same order that ended unpaid, after which this is another attempt. */
+  readonly supersedes?: SessionId;
 }
 
 export interface RefundInput {

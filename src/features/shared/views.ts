@@ -71,6 +71,9 @@ export interface SessionView {
   readonly domainId: string | null;
   /** Null when there is none or its key was erased. */
   readonly personal: SessionPersonalData | null;
+  /** The attempts before and after this one to have the order paid. */
+  readonly supersedes: SessionId | null;
+  readonly supersededBy: SessionId | null;
   /** Final on-time money of the settlement coin that the merchant holds: neither refunded nor reserved for a refund. */
   readonly received: string;
   /** Seen on time but not final yet. */

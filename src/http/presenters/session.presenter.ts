@@ -57,6 +57,8 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
       reversed: view.reversed,
       after_expiry: view.afterExpiry,
       ...(view.paidAtSec === null ? undefined : { paid_at: view.paidAtSec }),
+      ...(view.supersedes === null ? undefined : { supersedes: view.supersedes }),
+      ...(view.supersededBy === null ? undefined : { superseded_by: view.supersededBy }),
       ...(view.domainId === null ? undefined : { merchant_domain_id: view.domainId }),
       payment_options: view.paymentOptions.map((option) => presentOption(option, view, url, networks(view.mode, option.network), settings.deepLinks)),
       deposits: view.deposits.map((deposit) => presentDeposit(deposit, networks(view.mode, deposit.network))),

@@ -1,7 +1,7 @@
 import type { CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
 import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
 import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
-import { parseSessionId, type Mode } from '../../domain/ids.ts';
+import { parseSessionId, type Mode, type SessionId } from '../../domain/ids.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
@@ -22,7 +22,7 @@ const createSessionOperation = {
   body: createSessionBody,
   bodyRequired: true,
   response: paymentSession,
-  errors: ['invalid_request', 'unknown_field', 'order_id_conflict', 'idempotency_conflict', 'rate_unavailable', 'service_unavailable'],
+  errors: ['invalid_request', 'unknown_field', 'order_id_conflict', 'conflict', 'idempotency_conflict', 'rate_unavailable', 'service_unavailable'],
   nonceRidesWithCommand: true,
   example: { body: CREATE_SESSION_EXAMPLE, response: SESSION_EXAMPLE },
 } as const satisfies Operation;
@@ -103,6 +103,7 @@ function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessi
       ...(body.cancel_url === undefined ? undefined : { cancelUrl: body.cancel_url }),
       ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
       ...(body.expires_in === undefined ? undefined : { lifetimeSec: body.expires_in }),
+      ...(body.supersedes === undefined ? undefined : { supersedes: parseSessionId(body.supersedes) ?? (body.supersedes as SessionId) }),
       ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
     },
   };

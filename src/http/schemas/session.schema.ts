@@ -98,6 +98,9 @@ export const createSessionBody = z
     expires_in: sessionLifetime
       .optional()
       .meta({ description: "Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`." }),
+    supersedes: sessionId.optional().meta({
+      description: 'A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid.',
+    }),
     target_currency: coinCode.optional().meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
   })
   .meta({ id: 'CreatePaymentSession' });
@@ -199,6 +202,8 @@ const sessionCore = {
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
   after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
   paid_at: unixSeconds.optional().meta({ description: 'When enough was final, Unix seconds.' }),
+  supersedes: sessionId.optional().meta({ description: 'The attempt before this one to have the order paid.' }),
+  superseded_by: sessionId.optional().meta({ description: 'The attempt after this one, which the payment page leads to.' }),
   merchant_domain_id: text('The registered domain given at the create.').optional(),
   payment_options: z.array(paymentOption).meta({ description: 'How it can be paid, one entry per network, in the order shown to the payer.' }),
   deposits: z.array(deposit).meta({ description: 'Every transfer to the session.' }),

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { base32, parseRefundId, parseSessionId, type MerchantId } from '../../../src/domain/ids.ts';
+import { base32, parseRefundId, parseSessionId, type MerchantId, type Mode, type SessionId } from '../../../src/domain/ids.ts';
 import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { SessionIds } from '../../../src/features/sessions/ids.ts';
 
 const secret = (fill: number, version = 1) => ({ version, bytes: new Uint8Array(32).fill(fill) });
 const merchant = 'mer_a' as MerchantId;
+const of = (mode: Mode, merchantId: MerchantId, orderId: string, supersedes: SessionId | null = null) => ({ mode, merchantId, orderId, supersedes });
 
 describe('session ids', () => {
   it('are read with either prefix and written with one', () => {
-    const id = new SessionIds([secret(1)]).current('test', merchant, 'order');
+    const id = new SessionIds([secret(1)]).current(of('test', merchant, 'order'));
     expect(id).toMatch(/^cs_[a-z2-7]{32}$/);
     expect(parseSessionId(id.replace('cs_', 'sess_'))).toBe(id);
     for (const bad of ['', 'cs_', `cs_${'A'.repeat(32)}`, `${id}a`, ` ${id}`, `${id}\n`, `xx_${id.slice(3)}`]) expect(parseSessionId(bad)).toBeNull();
@@ -16,21 +17,30 @@ describe('session ids', () => {
 
   it('are the same for one order and different for every other mode, merchant, order or secret', () => {
     const ids = new SessionIds([secret(1)]);
-    expect(ids.current('test', merchant, 'order')).toBe(ids.current('test', merchant, 'order'));
+    expect(ids.current(of('test', merchant, 'order'))).toBe(ids.current(of('test', merchant, 'order')));
     const others = [
-      ids.current('live', merchant, 'order'),
-      ids.current('test', 'mer_b' as MerchantId, 'order'),
-      ids.current('test', merchant, 'order2'),
-      ids.current('test', 'mer_ao' as MerchantId, 'rder'),
-      new SessionIds([secret(2)]).current('test', merchant, 'order'),
+      ids.current(of('live', merchant, 'order')),
+      ids.current(of('test', 'mer_b' as MerchantId, 'order')),
+      ids.current(of('test', merchant, 'order2')),
+      ids.current(of('test', 'mer_ao' as MerchantId, 'rder')),
+      new SessionIds([secret(2)]).current(of('test', merchant, 'order')),
     ];
-    expect(new Set([ids.current('test', merchant, 'order'), ...others]).size).toBe(6);
+    expect(new Set([ids.current(of('test', merchant, 'order')), ...others]).size).toBe(6);
+  });
+
+  it('of another attempt are its own: one for each session that it supersedes', () => {
+    const ids = new SessionIds([secret(1)]);
+    const first = ids.current(of('test', merchant, 'order'));
+    const second = ids.current(of('test', merchant, 'order', first));
+    const third = ids.current(of('test', merchant, 'order', second));
+    expect(ids.current(of('test', merchant, 'order', first))).toBe(second);
+    expect(new Set([first, second, third, ids.current(of('test', merchant, `order${first.length}:${first}`))]).size).toBe(4);
   });
 
   it('under older secrets are still found, and the request hash does not move with the secret', () => {
     const before = new SessionIds([secret(1)]);
     const after = new SessionIds([secret(2, 2), secret(1)]);
-    expect(after.older('test', merchant, 'order')).toEqual([before.current('test', merchant, 'order')]);
+    expect(after.older(of('test', merchant, 'order'))).toEqual([before.current(of('test', merchant, 'order'))]);
     expect(after.requestHash('{}')).toBe(before.requestHash('{}'));
   });
 });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { SessionId } from '../../../../src/domain/ids.ts';
+import { toSec } from '../../../../src/ports/clock.ts';
+import { sessionStream } from '../../../../src/domain/streams.ts';
+import type { Caller } from '../../../../src/features/shared/merchant-api.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { createSession } from '../../../../src/features/sessions/create.ts';
+import { createSession, successorOf, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';
 
 it('keeps its addresses when the key of its personal data could not be made: nobody was shown them', async () => {
@@ -49,6 +53,71 @@ it('an amount that converts past the largest one is a bad request on `amount`, a
   expect(refused).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'amount' } });
   expect(free.toSorted()).toEqual([1, 2]);
   expect(await create('999800000000.00')).toMatchObject({ ok: true });
+});
+
+describe('another attempt to have an order paid', () => {
+  const idOf = async (created: ReturnType<typeof createSession>): Promise<SessionId> => {
+    const result = await created;
+    if (!result.ok) throw new Error(result.refusal.message);
+    return result.value.context.created!.sessionId;
+  };
+  const cancel = (deps: CreateSessionDeps, id: SessionId) =>
+    deps.sessions.execute(sessionStream(id), { type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) }, { correlationId: 'req_2', actor: 'test' });
+
+  it('follows a session that ended unpaid, once, and leads there', async () => {
+    const { deps, free } = sessionWorld();
+    free.push(3, 4);
+    const first = await idOf(createSession(deps, caller, order));
+    await cancel(deps, first);
+    const state = (await deps.sessions.read(sessionStream(first)))!;
+    expect(await successorOf(deps, state)).toBeNull();
+    const again = { ...order, amount: '12.00', supersedes: first };
+    const second = await idOf(createSession(deps, caller, again));
+    expect(second).not.toBe(first);
+    expect(await createSession(deps, caller, again)).toMatchObject({
+      ok: true,
+      repeated: true,
+      value: { context: { created: { sessionId: second } } },
+    });
+    expect(await createSession(deps, caller, { ...again, amount: '13.00' })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
+    expect(await successorOf(deps, state)).toBe(second);
+    // Without naming it, the order is the first session's as before.
+    expect(await idOf(createSession(deps, caller, order))).toBe(first);
+  });
+
+  it.each([
+    ['of another order', { orderId: 'order-2' }, caller, 'invalid_request', 'another order'],
+    ['of another merchant', {}, { ...caller, merchantId: 'mer_other' } as Caller, 'invalid_request', 'not a session of yours'],
+    ['of another mode', {}, { ...caller, mode: 'live' } as Caller, 'invalid_request', 'not a session of yours'],
+    ['that is open', {}, caller, 'conflict', 'can still be paid'],
+  ])('is refused after one %s, and takes no address', async (_, change, by, code, words) => {
+    const { deps, free } = sessionWorld();
+    const supersedes = await idOf(createSession(deps, caller, order));
+    expect(await createSession(deps, by, { ...order, ...change, supersedes })).toMatchObject({
+      ok: false,
+      refusal: { code, param: 'supersedes', message: expect.stringContaining(words) },
+    });
+    expect(free).toEqual([2]);
+  });
+
+  it('is refused after one that is paid, while a retry of one that was made before is answered', async () => {
+    const { deps } = sessionWorld();
+    const first = await idOf(createSession(deps, caller, order));
+    await cancel(deps, first);
+    const second = await idOf(createSession(deps, caller, { ...order, supersedes: first }));
+    const { context } = (await deps.sessions.read(sessionStream(first)))!;
+    const asPaid = {
+      ...deps,
+      sessions: { read: async (stream: string) => (stream === sessionStream(first) ? { value: 'paid', context } : deps.sessions.read(stream)) },
+    };
+    const refused = await createSession(asPaid as unknown as CreateSessionDeps, caller, { ...order, amount: '1.00', supersedes: first });
+    expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', param: 'supersedes' } });
+    expect(await createSession(asPaid as unknown as CreateSessionDeps, caller, { ...order, supersedes: first })).toMatchObject({
+      ok: true,
+      repeated: true,
+      value: { context: { created: { sessionId: second } } },
+    });
+  });
 });
 
 describe('a retry', () => {

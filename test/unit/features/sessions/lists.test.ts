@@ -69,6 +69,22 @@ describe('lists', () => {
   const page = (listing: Listing<unknown>) => listing.pagination as PagePagination;
   const downFrom = (top: number, count: number): number[] => Array.from({ length: count }, (_, index) => top - index);
 
+  it('show every attempt of an order, the newest first, page by page', async () => {
+    await happened(
+      created(0),
+      created(1),
+      created(2, { orderId: 'order-0', supersedes: idOf(0) }),
+      created(3, { orderId: 'order-0', supersedes: idOf(2) }),
+    );
+    const ids = (listing: Listing<SessionRow>) => listing.rows.map(({ sessionId }) => sessionId);
+    const attempts = [idOf(3), idOf(2), idOf(0)];
+    expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-0' }))).toEqual(attempts);
+    const second = await sessions({ page: 2, pageSize: 2 }, { orderId: 'order-0' });
+    expect([ids(second), page(second).total]).toEqual([[idOf(0)], 3]);
+    expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-0', createdTo: CREATED_AT + 2 }))).toEqual(attempts.slice(1));
+    expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-1' }))).toEqual([idOf(1)]);
+  });
+
   describe('page mode', () => {
     it('shows the newest first with the totals', async () => {
       await create(45);
