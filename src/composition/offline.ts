@@ -123,7 +123,7 @@ export function startOfflineCore(
     config,
     {
       ...given,
-      rates: { lock: () => Promise.resolve(null), valuation: () => null, close: () => Promise.resolve() },
+      rates: { lock: () => Promise.resolve(null), mayQuote: () => false, valuation: () => null, close: () => Promise.resolve() },
       senders: { of: () => Promise.resolve(null) },
       addresses: { take: () => null, giveBack: () => undefined },
       clock: systemClock,

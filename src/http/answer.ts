@@ -8,13 +8,19 @@ import { drainThen } from './request-body.ts';
 /** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */
 export type Answer =
   | { readonly ok: true; readonly body: object; readonly repeated?: boolean }
-  | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number; readonly allow?: readonly string[] };
+  | {
+      readonly ok: false;
+      readonly refusal: Refusal;
+      readonly retryAfterSec?: number;
+      readonly allow?: readonly string[];
+      readonly authenticationFault?: string;
+    };
 
 export const answer = (body: object): Answer => ({ ok: true, body });
 export const NOT_FOUND: Answer = { ok: false, refusal: { code: 'not_found', message: 'No such resource.' } };
 
 const AUTHENTICATION_FAILED: Refusal = { code: 'authentication_failed', message: 'Authentication failed.' };
-export const UNAUTHENTICATED: Answer = { ok: false, refusal: AUTHENTICATION_FAILED };
+export const UNAUTHENTICATED: Answer & { ok: false } = { ok: false, refusal: AUTHENTICATION_FAILED };
 
 /** Seconds a client should wait when the refusal names no time of its own. */
 const DEFAULT_RETRY_AFTER_SEC = 5;
@@ -32,6 +38,8 @@ const SECURITY_HEADERS: readonly string[] = [
 export const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
 
 export const POSITION_HEADER = 'Quittance-Position';
+/** Which check a 401 failed on; for keys of the test mode only. */
+export const FAULT_HEADER = 'Quittance-Authentication-Fault';
 
 export interface AnswerHeaders {
   /** Adds the `RateLimit-*` headers. */
@@ -97,6 +105,7 @@ function prepare(fixed: readonly string[], requestId: string, given: Answer, doc
 
 function addErrorHeaders(headers: string[], status: number, given: Answer & { ok: false }): void {
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  if (given.authenticationFault !== undefined) headers.push(FAULT_HEADER, given.authenticationFault);
   if (given.allow !== undefined) headers.push('Allow', given.allow.join(', '));
   if (status === 429 || status === 503) headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
 }

@@ -6,7 +6,7 @@ import type { RequestHeaders } from './request-headers.ts';
 /** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */
 const TIMESTAMP_TOLERANCE_SEC = 300;
 
-/** Why authentication failed: for logs and metrics only, never for the client. */
+/** Why authentication failed: for logs and metrics, and for whoever holds a key of the test mode. */
 export type AuthenticationFault =
   'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used' | 'signature_version' | 'address';
 
@@ -26,6 +26,15 @@ const TIMESTAMP = /^[1-9]\d{0,11}$/;
 // A dot would make `timestamp.nonce.body` ambiguous.
 const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
+
+/**
+ * Whether the request names a key of the test mode that exists. Whoever knows such a key may learn which check failed; of keys that move real
+ * money, and of those that do not exist, every failure looks the same.
+ */
+export function namesTestKey(keys: KeyDirectory, { authorization }: RequestHeaders): boolean {
+  const apiKey = authorization ? BEARER.exec(authorization)?.[1] : undefined;
+  return apiKey !== undefined && keys.find(hash('sha256', apiKey))?.mode === 'test';
+}
 
 const failed = (fault: AuthenticationFault): Authentication => ({ ok: false, fault });
 

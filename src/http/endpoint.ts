@@ -9,7 +9,7 @@ import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/
 import type { ClientAddress } from '../runtime/util/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
 import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
-import type { AuthenticationFault, createAuthenticator } from './authentication.ts';
+import { namesTestKey, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
@@ -90,13 +90,13 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const nowSec = toSec(nowMs);
     const signed = { method: request.method, target: request.originalUrl };
     const identity = tools.authenticate(signed, headers, body.bytes, nowSec);
-    if (!identity.ok) return unauthenticated(request, response, requestId, identity.fault);
+    if (!identity.ok) return unauthenticated(request, response, requestId, headers, identity.fault);
     const { key, nonce } = identity;
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
     // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
-    if (heldBack) return unauthenticated(request, response, requestId, heldBack.fault, heldBack.answer);
+    if (heldBack) return unauthenticated(request, response, requestId, headers, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
-    if (!burnt.accepted) return unauthenticated(request, response, requestId, 'nonce_used');
+    if (!burnt.accepted) return unauthenticated(request, response, requestId, headers, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 
     let settled = !ridesWithCommand;
@@ -123,12 +123,14 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     request: Request,
     response: ServerResponse,
     requestId: string,
+    headers: RequestHeaders,
     fault: AuthenticationFault,
-    answer: Answer = UNAUTHENTICATED,
+    answer: Answer & { ok: false } = UNAUTHENTICATED,
   ): number {
     observer.authenticationFailed(fault);
     tools.logger.debug({ requestId, fault }, 'authentication failed');
-    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? answer);
+    const told = namesTestKey(tools.keys, headers) ? { ...answer, authenticationFault: fault } : answer;
+    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? told);
   }
 
   function crashed(request: IncomingMessage, response: ServerResponse, requestId: string, error: unknown): number {

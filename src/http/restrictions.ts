@@ -9,7 +9,7 @@ export function heldBackBy(
   { restrictions }: AuthenticatedKey,
   version: SignatureVersion,
   addressOf: () => string,
-): { readonly fault: AuthenticationFault; readonly answer: Answer } | null {
+): { readonly fault: AuthenticationFault; readonly answer: Answer & { ok: false } } | null {
   if (restrictions === undefined) return null;
   if (version < restrictions.signatureVersion) return { fault: 'signature_version', answer: VERSION_REQUIRED };
   return restrictions.allowsAddress(addressOf()) ? null : { fault: 'address', answer: ADDRESS_NOT_ALLOWED };
@@ -28,11 +28,11 @@ export function scopesOfFields({ scope, fieldScopes = {} }: Operation, body: obj
   return fields.length === 0 ? [scope] : [...new Set(fields.map((field) => fieldScopes[field] ?? scope))];
 }
 
-const VERSION_REQUIRED: Answer = {
+const VERSION_REQUIRED: Answer & { ok: false } = {
   ok: false,
   refusal: { code: 'signature_version_required', message: 'This key takes signatures of version 2 only.', param: 'Signature-Version' },
 };
-const ADDRESS_NOT_ALLOWED: Answer = {
+const ADDRESS_NOT_ALLOWED: Answer & { ok: false } = {
   ok: false,
   refusal: { code: 'address_not_allowed', message: 'This key may not be used from this address.' },
 };

@@ -7,6 +7,8 @@ export interface Rates {
    * one. Never waits for a provider while a fresh quote exists.
    */
   lock(currency: string, coin: Coin, nowMs: number): Promise<RateLock | null>;
+  /** False where no provider will ever quote the currency, so that asking again is in vain. */
+  mayQuote(currency: string): boolean;
   /** The quote of the moment for the books; null when none is at hand. Never waits. */
   valuation(currency: string, coin: Coin, nowMs: number): Valuation | null;
   close(): Promise<void>;

@@ -299,6 +299,17 @@ describe('the installation', () => {
     expect(coingecko.requests[0]).toMatch(/^\/api\/v3\/simple\/price\?ids=tether,usd-coin&vs_currencies=usd,/);
   });
 
+  it('says of fixed rates, and of no others, which currencies will never be quoted', async () => {
+    const ask = async (providers: Parameters<typeof createRates>[0]['providers']): Promise<boolean[]> => {
+      rates = createRates({ ...settings, urls: { coinbase: 'http://127.0.0.1:9' }, providers }, clock);
+      const asked = ['USD', 'CNY', 'USDC', 'GBP'].map((currency) => rates.mayQuote(currency));
+      await rates.close();
+      return asked;
+    };
+    expect(await ask(['static'])).toEqual([true, true, true, false]);
+    expect(await ask(['static', 'coinbase'])).toEqual([true, true, true, true]);
+  });
+
   it('does not start with settings it cannot read', () => {
     expect(() => createRates({ ...settings, providers: ['static'], staticText: 'USD:1' }, clock)).toThrow(/RATE_STATIC/);
     expect(() => createRates({ ...settings, providers: [] }, clock)).toThrow(/RATE_PROVIDERS/);

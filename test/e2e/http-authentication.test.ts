@@ -89,6 +89,21 @@ describe('authentication refuses', () => {
     expect(headers.get('ratelimit-limit')).toBeNull();
   });
 
+  it('names the check that failed to whoever holds a key of the test mode, and to nobody else', async () => {
+    const faultOf = async (name: string): Promise<string | null> => (await cases[name]!()).headers.get('quittance-authentication-fault');
+    expect(await faultOf('a signature with another secret')).toBe('signature');
+    expect(await faultOf('an empty signature')).toMatch(/^header_/);
+    expect((await get({ timestamp: NOW_SEC - 301 })).headers.get('quittance-authentication-fault')).toBe('timestamp');
+    const nonce = 'spent-once';
+    expect((await get({ nonce })).status).toBe(200);
+    expect((await get({ nonce })).headers.get('quittance-authentication-fault')).toBe('nonce_used');
+    const [live, unknown] = [service.keys.add(newKey('delta', 'live')), newKey('epsilon')];
+    for (const key of [live, unknown]) {
+      const refused = await service.call('GET', LIST, undefined, { key: { ...key, secret: 'nope' }, timestamp: NOW_SEC });
+      expect([refused.status, refused.headers.get('quittance-authentication-fault')]).toEqual([401, null]);
+    }
+  });
+
   it.each(['Authorization', 'X-Service-Timestamp', 'X-Service-Nonce', 'X-Service-Signature'])('%s sent twice, even with one value', async (name) => {
     const pairs = signedPairs();
     const twin = pairs.find(([header]) => header === name)!;

@@ -54,6 +54,7 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     },
     rates: {
       lock: async (_currency, _coin, nowMs) => (rate === null ? null : { rate, lockedAtSec: toSec(nowMs), rule: 'fixed', quotes: [] }),
+      mayQuote: (currency) => currency !== 'XAU',
       valuation: () => null,
       close: async () => undefined,
     },

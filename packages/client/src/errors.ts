@@ -24,6 +24,8 @@ export class ApiError extends QuittanceError {
   readonly requestId: string | undefined;
   /** Where the code is explained, with what to do about it. */
   readonly docUrl: string | undefined;
+  /** Of a 401 with a key of the test mode: the check that failed, such as `timestamp` or `signature`. */
+  readonly authenticationFault: string | undefined;
   /** Seconds to wait, when the service said so. */
   readonly retryAfterSec: number | undefined;
 
@@ -34,6 +36,7 @@ export class ApiError extends QuittanceError {
     this.param = facts.param;
     this.requestId = facts.requestId;
     this.docUrl = facts.docUrl;
+    this.authenticationFault = facts.authenticationFault;
     this.retryAfterSec = facts.retryAfterSec;
   }
 }
@@ -45,6 +48,7 @@ export interface ApiErrorFacts {
   readonly param: string | undefined;
   readonly requestId: string | undefined;
   readonly docUrl: string | undefined;
+  readonly authenticationFault: string | undefined;
   readonly retryAfterSec: number | undefined;
 }
 
@@ -90,6 +94,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
     param: told?.param,
     requestId: told?.request_id ?? response.headers.get('x-request-id') ?? undefined,
     docUrl: told?.doc_url,
+    authenticationFault: response.headers.get('quittance-authentication-fault') ?? undefined,
     retryAfterSec: retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
   });
 }

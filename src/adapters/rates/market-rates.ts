@@ -72,6 +72,10 @@ export class MarketRates implements Rates {
     return rate === null ? null : { rate, lockedAtSec: toSec(judgedAtMs), rule, quotes };
   }
 
+  mayQuote(currency: string): boolean {
+    return this.#sources.some(({ provider: { currencies } }) => currencies === undefined || currencies.has(currency));
+  }
+
   valuation(currency: string, coin: Coin, nowMs: number): Valuation | null {
     const { rate, quotes } = this.#conclude(currency, coin, nowMs);
     if (rate === null) return null;

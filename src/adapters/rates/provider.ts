@@ -20,6 +20,8 @@ export interface RateProvider {
   readonly name: string;
   /** Never asked more often than this, whatever the demand. */
   readonly minIntervalMs: number;
+  /** The only currencies that it will ever quote; absent where it may come to quote others. */
+  readonly currencies?: ReadonlySet<string>;
   /** Every quote the provider has. Throws `ProviderFailed`; a quote it cannot read is left out. */
   fetchQuotes(nowMs: () => number, signal: AbortSignal, heard?: HeardTime): Promise<readonly Quote[]>;
 }

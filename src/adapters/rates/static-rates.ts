@@ -13,7 +13,8 @@ const MAX_DECIMALS = 18;
  */
 export function staticProvider(text: string): RateProvider {
   const quotes = withCoinCrosses(parseStatic(text));
-  return { name: 'static', minIntervalMs: 0, fetchQuotes: () => Promise.resolve(quotes) };
+  const currencies = new Set(quotes.map(({ currency }) => currency));
+  return { name: 'static', minIntervalMs: 0, currencies, fetchQuotes: () => Promise.resolve(quotes) };
 }
 
 export function parseStatic(text: string): Quote[] {

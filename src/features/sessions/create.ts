@@ -67,6 +67,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     return existingOr(deps, id, requestHash, unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'));
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
+  if (coin !== input.currency && !deps.rates.mayQuote(input.currency)) return existingOr(deps, id, requestHash, noRateEver(input, coin));
   const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
   if (coin !== input.currency && !rateLock)
     return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
@@ -159,6 +160,11 @@ function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: read
     ? unavailable('addresses_unconfirmed', 'the holder of the keys has not confirmed the collection addresses, so none is shown')
     : unavailable('service_unavailable', `no network can take ${coin} now`);
 }
+
+const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message: `currency: this installation has no exchange rate from ${currency} to ${coin}`, param: 'currency' },
+});
 
 const unavailable = (
   code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable',

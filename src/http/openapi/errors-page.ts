@@ -17,7 +17,9 @@ It is also in the \`X-Request-Id\` header of every answer. \`doc_url\` is where 
              "doc_url": "https://pay.example/docs/errors#invalid_request" } }
 \`\`\`
 
-- Every authentication failure is the one identical 401, whatever was wrong, so that nobody learns which keys exist.
+- Every authentication failure is the one identical 401, whatever was wrong, so that nobody learns which keys exist. Where the key
+  is one of the test mode, the header \`Quittance-Authentication-Fault\` names the check that failed: \`header_missing\`, \`header_malformed\`, \`timestamp\`,
+  \`signature\`, \`nonce_used\`, \`signature_version\` or \`address\`. Without that header the key is unknown, or one of the live mode.
 - An id that is absent, malformed, another merchant's or of the other mode is the one identical 404.
 - \`429\` and \`503\` carry \`Retry-After\` in seconds; every authenticated answer carries \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`.
 - A retry needs a fresh timestamp, nonce and signature. Creates are safe to repeat by their \`order_id\`, every POST by its \`Idempotency-Key\`.

@@ -120,6 +120,14 @@ describe('another attempt to have an order paid', () => {
   });
 });
 
+it('a currency that will never have a rate is a bad request on `currency`, and one that has none just now is not', async () => {
+  const { deps, free } = sessionWorld({ rate: null });
+  const create = (currency: string) => createSession(deps, caller, { ...order, currency, targetCurrency: 'USDT' });
+  expect(await create('XAU')).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'currency' } });
+  expect(await create('USD')).toMatchObject({ ok: false, refusal: { code: 'rate_unavailable' } });
+  expect(free.toSorted()).toEqual([1, 2]);
+});
+
 describe('a retry', () => {
   const item = { price_data: { currency: 'usd', unit_amount: '5', product_data: { name: 'Mug' } }, quantity: 2 };
   const first = { ...order, amount: '10.00', taxAmount: '1.00', shippingAmount: '0.50', lineItems: [item] };
