@@ -90,13 +90,13 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const nowSec = toSec(nowMs);
     const signed = { method: request.method, target: request.originalUrl };
     const identity = tools.authenticate(signed, headers, body.bytes, nowSec);
-    if (!identity.ok) return unauthenticated(request, response, requestId, headers, identity.fault);
+    if (!identity.ok) return unauthenticated(tools, { request, response, requestId, headers }, identity.fault);
     const { key, nonce } = identity;
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
     // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
-    if (heldBack) return unauthenticated(request, response, requestId, headers, heldBack.fault, heldBack.answer);
+    if (heldBack) return unauthenticated(tools, { request, response, requestId, headers }, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
-    if (!burnt.accepted) return unauthenticated(request, response, requestId, headers, 'nonce_used');
+    if (!burnt.accepted) return unauthenticated(tools, { request, response, requestId, headers }, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 
     let settled = !ridesWithCommand;
@@ -118,21 +118,6 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     }
   }
 
-  /** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
-  function unauthenticated(
-    request: Request,
-    response: ServerResponse,
-    requestId: string,
-    headers: RequestHeaders,
-    fault: AuthenticationFault,
-    answer: Answer & { ok: false } = UNAUTHENTICATED,
-  ): number {
-    observer.authenticationFailed(fault);
-    tools.logger.debug({ requestId, fault }, 'authentication failed');
-    const told = namesTestKey(tools.keys, headers) ? { ...answer, authenticationFault: fault } : answer;
-    return responder.send(response, requestId, tools.limitAddress(request, clock.nowMs()) ?? told);
-  }
-
   function crashed(request: IncomingMessage, response: ServerResponse, requestId: string, error: unknown): number {
     tools.logger.error({ err: error, requestId, operation: operationId }, 'request failed');
     if (response.headersSent) {
@@ -141,6 +126,26 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     }
     return responder.send(response, requestId, answerToCrash(request.method, error));
   }
+}
+
+interface Exchange {
+  readonly request: Request;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly headers: RequestHeaders;
+}
+
+/** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
+function unauthenticated(
+  { observer, logger, keys, responder, limitAddress, clock }: EndpointTools,
+  { request, response, requestId, headers }: Exchange,
+  fault: AuthenticationFault,
+  answer: Answer & { ok: false } = UNAUTHENTICATED,
+): number {
+  observer.authenticationFailed(fault);
+  logger.debug({ requestId, fault }, 'authentication failed');
+  const told = namesTestKey(keys, headers) ? { ...answer, authenticationFault: fault } : answer;
+  return responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? told);
 }
 
 /** What is to be checked once it is known who asks, and then the operation itself. */

@@ -301,9 +301,9 @@ describe('the installation', () => {
 
   it('says of fixed rates, and of no others, which currencies will never be quoted', async () => {
     const ask = async (providers: Parameters<typeof createRates>[0]['providers']): Promise<boolean[]> => {
-      rates = createRates({ ...settings, urls: { coinbase: 'http://127.0.0.1:9' }, providers }, clock);
-      const asked = ['USD', 'CNY', 'USDC', 'GBP'].map((currency) => rates.mayQuote(currency));
-      await rates.close();
+      const fixed = createRates({ ...settings, urls: { coinbase: 'http://127.0.0.1:9' }, providers }, clock);
+      const asked = ['USD', 'CNY', 'USDC', 'GBP'].map((currency) => fixed.mayQuote(currency));
+      await fixed.close();
       return asked;
     };
     expect(await ask(['static'])).toEqual([true, true, true, false]);
