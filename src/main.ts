@@ -151,6 +151,10 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
     return enrolApprover(args, process.env);
   }
   const config = readConfig(process.env);
+  if (command.startsWith('backup.')) {
+    const { runBackupCommand } = await import('./composition/backup/commands.ts');
+    return runBackupCommand(config, command, args);
+  }
   if (command.startsWith('operator.')) {
     const [{ runOperatorCommand }, { fileOperators }] = await Promise.all([
       import('./operator/operators.ts'),

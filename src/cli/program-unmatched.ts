@@ -47,6 +47,24 @@ export function addInbox(program: Command, host: CliHost, admin: DeclareAdmin): 
     ['--mode <mode>', 'test or live, where the network is used in both'],
     ...DECISION,
   ]);
+  admin(
+    inbox,
+    host,
+    'search',
+    'inbox.search',
+    'after a restore: money at addresses that the lost events had given out; ends with 1 when a chain could not be asked',
+    [
+      ['--record', 'take up what is final, so that it can be attached or returned'],
+      ['--actor <name>', 'who records it'],
+      ['--reason <text>', 'why; kept for ever'],
+      ['--mode <mode>', 'test or live; with --family, --from and --since where the ledger was not restored by "quittance restore"'],
+      ['--family <family>', 'evm, tron or solana'],
+      ['--from <index>', 'the first place in the wallet to look at'],
+      ['--to <index>', 'the last one (default: 10,000 more)'],
+      ['--since <seconds>', 'Unix seconds: the end of what the ledger knows'],
+    ],
+    { isFault: (answer) => (answer as { searched: { fault: string | null }[] }).searched.some(({ fault }) => fault !== null) },
+  );
 }
 
 function showInbox(value: JsonValue): string {

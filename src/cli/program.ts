@@ -4,6 +4,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { print } from './print.ts';
 import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
+import { addBackup } from './program-backup.ts';
 import { addDeveloper } from './program-developer.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addPeople } from './program-people.ts';
@@ -43,6 +44,7 @@ export function createProgram(host: CliHost): Command {
   addAddresses(program, host);
   addSessions(program, host);
   addAudit(program, host, admin);
+  addBackup(program, host);
   addPeople(program, host, admin);
   addDeveloper(program, host);
   return program;

@@ -4,12 +4,11 @@ import { fileAddressMarks } from '../adapters/node/address-marks-file.ts';
 import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { AddressHistory, AddressMarks } from '../ports/address-safety.ts';
-import type { RunningAddressPool, AddressPoolOptions } from '../features/addresses/pool.ts';
+import type { AddressStock, RunningAddressPool, AddressPoolOptions } from '../features/addresses/pool.ts';
+import type { HealthFact } from '../observability/health.ts';
+import { MANIFEST } from './backup/manifest.ts';
 import { journalDirectory } from './payouts.ts';
 import type { ServiceParts } from './service-parts.ts';
-
-/** `ops/backup.mjs` leaves this file in every copy: a data directory that holds it was restored. */
-const COPY_MARKER = 'backup.json';
 
 export interface AddressSafety {
   readonly guardOf: NonNullable<AddressPoolOptions['guardOf']>;
@@ -19,7 +18,7 @@ export interface AddressSafety {
 
 /** How the pool notices that its ledger forgot leases, and what it asks the chains then. */
 export function addressSafety({ config, chains, solana, log }: Pick<ServiceParts, 'config' | 'chains' | 'solana' | 'log'>): AddressSafety {
-  const marker = join(config.DATA_DIR, COPY_MARKER);
+  const marker = join(config.DATA_DIR, MANIFEST);
   const restored = existsSync(marker);
   const marks = openMarks(journalDirectory(config), log);
   const readers = [...chains, ...(solana ?? []).map(({ chain }) => chain)];
@@ -40,6 +39,13 @@ export function addressSafety({ config, chains, solana, log }: Pick<ServiceParts
   };
 }
 
+/** Without an address no session can be created. */
+export function addressHealth(stocks: readonly AddressStock[]): HealthFact {
+  const name = 'addresses';
+  if (stocks.some(({ available }) => available > 0)) return { name, state: 'ok' };
+  return { name, state: 'refusing', detail: 'no address is ready to be given out on any network: every new session is refused' };
+}
+
 function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | null {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -48,7 +54,7 @@ function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | 
   } catch (error) {
     log.warn(
       { err: error, directory },
-      'set SIGNER_JOURNAL_DIR to a writable directory outside DATA_DIR: without it a ledger restored by other means than ops/backup.mjs is not noticed',
+      'set SIGNER_JOURNAL_DIR to a writable directory outside DATA_DIR: without it a ledger restored by other means than quittance restore is not noticed',
     );
     return null;
   }

@@ -118,10 +118,10 @@ const lookUpsAhead = (dataDir: string, size: number, { name, position }: LookUpP
 const lostEvents = (dataDir: string, size: number, signed: number, file: string): string =>
   `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;
 
-/** For `/readyz` and the status page: reads go on, so the node stays in traffic. */
+/** For `/readyz` and the status page: reads go on, and every request that would change something is refused. */
 export function auditHealth({ state, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
-  if (reason !== null) return { name: 'ledger', state: 'degraded', detail: `read-only: ${reason}` };
+  if (reason !== null) return { name: 'ledger', state: 'refusing', detail: `read-only: ${reason}` };
   const known = state();
   if (!known) return { name: 'ledger', state: 'ok', detail: 'checked by other processes' };
   const { integrity, size } = known;

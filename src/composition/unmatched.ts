@@ -9,6 +9,7 @@ import { InboxSettlement } from '../features/unmatched/settlement.ts';
 import { inbox as inboxProjection } from '../../projections/unmatched/unmatched.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { inboxCommands } from '../operator/unmatched.ts';
+import { searchCommands } from '../operator/search-lost.ts';
 import { unmatchedTransferOf } from '../operator/record-transfer.ts';
 import { returnsOf } from '../features/unmatched/returns.ts';
 import type { Foundation } from './service-foundation.ts';
@@ -57,14 +58,17 @@ export function startInbox(
     senders,
   };
   return {
-    commands: inboxCommands({
-      inbox,
-      list,
-      unmatchedTransferOf: (named) => unmatchedTransferOf(named, ofChains),
-      // A transfer is listed with what its session says, and not at all without.
-      servedRows: servedRows(inboxProjection, sessionView),
-      clock,
-    }),
+    commands: {
+      ...inboxCommands({
+        inbox,
+        list,
+        unmatchedTransferOf: (named) => unmatchedTransferOf(named, ofChains),
+        // A transfer is listed with what its session says, and not at all without.
+        servedRows: servedRows(inboxProjection, sessionView),
+        clock,
+      }),
+      ...searchCommands({ ...ofChains, store: storage.store, inbox }),
+    },
     close: async () => {
       await Promise.all([settle.close(), count.close()]);
     },

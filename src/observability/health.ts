@@ -1,12 +1,17 @@
-/** One thing the service depends on. `ok: false` takes the node out of the load balancer; `degraded` only tells. */
+/**
+ * One thing the service depends on. `down` takes the node out of the load balancer; `refusing` does, too, unless it is asked whether it may be
+ * sent reads; `degraded` only tells.
+ */
 export interface HealthFact {
   readonly name: string;
-  readonly state: 'ok' | 'degraded' | 'down';
+  readonly state: 'ok' | 'degraded' | 'down' | 'refusing';
   readonly detail?: string;
 }
 
 export interface Health {
   readonly ready: boolean;
+  /** What exists can be read, though nothing new is taken. */
+  readonly readable: boolean;
   readonly facts: readonly HealthFact[];
 }
 
@@ -40,6 +45,7 @@ export class HealthChecks {
     const facts = this.#checks.flatMap((check) => check());
     if (this.#starting) facts.unshift({ name: 'start-up', state: 'down', detail: 'starting' });
     if (this.#stopping) facts.unshift({ name: 'shutdown', state: 'down', detail: 'shutting down' });
-    return { ready: facts.every((fact) => fact.state !== 'down'), facts };
+    const readable = facts.every(({ state }) => state !== 'down');
+    return { ready: readable && facts.every(({ state }) => state !== 'refusing'), readable, facts };
   }
 }

@@ -11,7 +11,7 @@ import type { HealthChecks } from './health.ts';
 
 /** Gauges of the runtime whose names break Prometheus' rules for names; their labelled siblings stay. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-const STATES = ['ok', 'degraded', 'down'] as const;
+const STATES = ['ok', 'degraded', 'down', 'refusing'] as const;
 
 /** Everything the service counts. No label ever holds the name of a merchant, a session or a person. */
 export class Metrics {
@@ -50,7 +50,7 @@ export class Metrics {
     const registers = [this.registry];
     new Gauge({
       name: 'quittance_health_state',
-      help: 'State of a part of the service: 0 ok, 1 degraded, 2 down.',
+      help: 'State of a part of the service: 0 ok, 1 degraded, 2 down, 3 takes nothing new but can be read.',
       labelNames: ['check'],
       registers,
       collect() {

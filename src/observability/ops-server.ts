@@ -20,7 +20,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /**
  * Apart from the public port: `/` (a page for people), `/metrics`, `/healthz` (the process lives), `/startupz` (it has
- * started) and `/readyz` (it may be sent traffic, and what is degraded).
+ * started), `/readyz` (it may be sent traffic, and what is degraded) and `/readyz/reads` (the same for what changes nothing).
  */
 export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   const server = createServer((request, response) => {
@@ -52,8 +52,10 @@ async function answer(deps: OpsServerDeps, method: string, path: string, respons
       return deps.health.hasStarted
         ? send(response, 200, JSON_TYPE, '{"status":"started"}\n')
         : send(response, 503, JSON_TYPE, '{"status":"starting"}\n');
-    case '/readyz': {
-      const { ready, facts } = deps.health.report();
+    case '/readyz':
+    case '/readyz/reads': {
+      const { ready: isReady, readable, facts } = deps.health.report();
+      const ready = path === '/readyz' ? isReady : readable;
       const degraded = facts.filter(({ state }) => state === 'degraded').map(({ name }) => name);
       const status = ready ? 'ready' : 'not ready';
       return send(response, ready ? 200 : 503, JSON_TYPE, `${JSON.stringify({ status, degraded, checks: facts })}\n`);

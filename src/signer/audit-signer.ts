@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
@@ -70,24 +70,50 @@ export class AuditSigner {
     const earlier = this.#kept.slice(0, -1);
     const isLastOfItsDay = before !== undefined && Math.floor(before.atMs / DAY_MS) !== Math.floor(anchor.atMs / DAY_MS);
     const kept = [...earlier, ...(isLastOfItsDay ? [before] : []), anchor];
-    const file = openSync(`${this.#file}.new`, 'w', 0o600);
-    try {
-      // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
-      writeFileSync(file, JSON.stringify(kept));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(`${this.#file}.new`, this.#file);
+    writeKept(this.#file, kept);
     this.#kept = kept;
   }
+}
+
+const ANCHOR_FILE = /^audit-[0-9a-f]+\.json$/;
+
+/**
+ * For a ledger that was put back on purpose: what was signed of more events than there are now is kept beside, under the stamp, and not remembered
+ * any more. The signer must not be running. Answers where it is kept.
+ */
+export function leaveOutAnchorsAbove(directory: string, events: number, stamp: string): string[] {
+  const files = readdirSync(directory).filter((name) => ANCHOR_FILE.test(name));
+  return files.flatMap((name) => {
+    const file = join(directory, name);
+    const kept = readKept(file);
+    if (!kept.some(({ size }) => size > events)) return [];
+    const aside = `${file}.before-restore-${stamp}`;
+    copyFileSync(file, aside);
+    writeKept(
+      file,
+      kept.filter(({ size }) => size <= events),
+    );
+    return [aside];
+  });
 }
 
 /** What the signers of this place have signed, smallest first, for who has no signer at hand; none where they left nothing. */
 export function keptAnchors(directory: string): AuditAnchor[] {
   if (!existsSync(directory)) return [];
-  const files = readdirSync(directory).filter((name) => /^audit-[0-9a-f]+\.json$/.test(name));
+  const files = readdirSync(directory).filter((name) => ANCHOR_FILE.test(name));
   return files.flatMap((name) => readKept(join(directory, name))).sort((one, other) => one.size - other.size);
+}
+
+function writeKept(path: string, kept: readonly KeptAnchor[]): void {
+  const file = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
+    writeFileSync(file, JSON.stringify(kept));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
 }
 
 function continues(last: AuditAnchor, size: number, root: Buffer, consistency: readonly string[]): boolean {

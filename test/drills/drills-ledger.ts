@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LEDGER_SUMS_TABLE } from '../../projections/ledger/rows.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
+import { makeBackup } from '../../src/composition/backup/make.ts';
+import { LAST_BACKUP } from '../../src/observability/metrics-backup.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 import { Repeated } from './repeated.ts';
@@ -10,6 +14,7 @@ import { Repeated } from './repeated.ts';
 /* What other programs do to the files of the ledger, and what may be wrong inside it. */
 
 const RUN_MS = 120;
+const DAY_MS = 86_400_000;
 
 /** Another program holds the write lock of a database of the service for so long. */
 async function holdLock(file: string, ms: number): Promise<void> {
@@ -26,6 +31,22 @@ async function holdLock(file: string, ms: number): Promise<void> {
 const ledger = ({ node }: DrillWorld): string => join(node.dataDir, 'events.db');
 const readModel = ({ node }: DrillWorld): string => join(node.dataDir, 'read-model.db');
 const orders = (world: DrillWorld, count: number): Promise<unknown> => Promise.allSettled(Array.from({ length: count }, () => world.order()));
+
+const noteBackup = ({ node }: DrillWorld, atMs: number): void =>
+  writeFileSync(join(node.dataDir, LAST_BACKUP), JSON.stringify({ made_at: new Date(atMs).toISOString() }));
+
+export const backupOld: Drill = {
+  alerts: ['BackupOld'],
+  fault: 'the timer makes no backup for three days; afterwards one is made',
+  cause: async (world) => noteBackup(world, Date.now() - 3 * DAY_MS),
+  end: async ({ node }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'quittance-drill-backup-'));
+    await makeBackup({ dataDir: node.dataDir, signerDirectory: '' }, folder, 'data', Date.now());
+    rmSync(folder, { recursive: true });
+  },
+  // A day of an age lasts twenty seconds here: one of tomorrow grows old for no other drill.
+  after: async (world) => noteBackup(world, Date.now() + DAY_MS),
+};
 
 const locking = new Repeated();
 export const ledgerSlow: Drill = {

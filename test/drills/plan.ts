@@ -1,6 +1,7 @@
 import type { Round } from './drill.ts';
 import { chainStandsStill, chainTakesBack, historyLost, oneProvider, providersDisagree, secondOfAnotherChain } from './drills-chains.ts';
 import {
+  backupOld,
   booksChanged,
   checkDies,
   followerHangs,
@@ -29,7 +30,7 @@ import { gasLow, payoutProviderDown, sequenceAhead, signerKilled, tokenPaused, t
 
 /** Faults that do not meet share a round; what stops the whole node comes last. */
 export const PLAN: readonly Round[] = [
-  [[nobodyPays], [strayWaits], [wrongSecret, wrongTokens], [marketsApart, marketsGone], [receiverRefuses, receiverHangs, receiverGone]],
+  [[nobodyPays], [strayWaits], [backupOld], [wrongSecret, wrongTokens], [marketsApart, marketsGone], [receiverRefuses, receiverHangs, receiverGone]],
   [
     [historyLost, chainStandsStill, chainTakesBack, providersDisagree],
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],

@@ -75,7 +75,10 @@ async function expectReadOnly(dataDir: string): Promise<void> {
   try {
     expect(performance.now() - startedMs).toBeLessThan(LONGEST_START_MS);
     expect(service.readOnly()).toMatch(WHERE);
-    const { checks } = (await (await fetch(`${service.opsUrl}/readyz`)).json()) as Readiness;
+    const ready = await fetch(`${service.opsUrl}/readyz`);
+    // Each create is refused, so nobody sends any; reads go on.
+    expect([ready.status, (await fetch(`${service.opsUrl}/readyz/reads`)).status]).toEqual([503, 200]);
+    const { checks } = (await ready.json()) as Readiness;
     expect(checks).toContainEqual(expect.objectContaining({ name: 'ledger', detail: `read-only: ${service.readOnly()}` }));
     expect(await callAdmin(dataDir, 'audit.status', {})).toMatchObject({ read_only: true, reason: service.readOnly() });
     const refused = await create(service);

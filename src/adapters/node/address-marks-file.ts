@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AddressMark, AddressMarks } from '../../ports/address-safety.ts';
@@ -30,6 +31,19 @@ export function fileAddressMarks(directory: string): AddressMarks {
       await folder.sync().finally(() => folder.close());
     },
   };
+}
+
+export interface KeptMark extends AddressMark {
+  readonly mode: string;
+  readonly family: string;
+}
+
+/** The mark in a file of that name; null when the file is none. */
+export function markIn(directory: string, name: string): KeptMark | null {
+  const [, mode, family] = /^addresses-(test|live)-(evm|tron|solana)-[0-9a-f]{16}\.json$/.exec(name) ?? [];
+  if (mode === undefined || family === undefined) return null;
+  const path = join(directory, name);
+  return { mode, family, ...parse(readFileSync(path, 'utf8'), path) };
 }
 
 function parse(text: string, path: string): AddressMark {

@@ -123,6 +123,32 @@ export interface OperatorActed {
   };
 }
 
+/** `operator-acts`: the ledger was put back as it was once; what came after its last event before this one is lost. */
+export interface LedgerRestored {
+  readonly type: 'LedgerRestored';
+  readonly data: {
+    readonly backupMadeAtSec: number;
+    /** How many the backup held. */
+    readonly events: number;
+    /** Null in an empty ledger. */
+    readonly lastEventAtSec: number | null;
+    /** How many were signed, where the signer remembers more than there are: the difference at least is lost. */
+    readonly signedEvents: number | null;
+    readonly addresses: readonly {
+      readonly mode: Mode;
+      readonly family: AddressFamily;
+      /** No session of the ledger has an address from here on ... */
+      readonly unusedFrom: number;
+      /** ... and none was leased from here on, as far as ledger and signer know. */
+      readonly leasedBelow: number;
+      /** Whether the signer remembered how far it was: otherwise more may have been leased. */
+      readonly isKnown: boolean;
+    }[];
+    readonly actor: string;
+    readonly restoredAtSec: number;
+  };
+}
+
 export type OperationsEvent =
   | SecretGenerated
   | AddressRangeLeased
@@ -134,4 +160,5 @@ export type OperationsEvent =
   | RequestAnswered
   | CheckpointSigned
   | PeriodClosed
-  | OperatorActed;
+  | OperatorActed
+  | LedgerRestored;

@@ -57,6 +57,7 @@ export const CURRENT_VERSION = {
   RequestAccepted: 1,
   RequestAnswered: 1,
   OperatorActed: 1,
+  LedgerRestored: 1,
   CheckpointSigned: 1,
   PeriodClosed: 1,
   PayoutSequenceReserved: 1,

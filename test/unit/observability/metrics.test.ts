@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../../src/observability/health.ts';
 import { Metrics } from '../../../src/observability/metrics.ts';
+import { reportBackup } from '../../../src/observability/metrics-backup.ts';
 import { reportAudit, reportDrift } from '../../../src/observability/metrics-audit.ts';
 import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
 import {
@@ -70,6 +71,7 @@ function allMetrics(): Metrics {
   const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
   reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);
   reportInbox(registry, () => [{ mode: 'live', network: 'bsc', transfers: 1, oldestSec: NOW_MS / 1000 - 60 }], clock);
+  reportBackup(registry, tmpdir(), clock);
   reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
   metrics.addHealth(new HealthChecks());
   return metrics;

@@ -1,5 +1,6 @@
 import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Block, Chain } from '../../../ports/chain.ts';
+import type { Block } from '../../../ports/chain.ts';
+import { lastBlockBefore } from '../../shared/last-block-before.ts';
 import { commonBlockBelow } from './common-block.ts';
 import type { WatchChainDeps } from './types.ts';
 
@@ -47,24 +48,4 @@ export async function findStart(
     : await commonBlockBelow(deps, below, options.deepBlocks);
   if (common === null) throw new ChainUnavailable(`${chain.network}: the node does not have the blocks below ${below}`);
   return { kind: 'replaced', depthBlocks: covered.block - common.number, block: common };
-}
-
-/** The newest final block at or before the time, or the chain's first one. */
-async function lastBlockBefore(chain: Chain, timeSec: number): Promise<Block> {
-  const newest = await chain.finalized();
-  if (newest.timeSec <= timeSec || newest.number === 0) return newest;
-  let low = 0;
-  let high = newest.number;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if ((await mustHave(chain, middle)).timeSec <= timeSec) low = middle;
-    else high = middle;
-  }
-  return mustHave(chain, low);
-}
-
-async function mustHave(chain: Chain, number: number): Promise<Block> {
-  const block = await chain.blockAt(number);
-  if (block === null) throw new ChainUnavailable(`${chain.network}: the node does not have block ${number}`);
-  return block;
 }

@@ -56,7 +56,7 @@ const BOOKED_BY = {
     ChainReplaced: 'nothing',
     RequestAccepted: 'nothing',
   },
-  ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing' },
+  ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
   ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
   ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },

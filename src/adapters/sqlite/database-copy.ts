@@ -1,0 +1,60 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { Anchor } from './event-log/anchor.ts';
+import { eventsFile } from './event-log/event-schema.ts';
+
+const PAGES_AT_A_TIME = 512;
+/** Another connection may be carrying its write-ahead log over meanwhile. */
+const BUSY_TIMEOUT_MS = 10_000;
+
+/** A copy as one file, of a database that others may be writing to; on disk and found whole when this resolves. */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    await backup(source, to, { rate: PAGES_AT_A_TIME });
+  } finally {
+    source.close();
+  }
+  const copy = new DatabaseSync(to);
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE');
+    const [row] = copy.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
+    if (row?.integrity_check !== 'ok') throw new Error(`the copy of ${from} is damaged: ${row?.integrity_check}`);
+  } finally {
+    copy.close();
+  }
+  syncFile(to);
+}
+
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export interface EndOfLog {
+  readonly events: number;
+  /** The chain of hashes over all events, in hex. */
+  readonly chain: string;
+  /** Unix milliseconds; null in an empty log. */
+  readonly lastEventAtMs: number | null;
+}
+
+/** Where a copied log ends, which is also noted beside it as the service does, so that a shorter one is noticed. */
+export async function noteEndOfCopy(directory: string): Promise<EndOfLog> {
+  const log = new DatabaseSync(eventsFile(directory), { readOnly: true });
+  try {
+    const last = log.prepare('SELECT position, chain, at_ms FROM events ORDER BY position DESC LIMIT 1').get() as
+      { position: number; chain: string; at_ms: number } | undefined;
+    if (!last) return { events: 0, chain: '', lastEventAtMs: null };
+    const anchor = new Anchor(directory);
+    anchor.note({ position: last.position, chain: last.chain });
+    await anchor.close();
+    return { events: last.position, chain: last.chain, lastEventAtMs: last.at_ms };
+  } finally {
+    log.close();
+  }
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { JsonValue } from '../ports/read-model.ts';
+import type { CliHost } from './host.ts';
+import { print } from './print.ts';
+
+type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+const ONLY = ['--only <part>', 'data (the ledger and its files) or signer (SIGNER_JOURNAL_DIR), where they belong to two users'] as const;
+
+/** `quittance backup`, `quittance backup verify` and `quittance restore`. */
+export function addBackup(program: Command, host: CliHost): void {
+  const backup = program
+    .command('backup')
+    .description('copy the ledger, its salts and what the signer remembers into an empty folder, while the service runs or not')
+    .option('--to <folder>', 'where to; made if it is not there')
+    .option(...ONLY)
+    .option('--json', 'print JSON')
+    .action(async (options: Options) => void (await run(host, 'backup.make', options)));
+  backup
+    .command('verify <folder>')
+    .description('put a copy of a backup into a scratch folder, read all of it there and compare digests; ends with 1 when anything differs')
+    .option('--json', 'print JSON')
+    .action(async (folder: string, _options: Options, command: Command) => {
+      const report = await run(host, 'backup.verify', { ...command.optsWithGlobals<Options>(), folder });
+      if ((report as { readonly ok: boolean }).ok !== true) process.exitCode = 1;
+    });
+  program
+    .command('restore')
+    .description('verify a backup and put it back into DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next')
+    .requiredOption('--from <folder>', 'the backup')
+    .option('--move-aside', 'keep the files of a ledger that is there in a folder beside; otherwise the restore is refused')
+    .option(...ONLY)
+    .option('--operator <name>', 'who does it, for the record')
+    .option('--json', 'print JSON')
+    .action(async (options: Options) => void (await run(host, 'backup.restore', options)));
+}
+
+async function run(host: CliHost, command: string, { json, ...options }: Options): Promise<JsonValue> {
+  const args = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Record<string, JsonValue>;
+  const answer = await host.admin(command, args);
+  print(answer, json === true);
+  return answer;
+}

@@ -1,0 +1,93 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { copyDatabase, noteEndOfCopy, syncFile } from '../../adapters/sqlite/database-copy.ts';
+import { LAST_BACKUP } from '../../observability/metrics-backup.ts';
+import { CommandRefused } from '../../operator/commands.ts';
+import { writePrivate } from '../secrets-files.ts';
+import { digestOf, MANIFEST, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+
+/** The ledger comes first: whatever its events need (salts, names of streams) is then in the later copies as well. */
+const FIRST = 'events.db';
+/** Made again from the ledger; or of the running process alone. */
+const LEFT_OUT = /^(read-model|lock)\.db/;
+/** Sealed, hashed or needed beside the databases. Sockets, logs and what the sandbox prints are not. */
+const FILES = ['operators.json', 'master.key', 'demo-merchant.json'];
+/** What a signer remembers: its journals, the checkpoints that it signed, how far addresses were leased. */
+const OF_SIGNER = /^(payouts|audit|addresses)-.*\.jsonl?$/;
+
+export type BackupPart = 'data' | 'signer';
+
+export interface BackupPlaces {
+  readonly dataDir: string;
+  readonly signerDirectory: string;
+}
+
+export interface BackupMade extends Pick<Manifest, 'made_at'> {
+  readonly folder: string;
+  readonly events: number | null;
+  readonly last_event_at: string | null;
+  readonly files: number;
+  /** Why the signer's files are not in it; null when they are. */
+  readonly without_signer: string | null;
+}
+
+/** Copies what cannot be made again, while the service runs or not. Throws `CommandRefused`. */
+export async function makeBackup(places: BackupPlaces, to: string, only: BackupPart | undefined, nowMs: number): Promise<BackupMade> {
+  const folder = resolve(to);
+  if (only !== 'signer' && !existsSync(join(places.dataDir, FIRST))) throw new CommandRefused(`${places.dataDir} holds no ledger (${FIRST})`);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new CommandRefused(`--to: ${folder} is not empty`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const madeAt = new Date(nowMs).toISOString();
+  const data = only === 'signer' ? null : await copyData(places.dataDir, folder);
+  // The ledger first: a signer signs nothing on a journal that lacks what the ledger knows to be signed.
+  const signer = only === 'data' ? 'it was not asked for' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
+  if (typeof signer === 'string' && only === 'signer') throw new CommandRefused(signer);
+  const manifest: Manifest = { format: 1, made_at: madeAt, data, signer: typeof signer === 'string' ? null : { files: signer } };
+  writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  syncFile(folder);
+  if (data) writePrivate(join(places.dataDir, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, events: data.events })}\n`);
+  return {
+    ...{ folder, made_at: madeAt, events: data?.events ?? null, last_event_at: data?.last_event_at ?? null },
+    files: Object.keys(data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
+    without_signer: typeof signer === 'string' ? signer : null,
+  };
+}
+
+async function copyData(dataDir: string, folder: string): Promise<NonNullable<Manifest['data']>> {
+  const databases = readdirSync(dataDir).filter((name) => name.endsWith('.db') && !LEFT_OUT.test(name));
+  const ordered = databases.toSorted((left, right) => Number(right === FIRST) - Number(left === FIRST));
+  for (const name of ordered) {
+    await copyDatabase(join(dataDir, name), join(folder, name));
+    chmodSync(join(folder, name), 0o600);
+  }
+  const { events, chain, lastEventAtMs } = await noteEndOfCopy(folder);
+  const files = FILES.filter((name) => existsSync(join(dataDir, name)));
+  for (const name of files) copyPrivately(join(dataDir, name), join(folder, name));
+  const copied = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return {
+    ...{ events, chain, last_event_at: lastEventAtMs === null ? null : new Date(lastEventAtMs).toISOString() },
+    files: Object.fromEntries(copied.map(({ name }) => [name, digestOf(join(folder, name))])),
+  };
+}
+
+/** The digests of what was copied, or why nothing could be. */
+function copySigner(directory: string, folder: string): FileDigests | string {
+  if (!existsSync(directory)) return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has remembered nothing there`;
+  try {
+    const names = readdirSync(directory).filter((name) => OF_SIGNER.test(name));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const name of names) copyPrivately(join(directory, name), join(folder, name));
+    return Object.fromEntries(names.map((name) => [name, digestOf(join(folder, name))]));
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return `${directory} (SIGNER_JOURNAL_DIR) belongs to another user: run "quittance backup --only signer" as that user, too`;
+  }
+}
+
+function copyPrivately(from: string, to: string): void {
+  const content = readFileSync(from);
+  // A journal's last line may be half written; nobody was told of it yet.
+  const whole = from.endsWith('.jsonl') ? content.subarray(0, content.lastIndexOf('\n') + 1) : content;
+  writeFileSync(to, whole, { mode: 0o600 });
+  syncFile(to);
+}

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
+import { acquireWriterLock, type WriterLock } from '../../adapters/sqlite/event-log/writer-lock.ts';
+import { markIn, type KeptMark } from '../../adapters/node/address-marks-file.ts';
+import { nodeRandom } from '../../adapters/node/random.ts';
+import type { LedgerRestored } from '../../domain/events/operations-events.ts';
+import { OPERATOR_ACTS_STREAM } from '../../domain/streams.ts';
+import { CommandRefused } from '../../operator/commands.ts';
+import { systemClock, toSec } from '../../ports/clock.ts';
+import { appendNext } from '../../runtime/commands/append-next.ts';
+import { keptAnchors, leaveOutAnchorsAbove } from '../../signer/audit-signer.ts';
+import { lockJournals } from '../../signer/journal.ts';
+import { writePrivate } from '../secrets-files.ts';
+import type { BackupPart, BackupPlaces } from './make.ts';
+import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
+import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
+
+export interface RestoreRequest {
+  readonly from: string;
+  readonly only: BackupPart | undefined;
+  /** Files of a ledger that is there are put aside instead of the restore being refused. */
+  readonly moveAside: boolean;
+  readonly actor: string;
+  readonly masterKey: string | undefined;
+}
+
+type Addresses = LedgerRestored['data']['addresses'];
+
+export interface Restored {
+  readonly backup: BackupReport;
+  readonly data_dir: string | null;
+  /** Where the files of the ledger that was there are now. */
+  readonly moved_aside: string | null;
+  /** Events that were signed and are not in the backup: so many at least are lost. Null when no more was signed than there is. */
+  readonly lost_events: number | null;
+  /** Where what the signer remembered of them is kept, as evidence. */
+  readonly kept_checkpoints: readonly string[];
+  readonly addresses: Addresses;
+  /** What the signer's side could not be given, and how to. */
+  readonly signer: string;
+  readonly next: readonly string[];
+}
+
+/** Of a ledger: nothing below a data directory's own folders, which are a sandbox's wallet and chains. */
+const OF_LEDGER = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
+const LEDGER = 'events.db';
+const LOCK = /^lock\./;
+
+/** Puts a backup back: verified first, then all of it or nothing, and never over a ledger that is there. Throws `CommandRefused`. */
+export async function restoreBackup(places: BackupPlaces, request: RestoreRequest): Promise<Restored> {
+  const backup = await verifyBackup(request.from, request.masterKey);
+  if (!backup.report.ok) throw new CommandRefused(`nothing was restored: ${backup.report.faults.join('; ')}`);
+  const { data } = backup.manifest;
+  if (request.only !== 'signer' && !data) throw new CommandRefused(`${backup.folder} holds the signer's files alone: name --only signer`);
+  // Nothing is touched on either side while one of the two is in use.
+  const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
+  let signer: SignerSide;
+  try {
+    signer = request.only === 'data' ? skipped('it was not asked for') : restoreSigner(places.signerDirectory, backup);
+    if (target) placeLedger(target, backup);
+  } finally {
+    target?.lock.release();
+  }
+  const addresses = backup.reach.map((reach) => reachWith(reach, signer.marks));
+  if (target && data)
+    await recordRestore(target.dataDir, {
+      backupMadeAtSec: secOf(backup.manifest.made_at),
+      events: data.events,
+      lastEventAtSec: data.last_event_at === null ? null : secOf(data.last_event_at),
+      ...{ signedEvents: signer.signedEvents, addresses, actor: request.actor, restoredAtSec: toSec(systemClock.nowMs()) },
+    });
+  return {
+    ...{ backup: backup.report, data_dir: target && places.dataDir, moved_aside: target?.movedAside ?? null },
+    lost_events: signer.signedEvents === null || !data ? null : signer.signedEvents - data.events,
+    ...{ kept_checkpoints: signer.kept, addresses, signer: signer.say, next: NEXT },
+  };
+}
+
+const NEXT = [
+  'start the service with the MASTER_KEY, wallet and provider settings of before; it leaves out addresses that may have been given out',
+  'quittance inbox search --record --actor <your name> --reason <why>: finds money at addresses that the lost events had given out',
+  'ask merchants to send their orders since last_event_at again: the same order_id gives the same session id',
+];
+
+interface SignerSide {
+  readonly signedEvents: number | null;
+  readonly marks: readonly KeptMark[];
+  readonly kept: readonly string[];
+  readonly say: string;
+}
+
+const skipped = (say: string): SignerSide => ({ signedEvents: null, marks: [], kept: [], say });
+
+/** What the signer has itself is newer than any copy, and stays; only that it signed more than there is now is put aside. */
+function restoreSigner(directory: string, { folder, manifest }: VerifiedBackup): SignerSide {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const lock = lockJournals(directory);
+    try {
+      // Of a mark that comes from the backup nobody knows how far it was moved since.
+      const marks = readdirSync(directory).flatMap((name) => markIn(directory, name) ?? []);
+      const copied = manifest.signer?.files ?? {};
+      const missing = Object.fromEntries(Object.entries(copied).filter(([name]) => !existsSync(join(directory, name))));
+      placeFiles(join(folder, SIGNER_FOLDER), directory, missing);
+      const events = manifest.data?.events ?? Infinity;
+      const signed = keptAnchors(directory).at(-1)?.size ?? 0;
+      const kept = signed > events ? leaveOutAnchorsAbove(directory, events, stampNow()) : [];
+      const [placed, stayed] = [Object.keys(missing).length, Object.keys(copied).length - Object.keys(missing).length];
+      const say = `${placed} files of the backup were put into ${directory}, ${stayed} were there and stay as they are`;
+      return { signedEvents: signed > events ? signed : null, marks, kept, say };
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    if ((error as Error).name === 'JournalBroken') throw new CommandRefused(`stop the signer first: ${(error as Error).message}`);
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return skipped(`${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`);
+  }
+}
+
+function reachWith({ mode, family, unusedFrom, leasedBelow }: AddressReach, marks: readonly KeptMark[]): Addresses[number] {
+  const marked = marks.filter((mark) => mark.mode === mode && mark.family === family).map(({ next }) => next);
+  return { mode, family, unusedFrom, leasedBelow: Math.max(leasedBelow, ...marked), isKnown: marked.length > 0 };
+}
+
+interface Target {
+  readonly dataDir: string;
+  readonly lock: WriterLock;
+  /** Files of a ledger that was there. */
+  readonly there: readonly string[];
+  /** Where they go; null when there are none. */
+  readonly movedAside: string | null;
+}
+
+/** Throws `CommandRefused` or `DataDirInUse`, and has changed nothing then. */
+function openTarget(dataDir: string, moveAside: boolean): Target {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const lock = acquireWriterLock(dataDir);
+  const there = readdirSync(dataDir).filter((name) => OF_LEDGER.test(name) && !LOCK.test(name));
+  if (!there.includes(LEDGER) || moveAside)
+    return { dataDir, lock, there, movedAside: there.length === 0 ? null : join(dataDir, `before-restore-${stampNow()}`) };
+  lock.release();
+  throw new CommandRefused(
+    `${dataDir} holds a ledger: name --move-aside to keep its files beside the restored ones, or set DATA_DIR to another folder`,
+  );
+}
+
+function placeLedger({ dataDir, there, movedAside }: Target, { folder, manifest }: VerifiedBackup): void {
+  if (movedAside !== null) mkdirSync(movedAside, { mode: 0o700 });
+  for (const name of there) renameSync(join(dataDir, name), join(movedAside!, name));
+  const { [LEDGER]: ledger, ...others } = manifest.data!.files;
+  placeFiles(folder, dataDir, others);
+  // A start on it leaves out the addresses that may have been given out since.
+  writePrivate(join(dataDir, MANIFEST), readFileSync(join(folder, MANIFEST), 'utf8'));
+  // Last and at once: a restore that is cut short leaves no ledger that looks whole.
+  placeFiles(folder, dataDir, { [LEDGER]: ledger! });
+}
+
+async function recordRestore(dataDir: string, data: LedgerRestored['data']): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir });
+  try {
+    const last = await store.lastOfStream(OPERATOR_ACTS_STREAM);
+    const event: LedgerRestored = { type: 'LedgerRestored', data };
+    await appendNext({ store, clock: systemClock, random: nodeRandom }, { stream: OPERATOR_ACTS_STREAM, last, event, actor: data.actor });
+  } finally {
+    await store.close();
+  }
+}
+
+const secOf = (iso: string): number => Math.floor(Date.parse(iso) / 1000);
+const stampNow = (): string => new Date(systemClock.nowMs()).toISOString().replace(/[:.]/g, '-');

@@ -1,0 +1,172 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { syncFile } from '../../adapters/sqlite/database-copy.ts';
+import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
+import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
+import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
+import type { SessionCreated } from '../../domain/events/session-events.ts';
+import type { AddressRangeLeased } from '../../domain/events/operations-events.ts';
+import type { Mode } from '../../domain/ids.ts';
+import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
+import { StreamHistories } from '../../features/audit/replay.ts';
+import { MerchantDirectory } from '../../features/merchants/directory.ts';
+import type { AuditAnchor } from '../../ports/audit.ts';
+import type { RecordedEvent } from '../../ports/event-store.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { createSealer, parseMasterKeys } from '../../runtime/util/sealing.ts';
+import { keptAnchors } from '../../signer/audit-signer.ts';
+import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+
+/** How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no session of the ledger. */
+export interface AddressReach {
+  readonly mode: Mode;
+  readonly family: AddressFamily;
+  readonly unusedFrom: number;
+  readonly leasedBelow: number;
+}
+
+export interface BackupReport {
+  readonly ok: boolean;
+  readonly made_at: string;
+  readonly events: number | null;
+  /** Of the Merkle tree over all events, as checkpoints have it; Base64. */
+  readonly root_hash: string | null;
+  readonly last_event_at: string | null;
+  readonly files: number;
+  /** Whether the master key of this machine opens what is sealed in it. */
+  readonly secrets: 'open' | 'not tried: MASTER_KEY is not set' | 'do not open';
+  readonly faults: readonly string[];
+}
+
+export interface VerifiedBackup {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly report: BackupReport;
+  readonly reach: readonly AddressReach[];
+}
+
+/** Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not touched. */
+export async function verifyBackup(given: string, masterKey: string | undefined): Promise<VerifiedBackup> {
+  const folder = resolve(given);
+  const manifest = readManifest(folder);
+  const faults = [...faultsOfFiles(folder, manifest.data?.files ?? {}), ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {})];
+  const scratch = mkdtempSync(join(tmpdir(), 'quittance-restore-'));
+  try {
+    const read = manifest.data && faults.length === 0 ? await readThrough(folder, scratch, manifest.data, manifest.signer, masterKey) : null;
+    const all = [...faults, ...(read?.faults ?? [])];
+    const report: BackupReport = {
+      ...{ ok: all.length === 0, made_at: manifest.made_at, events: manifest.data?.events ?? null, root_hash: read?.rootHash ?? null },
+      last_event_at: manifest.data?.last_event_at ?? null,
+      files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
+      ...{ secrets: read?.secrets ?? 'not tried: MASTER_KEY is not set', faults: all },
+    };
+    return { folder, manifest, report, reach: read?.reach ?? [] };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Copies the files of a backup where they belong; none may be there yet. */
+export function placeFiles(from: string, to: string, files: FileDigests): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const name of Object.keys(files)) {
+    const draft = join(to, `${name}.restoring`);
+    copyFileSync(join(from, name), draft);
+    chmodSync(draft, 0o600);
+    syncFile(draft);
+    renameSync(draft, join(to, name));
+  }
+  syncFile(to);
+}
+
+interface ReadThrough {
+  readonly rootHash: string;
+  readonly secrets: BackupReport['secrets'];
+  readonly faults: readonly string[];
+  readonly reach: readonly AddressReach[];
+}
+
+async function readThrough(
+  folder: string,
+  scratch: string,
+  data: NonNullable<Manifest['data']>,
+  signer: Manifest['signer'],
+  masterKey: string | undefined,
+): Promise<ReadThrough> {
+  const dataDir = join(scratch, 'data');
+  placeFiles(folder, dataDir, data.files);
+  if (signer) placeFiles(join(folder, SIGNER_FOLDER), join(scratch, SIGNER_FOLDER), signer.files);
+  // The journal is copied after the ledger: checkpoints that were signed in between are of more events than there are.
+  const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
+  const reach = new Reach();
+  const { fault, rootHash } = readAll(dataDir, anchors, reach);
+  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: MASTER_KEY is not set', reach: [] };
+  return { rootHash, ...(await openedSecrets(dataDir, masterKey, data)), reach: reach.found() };
+}
+
+function readAll(dataDir: string, anchors: readonly AuditAnchor[], reach: Reach): { fault: string | null; rootHash: string } {
+  const histories = new StreamHistories(() => new SpilledMap());
+  const inspect = (event: RecordedEvent): string | null => histories.take(event) ?? reach.take(event);
+  const audit = new LogAudit({ dataDir, verifierKey: null, anchors, inspect });
+  try {
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    return { fault: step === 'sound' ? null : step.fault, rootHash: audit.head(0).rootHash };
+  } finally {
+    histories.close();
+    audit.close();
+  }
+}
+
+/** Opened as a service would; its end must be the one that was noted when the backup was made. */
+async function openedSecrets(
+  dataDir: string,
+  given: string | undefined,
+  { events, chain }: NonNullable<Manifest['data']>,
+): Promise<Pick<ReadThrough, 'secrets' | 'faults'>> {
+  const keyFile = join(dataDir, 'master.key');
+  const masterKey = given ?? (existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : undefined);
+  const store = await openSqliteEventStore({ dataDir });
+  try {
+    const end = Number((await store.head()) ?? 0);
+    const faults = end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
+    if (masterKey === undefined) return { faults, secrets: 'not tried: MASTER_KEY is not set' };
+    const directory = new MerchantDirectory({ store, sealer: createSealer(parseMasterKeys(masterKey)) });
+    const fault = await directory.start().then(
+      () => null,
+      (error: unknown) => `MASTER_KEY does not open what is sealed in the backup: ${(error as Error).message}`,
+    );
+    await directory.close();
+    return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };
+  } finally {
+    await store.close();
+  }
+}
+
+/** How far addresses had come, from the events as they pass. */
+class Reach {
+  readonly #unusedFrom = new Map<string, number>();
+  readonly #leasedBelow = new Map<string, number>();
+
+  take(recorded: RecordedEvent): null {
+    if (recorded.type === 'SessionCreated') {
+      const { mode, paymentOptions } = (decodeEvent(recorded).event as SessionCreated).data;
+      for (const { network, derivationIndex } of paymentOptions) raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
+    }
+    if (recorded.type === 'AddressRangeLeased') {
+      const { mode, family, to } = (decodeEvent(recorded).event as AddressRangeLeased).data;
+      raise(this.#leasedBelow, `${mode}/${family}`, to + 1);
+    }
+    return null;
+  }
+
+  found(): AddressReach[] {
+    return [...this.#leasedBelow].map(([key, leasedBelow]) => {
+      const [mode, family] = key.split('/') as [Mode, AddressFamily];
+      return { mode, family, unusedFrom: this.#unusedFrom.get(key) ?? 0, leasedBelow };
+    });
+  }
+}
+
+const raise = (of: Map<string, number>, key: string, value: number): unknown => of.set(key, Math.max(of.get(key) ?? 0, value));

@@ -1,0 +1,66 @@
+import type { LedgerRestored } from '../../domain/events/operations-events.ts';
+import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
+import type { AccountChain } from '../../ports/account-chain.ts';
+import type { AddressDeriver } from '../../ports/addresses.ts';
+import type { Chain, Transfer } from '../../ports/chain.ts';
+import { lastBlockBefore } from '../shared/last-block-before.ts';
+
+export type SearchedChain = Chain | AccountChain;
+
+/** Where money may lie that no session knows of: what a lost part of the ledger gave out. */
+export type LostAddresses = LedgerRestored['data']['addresses'][number];
+
+export interface FoundMoney {
+  /** Addresses that were looked at. */
+  readonly searched: number;
+  readonly transfers: readonly { readonly transfer: Transfer; readonly derivationIndex: number }[];
+}
+
+/** Looked at beyond what is known to be leased, where the signer's note of it is lost, too. */
+export const BEYOND_KNOWN = 10_000;
+const DERIVED_AT_ONCE = 1_024;
+const BLOCKS_AT_A_TIME = 2_000;
+
+/** Every transfer since the time to one of the addresses, on one chain. Throws `ChainUnavailable`. */
+export async function searchLost(lost: LostAddresses, deriver: AddressDeriver, chain: SearchedChain, sinceSec: number): Promise<FoundMoney> {
+  const family = addressFamilyOf(chain.network);
+  const end = Math.min(deriver.capacity, lost.leasedBelow + (lost.isKnown ? 0 : BEYOND_KNOWN));
+  const indexes = new Map<string, number>();
+  for (let next = lost.unusedFrom; next < end; next += DERIVED_AT_ONCE) {
+    const addresses = await deriver.derive(next, Math.min(DERIVED_AT_ONCE, end - next));
+    addresses.forEach((address, at) => indexes.set(keyOf(family, address), next + at));
+  }
+  const transfers =
+    'scan' in chain ? await ofBlocks(chain, (to) => indexes.has(keyOf(family, to)), sinceSec) : await ofAccounts(chain, [...indexes.keys()]);
+  return {
+    searched: indexes.size,
+    transfers: transfers.map((transfer) => ({ transfer, derivationIndex: indexes.get(keyOf(family, transfer.toAddress))! })),
+  };
+}
+
+/** EVM addresses are the same in any letter case; the others are not. */
+const keyOf = (family: AddressFamily, address: string): string => (family === 'evm' ? address.toLowerCase() : address);
+
+async function ofBlocks(chain: Chain, isOurs: (address: string) => boolean, sinceSec: number): Promise<Transfer[]> {
+  const found: Transfer[] = [];
+  const { number: head } = await chain.head();
+  for (let from = (await lastBlockBefore(chain, sinceSec)).number; from <= head;) {
+    const { transfers, lastBlock } = await chain.scan(from, Math.min(head, from + BLOCKS_AT_A_TIME - 1), isOurs);
+    found.push(...transfers);
+    from = lastBlock.number + 1;
+  }
+  return found;
+}
+
+/** Nobody but us can have taken anything out of such an account, and we know nothing of it: what came is there. */
+async function ofAccounts(chain: AccountChain, owners: readonly string[]): Promise<Transfer[]> {
+  const accounts = owners.flatMap((owner) => chain.tokenAccountsOf(owner));
+  const { units } = await chain.balances(accounts);
+  const found: Transfer[] = [];
+  for (const account of accounts.filter((_, at) => units[at]! > 0n))
+    for (const { txHash, failed } of await chain.history(account.account, { commitment: 'confirmed' })) {
+      const transfer = failed ? null : (await chain.effectOf(txHash, account))?.transfer;
+      if (transfer) found.push(transfer);
+    }
+  return found;
+}

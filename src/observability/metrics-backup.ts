@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock } from '../ports/clock.ts';
+
+/** In the data directory: when it was backed up last. */
+export const LAST_BACKUP = 'last-backup.json';
+
+/** Until there is a backup the age counts from the start of the process, so that one that is never made is noticed, too. */
+export function reportBackup(registry: Registry, dataDir: string, clock: Clock): void {
+  const startedMs = clock.nowMs();
+  new Gauge({
+    name: 'quittance_backup_age_seconds',
+    help: 'Age of the newest backup that "quittance backup" made of the data directory; without one the age of the process.',
+    labelNames: ['part'],
+    registers: [registry],
+    collect() {
+      this.set({ part: 'data' }, Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000);
+    },
+  });
+  new Gauge({
+    name: 'quittance_backup_made',
+    help: '1 once there was a backup of the data directory.',
+    registers: [registry],
+    collect() {
+      this.set(madeAtMs(join(dataDir, LAST_BACKUP)) === null ? 0 : 1);
+    },
+  });
+}
+
+/** Null where there was none, or the note cannot be read. */
+function madeAtMs(file: string): number | null {
+  try {
+    const { made_at: madeAt } = JSON.parse(readFileSync(file, 'utf8')) as { made_at?: unknown };
+    const atMs = typeof madeAt === 'string' ? Date.parse(madeAt) : NaN;
+    return Number.isNaN(atMs) ? null : atMs;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,141 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
+import { runBackupCommand } from '../../../src/composition/backup/commands.ts';
+import { readConfig } from '../../../src/config.ts';
+import type { AdminArguments } from '../../../src/operator/commands.ts';
+import { AuditKey } from '../../../src/signer/audit-key.ts';
+import { AuditSigner, keptAnchors } from '../../../src/signer/audit-signer.ts';
+import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
+import { growAuditedLog, signNow, type AuditedLog } from '../../support/audited-log.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
+const dataDir = join(folder, 'data');
+const backup = join(folder, 'backup');
+let log: AuditedLog;
+let copies = 0;
+
+const run = async (command: string, args: AdminArguments, dir = dataDir): Promise<Record<string, unknown>> =>
+  (await runBackupCommand(readConfig({ DATA_DIR: dir }), command, args)) as Record<string, unknown>;
+const filesIn = (directory: string): string[] => readdirSync(directory).toSorted();
+
+/** A data directory elsewhere, with what the signer of the first one remembers. */
+function elsewhere(): string {
+  copies += 1;
+  const place = join(folder, `place-${copies}`, 'data');
+  mkdirSync(place, { recursive: true });
+  cpSync(`${dataDir}-signer`, `${place}-signer`, { recursive: true });
+  return place;
+}
+
+function changed(file: string, change: (bytes: Buffer) => Buffer): string {
+  copies += 1;
+  const copy = join(folder, `changed-${copies}`);
+  cpSync(backup, copy, { recursive: true });
+  writeFileSync(join(copy, file), change(readFileSync(join(copy, file))));
+  return copy;
+}
+
+beforeAll(async () => {
+  log = await growAuditedLog(dataDir, 2);
+  await run('backup.make', { to: backup });
+  await signMore();
+});
+
+/** Checkpoints that the backup does not have. */
+async function signMore(): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir });
+  await store.append(appendOf('elsewhere-1', FIRST, 1));
+  await signNow(store, dataDir, AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7))));
+  await store.close();
+}
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a backup', () => {
+  it('holds the ledger, the note of its end and what the signer remembers, for its owner alone, and says when it was made', () => {
+    expect(filesIn(backup)).toEqual(expect.arrayContaining(['backup.json', 'events.anchor.json', 'events.db', 'signer']));
+    expect(filesIn(join(backup, 'signer'))).toEqual([expect.stringMatching(/^audit-[0-9a-f]+\.json$/)]);
+    for (const name of filesIn(backup)) expect(statSync(join(backup, name)).mode & 0o077).toBe(0);
+    expect(JSON.parse(readFileSync(join(dataDir, 'last-backup.json'), 'utf8'))).toMatchObject({ events: log.events });
+  });
+
+  it('is read through and gives the root hash of the checkpoint of its size', async () => {
+    const report = await run('backup.verify', { folder: backup });
+    expect(report).toMatchObject({ ok: true, events: log.events, faults: [], secrets: 'not tried: MASTER_KEY is not set' });
+    expect(filesIn(backup)).not.toContain('events.db-wal');
+  });
+
+  it.each([
+    ['events.db', 'a byte of the ledger', (bytes: Buffer) => bytes.fill(bytes[9_000]! ^ 1, 9_000, 9_001)],
+    ['events.db', 'the end of the ledger', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+    ['events.anchor.json', 'the note of the end', () => Buffer.from('{}')],
+  ])('%s: is not restored when %s differs, and nothing is changed', async (file, _, change) => {
+    const damaged = changed(file, change);
+    expect(await run('backup.verify', { folder: damaged })).toMatchObject({
+      ok: false,
+      faults: [expect.stringContaining(`${file} is not what was backed up`)],
+    });
+    const place = elsewhere();
+    await expect(run('backup.restore', { from: damaged }, place)).rejects.toThrow('nothing was restored');
+    expect(filesIn(place)).toEqual([]);
+  });
+
+  it('names no file outside its folder', async () => {
+    const crafted = changed('backup.json', (bytes) => Buffer.from(bytes.toString().replace('"events.db"', '"../../events.db"')));
+    await expect(run('backup.restore', { from: crafted }, elsewhere())).rejects.toThrow('is not what a backup holds');
+  });
+
+  it.each([
+    ['backup.make', { to: backup }, dataDir, 'is not empty'],
+    ['backup.make', { to: join(folder, 'none') }, folder, 'holds no ledger'],
+    ['backup.make', { to: join(folder, 'none'), only: 'wallet' }, dataDir, 'only must be data or signer'],
+    ['backup.make', {}, dataDir, 'to is missing'],
+    ['backup.verify', { folder: dataDir }, dataDir, 'is not a backup'],
+    ['backup.restore', { from: backup }, dataDir, '--move-aside'],
+  ])('%s %j is refused with a sentence', async (command, args, dir, sentence) => {
+    await expect(run(command, args, dir)).rejects.toThrow(sentence);
+  });
+
+  it('is not put over a ledger that is in use', async () => {
+    const place = elsewhere();
+    const store = await openSqliteEventStore({ dataDir: place });
+    await expect(run('backup.restore', { from: backup, moveAside: true }, place)).rejects.toThrow('in use by process');
+    await store.close();
+  });
+});
+
+describe('a restored ledger', () => {
+  it('goes on where the backup ended: what was signed since is kept as evidence, and an event says what is lost', async () => {
+    const place = elsewhere();
+    const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);
+    expect(restored).toMatchObject({ data_dir: place, moved_aside: null, kept_checkpoints: [expect.stringContaining('.before-restore-')] });
+    expect(Number(restored.lost_events)).toBeGreaterThan(0);
+    expect(keptAnchors(`${place}-signer`).every(({ size }) => size <= log.events)).toBe(true);
+    expect(keptAnchors(`${dataDir}-signer`).some(({ size }) => size > log.events)).toBe(true);
+    const store = await openSqliteEventStore({ dataDir: place });
+    const [event] = await store.readStream('operator-acts');
+    await store.close();
+    expect(event).toMatchObject({ type: 'LedgerRestored', position: String(log.events + 1) });
+    expect(JSON.parse(event!.data)).toMatchObject({ events: log.events, signedEvents: log.events + Number(restored.lost_events), actor: 'olga' });
+  });
+
+  it('takes the place of another, whose files are kept beside', async () => {
+    const place = elsewhere();
+    const store = await openSqliteEventStore({ dataDir: place });
+    await store.close();
+    const { moved_aside: aside } = await run('backup.restore', { from: backup, moveAside: true }, place);
+    expect(filesIn(aside as string)).toContain('events.db');
+    expect(existsSync(join(place, 'backup.json'))).toBe(true);
+  });
+
+  it('gets from the backup what the signer lost, and leaves what the signer has', async () => {
+    const place = elsewhere();
+    rmSync(`${place}-signer`, { recursive: true });
+    await run('backup.restore', { from: backup, only: 'signer' }, place);
+    expect(keptAnchors(`${place}-signer`).at(-1)!.size).toBeLessThanOrEqual(log.events);
+    expect(filesIn(place)).toEqual([]);
+  });
+});
