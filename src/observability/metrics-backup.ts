@@ -12,10 +12,10 @@ export function reportBackup(registry: Registry, dataDir: string, clock: Clock):
   new Gauge({
     name: 'quittance_backup_age_seconds',
     help: 'Age of the newest backup that "quittance backup" made of the data directory; without one the age of the process.',
-    labelNames: ['part'],
+    labelNames: ['kind'],
     registers: [registry],
     collect() {
-      this.set({ part: 'data' }, Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000);
+      this.set({ kind: 'data' }, Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000);
     },
   });
   new Gauge({

@@ -101,7 +101,7 @@ describe('the backup of a running service', () => {
     const verified = await quittance(dataDir, 'backup', 'verify', copy);
     expect(verified).toMatchObject({ ok: true, events: made.events, secrets: 'open', faults: [] });
     const metrics = await (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
-    expect(Number(/^quittance_backup_age_seconds\{part="data"\} (\S+)/m.exec(metrics)?.[1])).toBeLessThan(60);
+    expect(Number(/^quittance_backup_age_seconds\{kind="data"\} (\S+)/m.exec(metrics)?.[1])).toBeLessThan(60);
   }, 120_000);
 
   it('brings a killed service back with one command, which says what was lost since', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
-import { acquireWriterLock, type WriterLock } from '../../adapters/sqlite/event-log/writer-lock.ts';
+import { acquireWriterLock, type WriterLock } from '../../adapters/sqlite/writer-lock.ts';
 import { markIn, type KeptMark } from '../../adapters/node/address-marks-file.ts';
 import { nodeRandom } from '../../adapters/node/random.ts';
 import type { LedgerRestored } from '../../domain/events/operations-events.ts';
