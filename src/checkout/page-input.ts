@@ -1,6 +1,7 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import type { SessionId } from '../domain/ids.ts';
 import type { Network, UsualFinality } from '../domain/networks.ts';
+import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { PageStatus } from './page-model.ts';
 import type { Speech } from './speech.ts';
@@ -30,13 +31,9 @@ export interface PageInput {
 }
 
 /** Who asks for the money, as the merchant named itself. */
-export interface Shop {
-  readonly name: string;
-  readonly host: string | null;
+export interface Shop extends ShopFacts {
   /** Address of the logo on this service; null without one. */
   readonly logo: string | null;
-  /** `mailto:` or `https:`; null when the merchant named no contact. */
-  readonly contact: string | null;
 }
 
 export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };

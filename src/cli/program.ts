@@ -116,6 +116,7 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
     ['--tolerance <amount>', 'units of the coin a payment may be short, at most TOLERANCE_MAX_PERCENT of what is due'],
+    ['--contact <contact>', 'where payers reach the shop, an e-mail address or an https URL; none to take it away'],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],

@@ -224,6 +224,8 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (networks) policy.networks = networks.every(isNetwork) ? networks : refusedWith('networks must name ethereum, bsc, tron or solana');
   const tolerance = optionalText(args, 'tolerance');
   if (tolerance !== undefined) policy.tolerance = tolerance;
+  const contact = optionalText(args, 'contact');
+  if (contact !== undefined) policy.contact = contact === 'none' ? null : contact;
   const lifetime = optionalText(args, 'sessionTtl');
   if (lifetime !== undefined) policy.sessionTtlSec = wholeNumber(lifetime, 'session-ttl');
   const confirmations = optionalText(args, 'ethereumConfirmations');

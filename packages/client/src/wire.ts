@@ -72,6 +72,8 @@ export interface ChangeMerchant {
   readonly offer_tron_usdc?: boolean;
   /** Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default. */
   readonly tolerance?: string;
+  /** Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere. */
+  readonly contact?: string | null;
   /** Null: the installation default. */
   readonly session_ttl_seconds?: number | null;
   /** From this many units on, payments on Ethereum wait for finality; at most what the operator allows. */
@@ -471,6 +473,8 @@ export interface Merchant {
   readonly offer_tron_usdc: boolean;
   /** Units of the coin that a payment may be short. */
   readonly tolerance: string;
+  /** Where payers reach the shop; null for nowhere. */
+  readonly contact: string | null;
   /** Seconds that a session may be paid; null for the default of the installation. */
   readonly session_ttl_seconds: number | null;
   /** From this many units on, payments on Ethereum wait for finality. */

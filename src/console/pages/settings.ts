@@ -124,6 +124,7 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
       ['Paid in', policy.settlementCoin],
       ['Networks', policy.networks.join(', ')],
       ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
+      ['Contact for payers', policy.contact ?? 'none'],
       ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
       ['Ethereum confirmations', policy.ethereumConfirmations],
       ['Ethereum finality from', policy.ethereumFinalizedFrom],
@@ -171,6 +172,7 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
           here,
           [
             field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
+            field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
             field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
             field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
             field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
@@ -181,7 +183,7 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
     }`;
 }
 
-const POLICY_FIELDS = ['tolerance', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
+const POLICY_FIELDS = ['tolerance', 'contact', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
 
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings',
@@ -191,6 +193,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     const { policy } = overview(deps, visit);
     const before = {
       tolerance: policy.tolerance,
+      contact: policy.contact ?? 'none',
       sessionTtl: policy.sessionTtlSec ?? 'the service’s',
       networks: policy.networks.join(', '),
       ethereumConfirmations: policy.ethereumConfirmations,

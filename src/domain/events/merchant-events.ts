@@ -130,6 +130,8 @@ export interface MerchantPolicy {
   readonly ethereumConfirmations: number;
   /** What the operator keeps of paid orders, in hundredths of a percent; absent or 0: nothing. */
   readonly serviceFeeBasisPoints?: number;
+  /** Where payers reach the shop: an e-mail address or an https URL; absent or null: nowhere. */
+  readonly contact?: string | null;
 }
 
 export type MerchantEvent =

@@ -1,3 +1,4 @@
+import { contactLink } from '../../domain/contact.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { base32, parseSessionId, type Mode, type MerchantId, type RefundId, type SessionId } from '../../domain/ids.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -14,6 +15,7 @@ import {
   type Outcome,
   type PayerApi,
   type RefundInput,
+  type ShopFacts,
 } from '../shared/merchant-api.ts';
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
@@ -112,10 +114,11 @@ export class Sessions implements MerchantApi, PayerApi {
     return this.#deps.changes.on(id, listener);
   }
 
-  shopOf(view: SessionView): { name: string; host: string | null } {
+  shopOf(view: SessionView): ShopFacts {
     const merchant = this.#deps.merchants.settings(view.merchantId);
     const domain = merchant?.domains.find((candidate) => candidate.domainId === view.domainId);
-    return domain ? { name: domain.shopName, host: domain.host } : { name: merchant?.name ?? '', host: null };
+    const contact = contactLink(merchant?.policy.contact ?? '');
+    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact };
   }
 
   async #own(reader: Reader, id: SessionId): Promise<SessionState | null> {

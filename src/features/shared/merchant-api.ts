@@ -69,12 +69,20 @@ export interface MerchantApi {
   getRefund(caller: Pick<Caller, 'merchantId' | 'mode'>, id: RefundId): Promise<RefundView | null>;
 }
 
+/** Who asks for the money, as the merchant named itself. */
+export interface ShopFacts {
+  readonly name: string;
+  readonly host: string | null;
+  /** `mailto:` or `https:`; null when the merchant named no contact. */
+  readonly contact: string | null;
+}
+
 /** The payer's side: anyone who holds the unguessable id. */
 export interface PayerApi {
   viewSession(id: SessionId): Promise<SessionView | null>;
   /** Called after every change of the session until the returned function is called. */
   onChange(id: SessionId, listener: () => void): () => void;
-  shopOf(view: SessionView): { readonly name: string; readonly host: string | null };
+  shopOf(view: SessionView): ShopFacts;
 }
 
 /** An API key as authentication needs it. */

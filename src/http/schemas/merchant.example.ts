@@ -56,6 +56,7 @@ export const MERCHANT_EXAMPLE = {
   networks: ['ethereum', 'bsc', 'tron', 'solana'],
   offer_tron_usdc: false,
   tolerance: '0.05',
+  contact: 'help@shop.example',
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,

@@ -52,6 +52,14 @@ const policyFields = {
     description:
       'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
   }),
+  contact: z
+    .string('must be an e-mail address or an https URL')
+    .nullable()
+    .optional()
+    .meta({
+      description: 'Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere.',
+      examples: ['help@shop.example'],
+    }),
   session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
   ethereum_finalized_from: amountText
     .optional()
@@ -152,6 +160,7 @@ export const merchant = z
     networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
     offer_tron_usdc: flag(TRON_USDC),
     tolerance: text('Units of the coin that a payment may be short.'),
+    contact: text('Where payers reach the shop; null for nowhere.').nullable(),
     session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
     ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),

@@ -283,6 +283,14 @@ describe('the first line', () => {
     }
   });
 
+  it("leads to the shop's contact, where the shop named one", () => {
+    const shop = { name: 'Mugs', host: null, logo: null };
+    expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: 'mailto:help@shop.example' } }))).toContain(
+      'href="mailto:help@shop.example"',
+    );
+    expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: null } }))).not.toContain('class="contact"');
+  });
+
   it('leads to the new payment of the order rather than out to the shop', () => {
     const newAttempt = 'cs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as SessionId;
     const session = SESSIONS.expired!;

@@ -335,6 +335,9 @@ describe('the policy', () => {
     ['ethereum_confirmations', { ethereumConfirmations: 0 }],
     ['ethereum_confirmations', { ethereumConfirmations: 97 }],
     ['offer_tron_usdc', { offerTronUsdc: 'yes' }],
+    ['contact', { contact: 'http://shop.example' }],
+    ['contact', { contact: 'help' }],
+    ['contact', { contact: 5 }],
     ['service_fee', { serviceFeeBasisPoints: -1 }],
     ['service_fee', { serviceFeeBasisPoints: 0.5 }],
     ['service_fee', { serviceFeeBasisPoints: 1_001 }],
@@ -371,6 +374,7 @@ describe('the policy', () => {
       ethereumFinalizedFrom: '500',
       ethereumConfirmations: 32,
       serviceFeeBasisPoints: 1_000,
+      contact: 'help@shop.example',
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);
     expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();
