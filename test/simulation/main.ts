@@ -24,6 +24,7 @@ const { values } = parseArgs({
       timeline: { type: 'boolean', default: false },
       coverage: { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
+      'keep-going': { type: 'boolean', default: false },
     },
   },
 });
@@ -94,7 +95,7 @@ for (let number = 0; minutes === undefined ? number < (replayed ? 1 : runs) : el
   failed += 1;
   if (replayed) console.log(outcome.violations.join('\n'));
   else await explain(plan, outcome);
-  break;
+  if (!values['keep-going']) break;
 }
 const { user, system } = process.cpuUsage();
 const cpuSec = (user + system) / 1e6;

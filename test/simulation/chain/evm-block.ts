@@ -39,6 +39,8 @@ export interface EvmBlock {
   readonly hash: string;
   readonly parentHash: string;
   readonly timeSec: number;
+  /** Of the world's own clock. */
+  readonly minedMs: number;
   readonly baseFee: bigint;
   readonly included: readonly Included[];
   /** What accounts hold after the block, where it changed that. */

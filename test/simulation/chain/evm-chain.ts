@@ -40,6 +40,8 @@ export class EvmChain {
   readonly pool = new Map<string, PoolTransaction>();
   /** Every transaction of an account of ours that a node ever took, by hash. */
   readonly submitted = new Map<string, PoolTransaction>();
+  /** Told of each transaction of an account of ours that a node takes. */
+  readonly onSubmitted: ((transaction: PoolTransaction) => void)[] = [];
   readonly #scheduler: Scheduler;
   readonly #prng: Prng;
   #branch: EvmBlock[] = [];
@@ -123,6 +125,7 @@ export class EvmChain {
     const transaction = { txHash, signed, movements: [], poolMs: this.#scheduler.nowMs };
     this.pool.set(txHash, transaction);
     this.submitted.set(txHash, transaction);
+    for (const listener of this.onSubmitted) listener(transaction);
     return txHash;
   }
 
@@ -155,6 +158,7 @@ export class EvmChain {
     const block: EvmBlock = {
       ...{ number, hash: this.#newHash('block'), parentHash: parent?.hash ?? `0x${'0'.repeat(64)}` },
       timeSec: Math.max(timeSec, (parent?.timeSec ?? -Infinity) + 1),
+      minedMs: this.#scheduler.nowMs,
       baseFee: this.baseFee,
       included: [] as Included[],
       changes: new Map(),

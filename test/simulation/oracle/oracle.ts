@@ -1,13 +1,17 @@
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
 import type { Facts } from '../plan/carry-out.ts';
+import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';
+import { judgeBooks } from './books.ts';
 import { judgeNotifications } from './notifications.ts';
-import { judgeOutgoing } from './outgoing.ts';
+import { judgeOutgoing, unfinishedMoves } from './outgoing.ts';
 import { sessionOf, take, type SeenSession } from './sessions.ts';
 import { allMovements, factOf, movementsOn, unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Longest wait of an expiry for a network that cannot be read. */
 const EXPIRY_WAIT_MS = 600_000;
+/** A transfer that is back may be reverted by what was seen a moment before. */
+const REVERT_MS = 60_000;
 
 /** What must never be in the log of a service that does what it says, whatever its surroundings do. */
 const FORBIDDEN_LINES = [
@@ -29,6 +33,8 @@ export class Oracle {
   constructor(world: World) {
     this.#world = world;
     world.log.onCommitted.push((event) => this.#judge(event));
+    for (const { chain } of world.chains.values())
+      chain.onSubmitted.push(({ txHash, signed }) => signed!.data !== '0x' && this.#judgeBroadcast(txHash));
   }
 
   /** Whether nothing is left to do but to wait for people. */
@@ -37,6 +43,7 @@ export class Oracle {
     if (sessions.some(({ status, refunds }) => status === 'open' || [...refunds.values()].some(({ ended }) => ended === null))) return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
     if (allMovements(this.#world).some(({ isFinal }) => !isFinal)) return false;
+    if (unfinishedMoves(this.facts).length > 0) return false;
     return sessions.every(({ deposits }) => [...deposits.values()].every(({ status }) => status !== 'detected'));
   }
 
@@ -47,14 +54,15 @@ export class Oracle {
       this.#judgeDeposits(session, movements);
       this.#judgeStatus(session, movements);
     }
-    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements)) this.#found(fault);
-    for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.#found(fault);
+    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements)) this.found(fault);
+    for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.found(fault);
     this.#judgePromises(told);
+    for (const fault of judgeBooks(this.#world, [...this.sessions.values()], this.facts)) this.found(fault);
     for (const { what, text } of this.#world.timeline.lines)
-      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line))) this.#found(`the service says: ${text}`);
+      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line))) this.found(`the service says: ${text}`);
   }
 
-  #found(fault: string): void {
+  found(fault: string): void {
     this.violations.push(fault);
     this.#world.timeline.add('violation', fault);
   }
@@ -64,18 +72,18 @@ export class Oracle {
     this.facts.push(fact);
     const { stream, revision, type } = fact;
     this.#world.timeline.count(`event ${type}${stream.startsWith('session-') ? ` when ${this.sessions.get(stream)?.status ?? 'absent'}` : ''}`);
-    if (revision !== (this.#lengths.get(stream) ?? 0)) this.#found(`${stream} has a gap before ${revision}`);
+    if (revision !== (this.#lengths.get(stream) ?? 0)) this.found(`${stream} has a gap before ${revision}`);
     this.#lengths.set(stream, revision + 1);
     if (!stream.startsWith('session-')) return;
     const before = this.sessions.get(stream);
     if (!before) {
-      if (type !== 'SessionCreated') return this.#found(`${stream} begins with ${type}`);
-      if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec'])) this.#found(`${stream} ends before it begins`);
+      if (type !== 'SessionCreated') return this.found(`${stream} begins with ${type}`);
+      if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec'])) this.found(`${stream} ends before it begins`);
       return void this.sessions.set(stream, sessionOf(fact));
     }
     this.#judgeMoment(before, fact);
     const fault = take(before, fact);
-    if (fault !== null) this.#found(`${stream}/${revision} ${type}: ${fault}`);
+    if (fault !== null) this.found(`${stream}/${revision} ${type}: ${fault}`);
   }
 
   /** Before the event is taken in. */
@@ -83,24 +91,43 @@ export class Oracle {
     const where = `${stream}/${revision} ${type}`;
     if (type === 'DepositConfirmed') {
       const fault = this.#whyNotFinal(String(data['depositKey']), data['rule'] as { kind: string; confirmations?: number });
-      if (fault !== null) this.#found(`${where}: ${fault}`);
+      if (fault !== null) this.found(`${where}: ${fault}`);
+    }
+    if (type === 'DepositReverted') {
+      const landed = this.#landedAs(String(data['depositKey']));
+      if (landed && committedMs - landed.block.minedMs > REVERT_MS)
+        this.found(`${where}: the chain has held the transfer for ${(committedMs - landed.block.minedMs) / 1000} s`);
     }
     if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)
-      this.#found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
+      this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
     if (type === 'SessionExpired' && session.refunds.size === 0) {
       // A process whose clock is ahead believes that it has waited.
       const hasWaited = committedMs + this.#world.skewMs - session.expiresAtSec * 1000 >= EXPIRY_WAIT_MS;
       const paid = this.#arrivedOnTime(session, allMovements(this.#world));
-      if (!hasWaited && paid >= session.due - session.tolerance) this.#found(`${where}: it was paid in time, by ${paid} units`);
-      if (committedMs + this.#world.skewMs < session.expiresAtSec * 1000) this.#found(`${where}: before its time`);
+      if (!hasWaited && paid >= session.due - session.tolerance) this.found(`${where}: it was paid in time, by ${paid} units`);
+      if (committedMs + this.#world.skewMs < session.expiresAtSec * 1000) this.found(`${where}: before its time`);
     }
   }
 
+  #landedAs(depositKey: string): Landed | null {
+    const [network, txHash, logIndex] = depositKey.split(':') as [ModelledNetwork, string, string];
+    const chain = this.#world.chains.get(network)?.chain;
+    return (chain && movementsOn(network, chain).find((movement) => movement.txHash === txHash && movement.logIndex === Number(logIndex))) ?? null;
+  }
+
+  /** Money for a deposit that is gone must not even be handed to a node. */
+  #judgeBroadcast(txHash: string): void {
+    for (const session of this.sessions.values())
+      for (const { legs } of session.refunds.values())
+        for (const { legId, txHashes, takenFrom } of legs.values())
+          for (const { depositKey } of txHashes.has(txHash) ? takenFrom : [])
+            if (session.deposits.get(depositKey)?.status !== 'confirmed')
+              this.found(`${session.sessionId}: ${legId} was sent while ${depositKey} was gone`);
+  }
+
   #whyNotFinal(depositKey: string, rule: { readonly kind: string; readonly confirmations?: number }): string | null {
-    const [network, txHash, logIndex] = depositKey.split(':') as [string, string, string];
-    const chain = [...this.#world.chains].find(([name]) => name === network)?.[1].chain;
-    const landed =
-      chain && movementsOn(network as 'ethereum', chain).find((movement) => movement.txHash === txHash && movement.logIndex === Number(logIndex));
+    const landed = this.#landedAs(depositKey);
+    const chain = landed && this.#world.chains.get(landed.network)?.chain;
     if (!chain || !landed) return 'the chain does not have the transfer';
     const deep = chain.view.height - landed.block.number + 1;
     if (landed.isFinal || (rule.kind === 'confirmations' && deep >= (rule.confirmations ?? Infinity))) return null;
@@ -126,43 +153,46 @@ export class Oracle {
     for (const landed of arrived) {
       const key = `${landed.network}:${landed.txHash}:${landed.logIndex}`;
       const deposit = session.deposits.get(key);
-      if (!deposit) this.#found(`${session.sessionId}: ${landed.units} units of ${landed.coin} arrived (${key}) and nobody knows of them`);
-      else if (deposit.status !== 'confirmed') this.#found(`${session.sessionId}: ${key} is final and stays ${deposit.status}`);
+      if (!deposit) this.found(`${session.sessionId}: ${landed.units} units of ${landed.coin} arrived (${key}) and nobody knows of them`);
+      else if (deposit.status !== 'confirmed') this.found(`${session.sessionId}: ${key} is final and stays ${deposit.status}`);
       else if (deposit.units !== landed.units || deposit.coin !== landed.coin || deposit.from !== landed.from || deposit.to !== landed.to)
-        this.#found(`${session.sessionId}: ${key} is not recorded as the chain has it`);
+        this.found(`${session.sessionId}: ${key} is not recorded as the chain has it`);
     }
     for (const { depositKey, status } of session.deposits.values())
       if (status !== 'reverted' && !keys.has(depositKey))
-        this.#found(`${session.sessionId}: ${depositKey} stays ${status}, and the chain does not have it`);
+        this.found(`${session.sessionId}: ${depositKey} stays ${status}, and the chain does not have it`);
   }
 
   #judgeStatus(session: SeenSession, movements: readonly Landed[]): void {
     const { status, sessionId, due, tolerance, refunds, history } = session;
-    if (status === 'open') return this.#found(`${sessionId} is still open`);
-    for (const { refundId, ended } of refunds.values()) if (ended === null) this.#found(`${sessionId}: refund ${refundId} never ended`);
+    if (status === 'open') return this.found(`${sessionId} is still open`);
+    for (const { refundId, ended } of refunds.values()) if (ended === null) this.found(`${sessionId}: refund ${refundId} never ended`);
     // Money that a merchant gave back before does not pay.
     const gaveBackFirst = refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));
     if (status === 'cancelled' || gaveBackFirst) return;
     const arrived = this.#arrivedOnTime(session, movements);
-    if (status !== 'paid' && arrived >= due - tolerance) this.#found(`${sessionId} got ${arrived} of ${due} units in time and is ${status}`);
-    if (status === 'paid' && arrived < due - tolerance) this.#found(`${sessionId} is paid and got ${arrived} of ${due} units in time`);
-    if (status === 'failed' && !history.includes('DepositReverted')) this.#found(`${sessionId} has failed although no payment was lost`);
+    if (status !== 'paid' && arrived >= due - tolerance) this.found(`${sessionId} got ${arrived} of ${due} units in time and is ${status}`);
+    if (status === 'paid' && arrived < due - tolerance && !session.wasReversed)
+      this.found(`${sessionId} is paid and got ${arrived} of ${due} units in time`);
+    if (status === 'failed' && !history.includes('DepositReverted')) this.found(`${sessionId} has failed although no payment was lost`);
   }
 
   /** What people were told is so. */
   #judgePromises({ sessions, refunds }: Facts): void {
     for (const [order, { view }] of sessions) {
       const session = this.sessions.get(`session-${view.sessionId}`);
-      if (!session) this.#found(`order ${order} was answered with ${view.sessionId}, which does not exist`);
-      else if (unitsOf(view.dueAmount) !== session.due) this.#found(`order ${order} was told another amount`);
+      if (!session) this.found(`order ${order} was answered with ${view.sessionId}, which does not exist`);
+      else if (unitsOf(view.dueAmount) !== session.due) this.found(`order ${order} was told another amount`);
     }
     const orders = this.facts
       .filter(({ type }) => type === 'SessionCreated')
       .map(({ data }) => `${String(data['merchantId'])} ${String(data['orderId'])}`);
-    for (const order of new Set(orders.filter((name, at) => orders.indexOf(name) !== at))) this.#found(`two sessions for order ${order}`);
+    for (const order of new Set(orders.filter((name, at) => orders.indexOf(name) !== at))) this.found(`two sessions for order ${order}`);
+    for (const [key, answers] of Map.groupBy(refunds, (one) => one.key))
+      if (new Set(answers.map(({ view }) => view.refundId)).size > 1) this.found(`one request (${key}) made several refunds`);
     for (const { order, view } of refunds) {
       const known = [...this.sessions.values()].some((session) => session.refunds.has(view.refundId));
-      if (!known) this.#found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
+      if (!known) this.found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
     }
   }
 

@@ -25,6 +25,7 @@ export function judgeOutgoing(world: World, sessions: readonly SeenSession[], fa
   }
   for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
   for (const session of sessions) faults.push(...judgeSums(session));
+  faults.push(...unfinishedMoves(facts));
   return faults;
 }
 
@@ -41,7 +42,8 @@ function judgeLeg(session: SeenSession, leg: SeenLeg, landed: readonly Landed[])
     const deposit = session.deposits.get(depositKey);
     if (!deposit) faults.push(`${name} gives back ${depositKey}, which never came`);
     else if (deposit.from !== leg.to) faults.push(`${name} goes to ${leg.to}, and ${deposit.from} had paid`);
-    else if (landed.length > 0 && deposit.status !== 'confirmed') faults.push(`${name} was paid of ${depositKey}, which is ${deposit.status}`);
+    else if (landed.length > 0 && deposit.status !== 'confirmed' && !session.wasReversed)
+      faults.push(`${name} was paid of ${depositKey}, which is ${deposit.status}`);
   }
   return faults;
 }
@@ -55,4 +57,11 @@ function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
   return [...back].flatMap(([key, units]) =>
     units > (deposits.get(key)?.units ?? 0n) ? [`${sessionId}: ${units} units of ${key} go back, more than had come`] : [],
   );
+}
+
+/** Whatever the treasury began has come to an end. */
+export function unfinishedMoves(facts: readonly Fact[]): string[] {
+  const ended = new Set(facts.filter(({ type }) => /^(Sweep|GasTopUp|Return)(Completed|Failed)$/.test(type)).map(({ data }) => data['moveId']));
+  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|Return)Requested$/.test(type));
+  return begun.filter(({ data }) => !ended.has(data['moveId'])).map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
 }

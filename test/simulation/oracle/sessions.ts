@@ -46,6 +46,8 @@ export interface SeenSession {
   status: 'open' | 'paid' | 'expired' | 'failed' | 'cancelled';
   readonly deposits: Map<string, SeenDeposit>;
   readonly refunds: Map<string, SeenRefund>;
+  /** A deposit was taken back by the chain after it had been confirmed. */
+  wasReversed: boolean;
   /** Types in their order. */
   readonly history: string[];
 }
@@ -66,6 +68,7 @@ export function sessionOf(fact: Fact): SeenSession {
     networks: new Set(options.map(({ network }) => network)),
     expiresAtSec: Number(data['expiresAtSec']),
     status: 'open',
+    wasReversed: false,
     ...{ deposits: new Map(), refunds: new Map(), history: ['SessionCreated'] },
   };
 }
@@ -95,6 +98,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       return null;
     case 'DepositReverted':
       if (!deposit || deposit.status === 'reverted') return 'a transfer was reverted that does not stand';
+      session.wasReversed ||= deposit.status === 'confirmed';
       deposit.status = 'reverted';
       return null;
     case 'SessionPaid':

@@ -11,7 +11,7 @@ type RefundView = Extract<Awaited<ReturnType<MerchantApi['requestRefund']>>, { o
 export interface Facts {
   readonly sessions: Map<string, { readonly merchant: number; readonly view: SessionView }>;
   readonly payments: { readonly order: string; readonly pay: Pay; readonly txHash: string; readonly to: string; readonly units: bigint }[];
-  readonly refunds: { readonly order: string; readonly view: RefundView }[];
+  readonly refunds: { readonly order: string; readonly key: string; readonly view: RefundView }[];
   readonly cancelled: Set<string>;
   readonly refusals: { readonly what: string; readonly code: string }[];
 }
@@ -149,18 +149,19 @@ export class CarriedOut {
     if (!session) return;
     const merchant = world.merchants[session.merchant]!;
     const { sessionId, dueAmount, dueCoin } = session.view;
+    const key = `refund-${step.order}-${step.atSec}`;
     const units = (toUnits(dueAmount) * BigInt(step.percent ?? 0)) / 100n;
     const amount = step.percent === null ? {} : { amount: { value: fromUnits(units), currency: dueCoin } };
     const answer = await this.#insist(`refund ${step.order}`, (requestId) =>
       world.request(({ core }) =>
-        core!.sessions.requestRefund(world.callerOf(merchant, requestId, `refund-${step.order}-${step.atSec}`), {
+        core!.sessions.requestRefund(world.callerOf(merchant, requestId, key), {
           sessionId,
           ...amount,
           acknowledgeSender: true,
         }),
       ),
     );
-    if (answer?.ok) this.facts.refunds.push({ order: step.order, view: answer.value });
+    if (answer?.ok) this.facts.refunds.push({ order: step.order, key, view: answer.value });
     else if (answer) this.#refused('refund', answer.refusal.code);
   }
 

@@ -9,8 +9,10 @@ const RECEIVERS: readonly ReceiverBehaviour[] = ['slow', 'silent', 'closing', 'e
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
 const ORDINARY_DEPTH = { ethereum: 11, bsc: 2 } as const;
 
+const DEEPEST = { ethereum: 40, bsc: 2 } as const;
+
 /** Kinds of what may go wrong; each seed takes some of them. */
-const KINDS = ['kill', 'reorg', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock'] as const;
+const KINDS = ['kill', 'reorg', 'deep', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock'] as const;
 type Kind = (typeof KINDS)[number];
 
 export interface GenerateOptions {
@@ -31,7 +33,12 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   for (let order = 1; steps.length < wanted; order += 1) {
     steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, networks, merchants));
     const faults = prng.fork(`faults ${order}`);
-    while (faults.chance(faultShare)) steps.push(faultOf(faults, faults.pick(kinds), { networks, providers, merchants }));
+    while (faults.chance(faultShare)) {
+      // Most faults do their harm while something is under way.
+      const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
+      const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 2_400);
+      steps.push(faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { networks, providers, merchants }));
+    }
   }
   return {
     ...{ seed, networks, providers, merchants },
@@ -98,8 +105,7 @@ interface Place {
   readonly merchants: number;
 }
 
-function faultOf(prng: Prng, kind: Kind, { networks, providers, merchants }: Place): Step {
-  const atSec = prng.between(1, ORDERS_SEC + 2_400) + prng.fraction();
+function faultOf(prng: Prng, kind: Kind, atSec: number, { networks, providers, merchants }: Place): Step {
   const network = prng.pick(networks);
   const forSec = prng.pick([5, 30, 120, 600, 1_800]);
   switch (kind) {
@@ -107,6 +113,9 @@ function faultOf(prng: Prng, kind: Kind, { networks, providers, merchants }: Pla
       return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]) };
     case 'reorg':
       return { kind, atSec, network, depth: prng.between(1, ORDINARY_DEPTH[network]), losesPercent: prng.pick([0, 0, 50, 100]) };
+    case 'deep':
+      // Beyond the everyday rule, not beyond the chain's own finality.
+      return { kind: 'reorg', atSec, network, depth: prng.between(1, DEEPEST[network]), losesPercent: prng.pick([0, 50, 100]) };
     case 'pool':
       return { kind, atSec, network };
     case 'provider':

@@ -1,4 +1,5 @@
 import { CarriedOut, SETTLING_SEC } from './carry-out.ts';
+import { Replay } from '../oracle/look-ups.ts';
 import { Oracle } from '../oracle/oracle.ts';
 import type { Plan } from './plan.ts';
 import { START_MS, TOKENS, World } from '../world.ts';
@@ -15,6 +16,7 @@ const GAS = 10n ** 20n;
 const LOOK_SEC = 300;
 /** For what is told and booked after everything has settled. */
 const LAST_SEC = 600;
+const REPLAY_SEC = 30;
 
 /** Carries a plan out from the first start of the service to the moment at which everything has settled. */
 export async function run(plan: Plan): Promise<Outcome> {
@@ -22,6 +24,7 @@ export async function run(plan: Plan): Promise<Outcome> {
   const { scheduler } = world;
   const oracle = new Oracle(world);
   const { violations } = oracle;
+  const outcome = (): Outcome => ({ digest: world.timeline.digest, world, violations, simulatedSec: (scheduler.nowMs - START_MS) / 1000 });
   const onRejection = (error: unknown): void => {
     world.timeline.add('bug', `nobody took care of: ${(error as Error).stack ?? String(error)}`);
     violations.push(`a rejection that nobody took care of: ${String(error)}`);
@@ -46,8 +49,12 @@ export async function run(plan: Plan): Promise<Outcome> {
     await scheduler.run(START_MS + carried.endSec * 1000, isOver);
     while (!isOver() && scheduler.nowMs < endMs && !oracle.isSettled()) await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
     if (!isOver()) await scheduler.run(scheduler.nowMs + LAST_SEC * 1000, isOver);
-    if (!isOver()) oracle.judgeTheEnd(carried.facts);
-    return { digest: world.timeline.digest, world, violations, simulatedSec: (scheduler.nowMs - START_MS) / 1000 };
+    if (isOver()) return outcome();
+    const replay = new Replay(world);
+    await Promise.all([replay.start(), scheduler.run(scheduler.nowMs + REPLAY_SEC * 1000, isOver)]);
+    oracle.judgeTheEnd(carried.facts);
+    for (const fault of replay.differences()) oracle.found(fault);
+    return outcome();
   } finally {
     world.close();
     process.off('unhandledRejection', onRejection);

@@ -1,0 +1,49 @@
+import { TOKENS, type World } from '../world.ts';
+import type { SeenSession } from './sessions.ts';
+import type { Fact } from './truth.ts';
+
+/* Rows of the read side, by the names that they are documented by (docs/ledger.md). */
+const BALANCES = 'ledger-balances@3';
+const SUMS = 'ledger-sums@3';
+const SESSIONS = 'session-view@';
+
+/** Units of 10^-6, also below zero. */
+const unitsOf = (amount: unknown): bigint => {
+  const [, sign, whole, part = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount))!;
+  const units = BigInt(whole! + part.padEnd(6, '0').slice(0, 6));
+  return sign === '-' ? -units : units;
+};
+
+/** The books hold what the chains hold, and debits are credits. */
+export function judgeBooks(world: World, sessions: readonly SeenSession[], facts: readonly Fact[]): string[] {
+  const { tables } = world.disk.readModel;
+  const faults: string[] = [];
+  for (const [key, row] of tables.get(SUMS) ?? []) {
+    if (Number(row['sum']) !== 0) faults.push(`debits and credits of ${key} differ by ${String(row['sum'])}`);
+  }
+  const addresses = new Set(sessions.flatMap((session) => [...session.addresses]));
+  const isReconciled = facts.some(({ type }) => type === 'TreasuryReconciled');
+  for (const [network, { chain }] of world.chains)
+    for (const coin of ['USDT', 'USDC'] as const) {
+      const onChain = [...addresses].reduce((sum, address) => sum + chain.valueAt(`${TOKENS[network][coin]}/${address}`, chain.view), 0n);
+      const booked = unitsOf(tables.get(BALANCES)?.get(`test/assets:deposit-wallets/${network}/${coin}`)?.['balance'] ?? '0');
+      if (onChain !== booked) faults.push(`the addresses given out hold ${onChain} units of ${coin} on ${network}, and the books say ${booked}`);
+      const treasury = tables.get(BALANCES)?.get(`test/assets:treasury/${network}/${coin}`)?.['balance'];
+      const held = chain.valueAt(`${TOKENS[network][coin]}/${world.treasury}`, chain.view);
+      if (isReconciled && treasury !== undefined && unitsOf(treasury) > held)
+        faults.push(`the treasury holds ${held} units of ${coin} on ${network}, and the books say ${treasury}`);
+    }
+  faults.push(...judgeStatuses(world, sessions));
+  return faults;
+}
+
+/** Look-ups say of each session what its events say. */
+function judgeStatuses(world: World, sessions: readonly SeenSession[]): string[] {
+  const table = [...world.disk.readModel.tables].find(([name]) => name.startsWith(SESSIONS))?.[1];
+  if (!table) return [];
+  return sessions.flatMap(({ sessionId, status }) => {
+    const shown = [...table].find(([key]) => key.includes(sessionId))?.[1]['status'];
+    const isRight = shown === status || (status === 'open' && shown === 'processing');
+    return shown !== undefined && !isRight ? [`${sessionId} is ${status} and shown as ${String(shown)}`] : [];
+  });
+}
