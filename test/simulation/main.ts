@@ -63,7 +63,7 @@ async function explain(plan: Plan, outcome: Outcome): Promise<void> {
   const kinds = new Set(outcome.violations.map(kindOf));
   const fails = async (smaller: Plan): Promise<boolean> => (await run(smaller)).violations.some((text) => kinds.has(kindOf(text)));
   const small = values['no-shrink'] ? plan : await shrink(plan, fails, MOST_TRIES, (steps) => console.log(`  still so with ${steps} steps`));
-  const again = await run(small);
+  const again = small === plan ? outcome : await run(small);
   mkdirSync(values.directory, { recursive: true });
   const file = resolve(join(values.directory, `seed-${plan.seed}.json`));
   const timeline = again.world.timeline.text().split('\n');

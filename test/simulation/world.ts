@@ -95,6 +95,7 @@ export class World {
       {
         config: readConfig({
           ...{ DATA_DIR: '/dev/null/data', SIGNER_JOURNAL_DIR: '/dev/null/journal', LOG_LEVEL: 'silent', RATE_PROVIDERS: 'static' },
+          ...{ SESSION_TTL_SECONDS: String(this.plan.ttlSec), RECONCILE_EVERY_SECONDS: String(this.plan.reconcileSec) },
           ...(this.plan.sweepFrom !== null && { SWEEP_FROM: this.plan.sweepFrom }),
         }),
         ...{ disk: this.disk, receivers: this.receivers, wallet: MODEL_WALLET },

@@ -27,7 +27,7 @@ export function callOut<Value>(
         const value = work();
         answer = () => resolve(value);
       } catch (error) {
-        answer = () => reject(error);
+        answer = () => reject(error instanceof Error ? error : new Error(String(error)));
       }
       scheduler.after(latencyOf(prng, latency), caller, answer);
     });

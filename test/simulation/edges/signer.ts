@@ -41,7 +41,7 @@ export class SignerProcess {
             const text = JSON.stringify(result);
             answer(() => resolve(JSON.parse(text)));
           },
-          (error: unknown) => answer(() => reject(error)),
+          (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),
         );
       });
     });

@@ -14,12 +14,14 @@ const unitsOf = (amount: unknown): bigint => {
   return sign === '-' ? -units : units;
 };
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 /** The books hold what the chains hold, and debits are credits. */
 export function judgeBooks(world: World, sessions: readonly SeenSession[], facts: readonly Fact[]): string[] {
   const { tables } = world.disk.readModel;
   const faults: string[] = [];
   for (const [key, row] of tables.get(SUMS) ?? []) {
-    if (Number(row['sum']) !== 0) faults.push(`debits and credits of ${key} differ by ${String(row['sum'])}`);
+    if (Number(row['sum']) !== 0) faults.push(`debits and credits of ${key} differ by ${textOf(row['sum'])}`);
   }
   const addresses = new Set(sessions.flatMap((session) => [...session.addresses]));
   const isReconciled = facts.some(({ type }) => type === 'TreasuryReconciled');
@@ -31,7 +33,7 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
       const treasury = tables.get(BALANCES)?.get(`test/assets:treasury/${network}/${coin}`)?.['balance'];
       const held = chain.valueAt(`${TOKENS[network][coin]}/${world.treasury}`, chain.view);
       if (isReconciled && treasury !== undefined && unitsOf(treasury) > held)
-        faults.push(`the treasury holds ${held} units of ${coin} on ${network}, and the books say ${treasury}`);
+        faults.push(`the treasury holds ${held} units of ${coin} on ${network}, and the books say ${textOf(treasury)}`);
     }
   faults.push(...judgeStatuses(world, sessions));
   return faults;
@@ -44,6 +46,6 @@ function judgeStatuses(world: World, sessions: readonly SeenSession[]): string[]
   return sessions.flatMap(({ sessionId, status }) => {
     const shown = [...table].find(([key]) => key.includes(sessionId))?.[1]['status'];
     const isRight = shown === status || (status === 'open' && shown === 'processing');
-    return shown !== undefined && !isRight ? [`${sessionId} is ${status} and shown as ${String(shown)}`] : [];
+    return shown !== undefined && !isRight ? [`${sessionId} is ${status} and shown as ${textOf(shown)}`] : [];
   });
 }

@@ -24,6 +24,8 @@ export const SETTLING_SEC = 3 * 3_600;
 /** What people do when nobody answers: the same again, until somebody does. */
 export class CarriedOut {
   readonly facts: Facts = { sessions: new Map(), payments: [], refunds: [], cancelled: new Set(), refusals: [] };
+  /** Requests that nobody has answered yet. */
+  #asking = 0;
   readonly #world: World;
   readonly #plan: Plan;
 
@@ -34,6 +36,10 @@ export class CarriedOut {
 
   schedule(): void {
     for (const step of this.#plan.steps) this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () => this.#begin(step));
+  }
+
+  get isIdle(): boolean {
+    return this.#asking === 0;
   }
 
   get endSec(): number {
@@ -172,6 +178,15 @@ export class CarriedOut {
   }
 
   async #insist<Value extends { readonly ok: boolean }>(what: string, ask: (requestId: string) => Promise<Value | null>): Promise<Value | null> {
+    this.#asking += 1;
+    try {
+      return await this.#ask(what, ask);
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  async #ask<Value extends { readonly ok: boolean }>(what: string, ask: (requestId: string) => Promise<Value | null>): Promise<Value | null> {
     const world = this.#world;
     for (let attempt = 1; world.scheduler.nowMs - START_MS < LATEST_MS; attempt += 1) {
       const answer = await ask(`${what} ${attempt}`);

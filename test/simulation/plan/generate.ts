@@ -4,7 +4,7 @@ import { Prng } from '../time/prng.ts';
 import type { Cancel, ModelledNetwork, Order, Pay, Plan, Refund, Step } from './plan.ts';
 
 const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
-const ORDERS_SEC = 5_400;
+const ORDERS_SEC = 1_800;
 const RECEIVERS: readonly ReceiverBehaviour[] = ['slow', 'silent', 'closing', 'errors', 'flapping', 'refusing', 'rate-limited', 'takes-and-fails'];
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
 const ORDINARY_DEPTH = { ethereum: 11, bsc: 2 } as const;
@@ -29,26 +29,28 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const wanted = options.steps ?? prng.between(6, 40);
   const kinds = KINDS.filter(() => prng.chance(0.45));
   const faultShare = kinds.length === 0 ? 0 : prng.pick([0, 0.2, 0.4, 0.6]);
+  const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
   for (let order = 1; steps.length < wanted; order += 1) {
-    steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, networks, merchants));
+    steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, { networks, merchants, ttlSec }));
     const faults = prng.fork(`faults ${order}`);
     while (faults.chance(faultShare)) {
       // Most faults do their harm while something is under way.
       const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
-      const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 2_400);
+      const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 1_800);
       steps.push(faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { networks, providers, merchants }));
     }
   }
   return {
     ...{ seed, networks, providers, merchants },
+    ...{ ttlSec, reconcileSec: prng.pick([300, 900, 3_600]) },
     sweepFrom: prng.chance(0.3) ? prng.pick(['1', '20']) : null,
     secondSourceFrom: providers > 1 && prng.chance(0.5) ? prng.pick(['0', '50']) : null,
     steps: steps.toSorted((one, other) => one.atSec - other.atSec),
   };
 }
 
-function orderOf(prng: Prng, order: string, networks: readonly ModelledNetwork[], merchants: number): Step[] {
+function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec }: Omit<Place, 'providers'> & { readonly ttlSec: number }): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
     ...{ kind: 'order', atSec, order, merchant: prng.between(0, merchants - 1), amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']) },
@@ -64,7 +66,7 @@ function orderOf(prng: Prng, order: string, networks: readonly ModelledNetwork[]
     coin,
     payer: prng.pick(PAYERS),
   });
-  const soon = (): number => later(5, 900);
+  const soon = (): number => later(5, ttlSec / 2);
   const payments = (): Pay[] => {
     switch (prng.between(0, 9)) {
       case 0:
@@ -77,7 +79,7 @@ function orderOf(prng: Prng, order: string, networks: readonly ModelledNetwork[]
         return [pay(prng.between(1, 99), soon())];
       case 4:
         // About the deadline, on either side of it.
-        return [pay(100, later(1_770, 1_830))];
+        return [pay(100, later(ttlSec - 30, ttlSec + 30))];
       case 5:
         return [pay(100, soon(), 'USDC')];
       case 6:
@@ -86,11 +88,11 @@ function orderOf(prng: Prng, order: string, networks: readonly ModelledNetwork[]
         return [pay(100, soon())];
     }
   };
-  const cancel: Cancel[] = prng.chance(0.15) ? [{ kind: 'cancel', atSec: later(5, 1_900), order }] : [];
+  const cancel: Cancel[] = prng.chance(0.15) ? [{ kind: 'cancel', atSec: later(5, ttlSec + 100), order }] : [];
   const refunds: Refund[] = prng.chance(0.45)
     ? Array.from({ length: prng.between(1, 3) }, () => ({
         kind: 'refund',
-        atSec: later(200, 4_000),
+        atSec: later(100, 2_400),
         order,
         percent: prng.pick([null, 10, 50, 100, 130]),
         copies: prng.chance(0.3) ? 2 : 1,

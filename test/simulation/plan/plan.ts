@@ -94,6 +94,10 @@ export interface Plan {
   readonly merchants: number;
   /** Units at one address from which it is swept by itself; null: never. */
   readonly sweepFrom: string | null;
+  /** How long a session may be paid. */
+  readonly ttlSec: number;
+  /** Between two comparisons of books and chains. */
+  readonly reconcileSec: number;
   /** From which amount two providers must agree; null: never. */
   readonly secondSourceFrom: string | null;
   /** In the order of their times. */

@@ -13,9 +13,9 @@ export interface Outcome {
 
 const FLOAT_UNITS = 50_000_000_000n;
 const GAS = 10n ** 20n;
-const LOOK_SEC = 300;
+const LOOK_SEC = 60;
 /** For what is told and booked after everything has settled. */
-const LAST_SEC = 600;
+const LAST_SEC = 120;
 const REPLAY_SEC = 30;
 
 /** Carries a plan out from the first start of the service to the moment at which everything has settled. */
@@ -47,7 +47,8 @@ export async function run(plan: Plan): Promise<Outcome> {
     const isOver = (): boolean => violations.length > 0;
     const endMs = START_MS + (carried.endSec + SETTLING_SEC) * 1000;
     await scheduler.run(START_MS + carried.endSec * 1000, isOver);
-    while (!isOver() && scheduler.nowMs < endMs && !oracle.isSettled()) await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
+    while (!isOver() && scheduler.nowMs < endMs && !(carried.isIdle && oracle.isSettled()))
+      await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
     if (!isOver()) await scheduler.run(scheduler.nowMs + LAST_SEC * 1000, isOver);
     if (isOver()) return outcome();
     const replay = new Replay(world);

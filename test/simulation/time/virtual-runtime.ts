@@ -104,9 +104,12 @@ function sleep<Value>(ms = 0, value?: Value, { signal }: { signal?: AbortSignal 
 const aborted = (signal: AbortSignal): Error =>
   Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
 
+/** One for all: most of these come when their request is long over. */
+const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+
 function timeoutSignal(ms: number): AbortSignal {
   const controller = new AbortController();
-  setTimeoutVirtual(() => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), ms);
+  setTimeoutVirtual(() => controller.abort(TIMED_OUT), ms);
   return controller.signal;
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLANTS } from '../../crash/plants.ts';
 import { WEBHOOK_MUTANTS } from '../../mutants/webhook-mutants.ts';
+import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
 import { planted, type PlantedChange } from '../../support/planted-change.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -38,6 +39,12 @@ describe('each planted bug', () => {
 
 describe('each protection of webhooks that tests are shown to need', () => {
   it.each(WEBHOOK_MUTANTS.map((mutant) => [mutant.without, mutant] as const))('%s can still be taken out', (_, { changes }) => {
+    for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
+  });
+});
+
+describe('each fault that the simulation is shown to find', () => {
+  it.each(UNFIXED.map((fault) => [fault.name, fault] as const))('%s can still be put back', (_, { changes }) => {
     for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
   });
 });
