@@ -1,8 +1,23 @@
 /** Situations that a run can meet; those that never occurred are named, too. */
 const EXPECTED = [
-  ...['order', 'pay', 'cancel', 'refund', 'reorg', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'kill', 'clock'].map(
-    (kind) => `plan ${kind}`,
-  ),
+  ...[
+    'order',
+    'pay',
+    'cancel',
+    'refund',
+    'reorg',
+    'pool',
+    'provider',
+    'receiver',
+    'halt',
+    'fees',
+    'frozen',
+    'paused',
+    'kill',
+    'clock',
+    'store',
+    'leases',
+  ].map((kind) => `plan ${kind}`),
   ...['open', 'paid', 'expired', 'failed', 'cancelled'].flatMap((state) => [
     ...[
       'DepositDetected',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coverageReport } from './coverage.ts';
 import { generate } from './plan/generate.ts';
-import type { ModelledNetwork, Plan } from './plan/plan.ts';
+import type { ModelledNetwork, Plan, Profile } from './plan/plan.ts';
 import { run, type Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
 
@@ -19,7 +19,12 @@ const FAILURES = 'simulation-failures';
 const { values } = parseArgs({
   options: {
     ...{ seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '1' }, steps: { type: 'string' }, minutes: { type: 'string' } },
-    ...{ replay: { type: 'string' }, network: { type: 'string', multiple: true }, directory: { type: 'string', default: FAILURES } },
+    ...{
+      replay: { type: 'string' },
+      network: { type: 'string', multiple: true },
+      profile: { type: 'string' },
+      directory: { type: 'string', default: FAILURES },
+    },
     ...{
       timeline: { type: 'boolean', default: false },
       coverage: { type: 'boolean', default: false },
@@ -45,6 +50,12 @@ function networksOf(): readonly ModelledNetwork[] | undefined {
   const named = values.network;
   if (named?.some((name) => name !== 'ethereum' && name !== 'bsc')) usage(`--network must be ethereum or bsc, not ${named.join(', ')}`);
   return named as readonly ModelledNetwork[] | undefined;
+}
+
+function profileOf(): Profile | undefined {
+  const { profile } = values;
+  if (profile === undefined || profile === 'embedded' || profile === 'shared') return profile;
+  return usage(`--profile must be embedded or shared, not ${profile}`);
 }
 
 function planIn(file: string): Plan {
@@ -75,6 +86,7 @@ async function explain(plan: Plan, outcome: Outcome): Promise<void> {
 
 const [runs, steps, minutes] = [numberOf('runs')!, numberOf('steps'), numberOf('minutes')];
 const networks = networksOf();
+const profile = profileOf();
 const replayed = values.replay === undefined ? null : planIn(values.replay);
 const startedMs = process.hrtime.bigint();
 const elapsedMin = (): number => Number(process.hrtime.bigint() - startedMs) / 60e9;
@@ -82,14 +94,14 @@ const counts = new Map<string, number>();
 let [simulatedSec, done, failed] = [0, 0, 0];
 for (let number = 0; minutes === undefined ? number < (replayed ? 1 : runs) : elapsedMin() < minutes; number += 1) {
   const seed = number === 0 ? values.seed : `${values.seed}-${number}`;
-  const plan = replayed ?? generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }) });
+  const plan = replayed ?? generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }), ...(profile && { profile }) });
   const outcome = await run(plan);
   done += 1;
   simulatedSec += outcome.simulatedSec;
   for (const [situation, times] of outcome.world.timeline.counts) counts.set(situation, (counts.get(situation) ?? 0) + times);
   if (values.timeline) console.log(outcome.world.timeline.text());
   console.log(
-    `seed ${plan.seed}: ${outcome.digest} (${plan.networks.join(', ')}, ${plan.steps.length} steps, ${Math.round(outcome.simulatedSec)} s)`,
+    `seed ${plan.seed}: ${outcome.digest} (${plan.profile}${plan.nodes > 1 ? ` by ${plan.nodes}` : ''}, ${plan.networks.join(', ')}, ${plan.steps.length} steps, ${Math.round(outcome.simulatedSec)} s)`,
   );
   if (outcome.violations.length === 0) continue;
   failed += 1;

@@ -24,6 +24,7 @@ import type { Wallet } from '../../src/signer/wallet.ts';
 import type { Disk } from './edges/storage.ts';
 import type { Receivers } from './edges/receiver.ts';
 import type { SignerProcess } from './edges/signer.ts';
+import type { Profile } from './plan/plan.ts';
 import { ModelProcess, within } from './time/scheduler.ts';
 
 export interface NodeParts {
@@ -32,7 +33,9 @@ export interface NodeParts {
   readonly receivers: Receivers;
   readonly wallet: Wallet;
   readonly networks: readonly PayoutNetworkAccess[];
-  readonly startSigner: () => SignerProcess;
+  readonly profile: Profile;
+  /** Null where this process never pays. */
+  readonly startSigner: (() => SignerProcess) | null;
   readonly onLog: (level: 'warn' | 'error' | 'fatal', message: string, fields: object) => void;
   readonly secondSourceFrom: bigint | null;
 }
@@ -40,16 +43,15 @@ export interface NodeParts {
 /** One process of the service from its start to its end, wired by the production composition: all of it but the HTTP servers and the audit's thread. */
 export class ServiceNode {
   readonly process = new ModelProcess('node');
-  readonly signer: SignerProcess;
+  readonly signer: SignerProcess | null;
   readonly started: Promise<void>;
   #core: Core | null = null;
   #foundation: Foundation | null = null;
   #money: MovingMoney | null = null;
 
   constructor(parts: NodeParts, skewMs: number) {
-    this.process.skewMs = skewMs;
-    this.signer = parts.startSigner();
-    this.signer.process.skewMs = skewMs;
+    this.signer = parts.startSigner?.() ?? null;
+    this.setClock(skewMs);
     this.started = within(this.process, () => this.#start(serviceParts(parts, this.signer)));
   }
 
@@ -69,12 +71,12 @@ export class ServiceNode {
   /** The signer is its child and never outlives it. */
   kill(): void {
     this.process.isDead = true;
-    this.signer.process.isDead = true;
+    if (this.signer) this.signer.process.isDead = true;
   }
 
   setClock(skewMs: number): void {
     this.process.skewMs = skewMs;
-    this.signer.process.skewMs = skewMs;
+    if (this.signer) this.signer.process.skewMs = skewMs;
   }
 
   async #start(parts: ServiceParts): Promise<void> {
@@ -88,19 +90,23 @@ export class ServiceNode {
   }
 }
 
-function serviceParts({ config, disk, receivers, wallet, networks, onLog, secondSourceFrom }: NodeParts, signer: SignerProcess): ServiceParts {
+function serviceParts(
+  { config, disk, receivers, wallet, networks, onLog, secondSourceFrom, profile }: NodeParts,
+  signer: SignerProcess | null,
+): ServiceParts {
+  const [log, roles] = [logger(onLog), rolesOf(config)];
   const metrics = unmeasured() as unknown as Metrics;
   const settings = networks.map((access) => access.settings);
   const readers = chainReaders(networks, metrics, { secondSourceFrom: () => secondSourceFrom });
   const families = new Set(settings.map(({ network }) => (network === 'tron' ? 'tron' : 'evm')));
   return {
     config,
-    roles: rolesOf(config),
-    storage: disk.open(),
+    roles,
+    storage: disk.open({ profile, node: config.NODE_NUMBER, roles }),
     masterKeys: parseMasterKeys(hash('sha256', 'of this simulation')),
     clock: systemClock,
     random: nodeRandom,
-    log: logger(onLog),
+    log,
     metrics,
     derivers: [...families].map((family) => deriver(family, family === 'evm' ? wallet.evmXpub : wallet.tronXpub)),
     chains: readers.byBlocks,
@@ -110,7 +116,7 @@ function serviceParts({ config, disk, receivers, wallet, networks, onLog, second
     rateProviders: ['static'],
     webhookRules: { allowInsecure: true, ownHosts: [] },
     webhookSender: receivers.sender(),
-    payouts: {
+    payouts: signer && {
       signer: signer.calls(),
       chains: () =>
         networks.map((network) =>

@@ -60,17 +60,21 @@ export class World {
   readonly treasury = MODEL_WALLET.treasury.evm.toLowerCase();
   /** Processes that have been started. */
   starts = 0;
-  skewMs = 0;
-  #node: ServiceNode | null = null;
+  readonly skewsMs: number[];
+  readonly #nodes: (ServiceNode | null)[];
   readonly #journals: string;
+  readonly #requests: Prng;
 
   constructor(plan: Plan) {
     this.plan = plan;
     this.prng = new Prng(plan.seed);
+    this.skewsMs = Array.from({ length: plan.nodes }, () => 0);
+    this.#nodes = Array.from({ length: plan.nodes }, () => null);
     const { scheduler, prng } = this;
     takeOver(scheduler, prng.fork('runtime'));
     this.timeline = new Timeline(() => scheduler.nowMs - START_MS);
     this.#journals = mkdtempSync(join(existsSync(RAM_DISK) ? RAM_DISK : tmpdir(), 'quittance-simulation-'));
+    this.#requests = prng.fork('requests');
     this.log = new EventLog(scheduler, prng.fork('log'));
     this.disk = new Disk(this.log, prng.fork('disk'));
     this.receivers = new Receivers(scheduler, prng.fork('receivers'));
@@ -80,59 +84,68 @@ export class World {
     this.log.onCommitted.push((event) => this.timeline.event(event));
   }
 
-  get node(): ServiceNode | null {
-    return this.#node;
+  get nodes(): readonly (ServiceNode | null)[] {
+    return this.#nodes;
+  }
+
+  /** How far the clock is ahead that is ahead the most. */
+  get aheadMs(): number {
+    return Math.max(...this.skewsMs);
   }
 
   chainOf(network: ModelledNetwork): Chain {
     return this.chains.get(network)!;
   }
 
-  startNode(): void {
+  startNode(number: number): void {
     this.starts += 1;
-    this.timeline.add('process', `start ${this.starts}`);
+    this.timeline.add('process', `start ${this.starts}: node ${number}`);
+    const pays = number === 0;
     const node = new ServiceNode(
       {
         config: readConfig({
           ...{ DATA_DIR: '/dev/null/data', SIGNER_JOURNAL_DIR: '/dev/null/journal', LOG_LEVEL: 'silent', RATE_PROVIDERS: 'static' },
           ...{ SESSION_TTL_SECONDS: String(this.plan.ttlSec), RECONCILE_EVERY_SECONDS: String(this.plan.reconcileSec) },
+          ...{ NODE_NUMBER: String(number), ROLES: pays ? 'api,worker,signer' : 'api,worker' },
           ...(this.plan.sweepFrom !== null && { SWEEP_FROM: this.plan.sweepFrom }),
         }),
-        ...{ disk: this.disk, receivers: this.receivers, wallet: MODEL_WALLET },
+        ...{ disk: this.disk, receivers: this.receivers, wallet: MODEL_WALLET, profile: this.plan.profile },
         networks: [...this.chains.values()].map(({ settings, urls }) => ({ settings, urls })),
-        startSigner: () => this.#startSigner(),
+        startSigner: pays ? () => this.#startSigner() : null,
         onLog: (level, message, fields) => this.timeline.add(`log ${level}`, `${message} ${wordsOf(fields)}`),
         secondSourceFrom: this.plan.secondSourceFrom === null ? null : amountOf(this.plan.secondSourceFrom),
       },
-      this.skewMs,
+      this.skewsMs[number]!,
     );
-    this.#node = node;
+    this.#nodes[number] = node;
     node.started.catch((error: unknown) => {
       if (node.process.isDead) return;
       // Whatever watches over the service starts it again.
-      this.timeline.add('process', `did not start: ${(error as Error).message}`);
-      this.killNode();
-      this.scheduler.after(5_000, null, () => this.#node === null && this.startNode());
+      this.timeline.add('process', `node ${number} did not start: ${(error as Error).message}`);
+      this.killNode(number);
+      this.scheduler.after(5_000, null, () => this.#nodes[number] === null && this.startNode(number));
     });
   }
 
-  killNode(): void {
-    this.#node?.kill();
-    this.#node = null;
-    this.timeline.add('process', 'killed');
+  killNode(number: number): void {
+    this.#nodes[number]?.kill();
+    this.#nodes[number] = null;
+    this.timeline.add('process', `killed: node ${number}`);
   }
 
-  setClock(skewMs: number): void {
-    this.skewMs = skewMs;
-    this.#node?.setClock(skewMs);
+  setClock(number: number, skewMs: number): void {
+    this.skewsMs[number] = skewMs;
+    this.#nodes[number]?.setClock(skewMs);
   }
 
   /**
    * A request of somebody outside to whatever process there is: null when nobody answers in time, be it done or not. `ask` runs within the process.
    */
   request<Value>(ask: (node: ServiceNode) => Promise<Value>, timeoutMs = 10_000): Promise<Value | null> {
-    const node = this.#node;
-    if (!node?.core) return Promise.resolve(null);
+    // Whatever spreads requests over the processes takes one that answers.
+    const ready = this.#nodes.filter((candidate) => candidate?.core);
+    const node = ready.length === 0 ? null : this.#requests.pick(ready);
+    if (!node) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.scheduler.after(timeoutMs, null, () => resolve(null));
       this.scheduler.after(3, node.process, () => {
@@ -161,9 +174,9 @@ export class World {
   /** Until all of them are known to the service. */
   async registerMerchants(): Promise<void> {
     for (const [number, merchant] of this.merchants.entries()) {
-      const core = this.#node!.core!;
-      const done = await within(this.#node!.process, () =>
-        core.merchants.registerMerchant({ name: `Merchant ${number}`, mode: 'test', webhookUrl: merchant.url }),
+      const node = this.#nodes[0]!;
+      const done = await within(node.process, () =>
+        node.core!.merchants.registerMerchant({ name: `Merchant ${number}`, mode: 'test', webhookUrl: merchant.url }),
       );
       if (!done.ok) throw new Error(done.refusal.message);
       merchant.account = { id: done.value.id, webhookSecret: done.value.webhook_secret };
@@ -171,7 +184,7 @@ export class World {
   }
 
   close(): void {
-    this.#node?.kill();
+    for (const node of this.#nodes) node?.kill();
     rmSync(this.#journals, { recursive: true, force: true });
   }
 

@@ -27,6 +27,10 @@ const BATCH = 256;
 /** Subscriptions learn of new events a moment later. */
 const NOTICE_MS = 1;
 
+/** In the form of the shared store, which the other one never looks into. */
+const positionOf = (place: number): Position => `C:${place}/P:${place}`;
+const placeOf = (position: Position | null): number => (position === null ? 0 : Number(position.slice(2, position.indexOf('/'))));
+
 /** The event log as its disk has it: what was committed stays, whatever ends. */
 export class EventLog {
   readonly events: RecordedEvent[] = [];
@@ -64,13 +68,13 @@ export class EventLog {
     if (recorded.length !== first) return { ok: false, actual: recorded.length - 1 };
     this.#streams.set(stream, recorded);
     for (const event of events) {
-      const entry = { ...event, stream, revision: recorded.length, position: String(this.events.length + 1) };
+      const entry = { ...event, stream, revision: recorded.length, position: positionOf(this.events.length + 1) };
       recorded.push(entry);
       this.events.push(entry);
       for (const listener of this.onCommitted) listener(entry);
     }
     for (const connection of this.#connections) connection.notify();
-    return { ok: true, revision: recorded.length - 1, position: String(this.events.length) };
+    return { ok: true, revision: recorded.length - 1, position: positionOf(this.events.length) };
   }
 }
 
@@ -104,7 +108,7 @@ class Connection implements EventStore {
   readAll({ after, limit, streamPrefixes }: ReadAllOptions): Promise<RecordedEvent[]> {
     return this.#call(() => {
       const found: RecordedEvent[] = [];
-      for (let at = Number(after ?? 0); at < this.#log.events.length && found.length < limit; at += 1)
+      for (let at = placeOf(after); at < this.#log.events.length && found.length < limit; at += 1)
         if (isWanted(this.#log.events[at]!, streamPrefixes)) found.push(this.#log.events[at]!);
       return found;
     });
@@ -155,12 +159,12 @@ class FollowedLog implements Subscription {
   #waiters: { readonly at: number; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
 
   constructor(log: EventLog, options: SubscribeOptions, onClosed: () => void) {
-    if (Number(options.after ?? 0) > log.events.length) throw new RangeError(`position ${options.after} is beyond the log`);
+    if (placeOf(options.after) > log.events.length) throw new RangeError(`position ${options.after} is beyond the log`);
     this.#log = log;
     this.#options = options;
     this.#onClosed = onClosed;
     this.position = options.after;
-    this.#through = Number(options.after ?? 0);
+    this.#through = placeOf(options.after);
     this.notify();
   }
 
@@ -169,9 +173,9 @@ class FollowedLog implements Subscription {
   }
 
   reached(position: Position): Promise<void> {
-    if (Number(position) <= this.#through) return Promise.resolve();
+    if (placeOf(position) <= this.#through) return Promise.resolve();
     if (this.#isClosed) return Promise.reject(new StoreUnavailable('the subscription is closed'));
-    return new Promise((resolve, reject) => this.#waiters.push({ at: Number(position), resolve, reject }));
+    return new Promise((resolve, reject) => this.#waiters.push({ at: placeOf(position), resolve, reject }));
   }
 
   async close(): Promise<void> {

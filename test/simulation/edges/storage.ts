@@ -1,41 +1,98 @@
 import { createSingleProcessLeases } from '../../../src/adapters/memory/leases.ts';
 import { createMemoryStatusBoard } from '../../../src/adapters/memory/status-board.ts';
-import { PROJECTIONS } from '../../../src/composition/projections.ts';
+import { projectionsOf, PROJECTIONS } from '../../../src/composition/projections.ts';
+import type { Roles } from '../../../src/composition/roles.ts';
+import { SeenPositions } from '../../../src/composition/seen-positions.ts';
 import type { ServiceProjections, Storage } from '../../../src/composition/storage-parts.ts';
-import { followsFiles } from '../../../src/composition/workers/projection-thread.ts';
+import { isLater } from '../../../src/composition/workers/followed-log.ts';
+import type { Follows } from '../../../src/composition/workers/projection-messages.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import type { DeliveryAnswers } from '../../../src/ports/delivery-answers.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import type { PersonalKeys } from '../../../src/ports/personal-keys.ts';
+import type { Projection } from '../../../src/ports/projection.ts';
 import type { ReadModel } from '../../../src/ports/read-model.ts';
+import { projectionId } from '../../../src/runtime/projections/batch.ts';
 import { caughtUpWithLedger } from '../../../src/runtime/projections/caught-up.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';
+import type { Profile } from '../plan/plan.ts';
 import type { Prng } from '../time/prng.ts';
 import { mortal } from './edge.ts';
 import type { EventLog } from './event-log.ts';
+import { LeaseServer } from './shared-leases.ts';
 
 const NOBODY_ELSE_MS = 3 * 86_400_000;
+/** As in the distributed profile. */
+const LEASE_TTL_MS = 8_000;
+const SERVERS = { kind: 'servers', connectionString: 'esdb://model', namespace: '' } as const;
 
-/** The disk of the embedded profile. */
+/** Who opens the storage. */
+interface Opener {
+  readonly profile: Profile;
+  readonly node: number;
+  readonly roles: Roles;
+}
+
+/** What outlives every process: files of the embedded profile, or shared servers and each process's own look-ups. */
 export class Disk {
   readonly log: EventLog;
-  readonly readModel = new MemoryReadModel();
   readonly salts = new Map<string, Uint8Array>();
+  readonly leaseServer: LeaseServer;
+  readonly #rows = new Map<number, MemoryReadModel>();
   readonly #prng: Prng;
 
   constructor(log: EventLog, prng: Prng) {
     this.log = log;
     this.#prng = prng;
+    this.leaseServer = new LeaseServer(log.scheduler, prng.fork('leases'));
+  }
+
+  /** The look-ups of a process; those of the first one are complete. */
+  rowsOf(node: number): MemoryReadModel {
+    const known = this.#rows.get(node) ?? new MemoryReadModel();
+    this.#rows.set(node, known);
+    return known;
   }
 
   /** As the current process has it open. */
-  open(): Storage {
-    const store = mortal(this.log.connect());
-    const readModel = mortal<ReadModel>(this.readModel);
-    const projections = projectionsOver(readModel);
+  open(opener: Opener): Storage {
+    return opener.profile === 'embedded' ? this.#openFiles() : this.#openServers(opener);
+  }
+
+  #openServers({ node, roles }: Opener): Storage {
+    const connection = mortal(this.log.connect());
+    const readModel = mortal<ReadModel>(this.rowsOf(node));
+    const kept = projectionsOf(roles);
+    const follows: Follows = { dataDir: '', log: SERVERS, projections: kept.map(projectionId) };
+    const projections = projectionsOver(readModel, kept, follows);
+    const positions = new SeenPositions({ follows, readModel, projections, store: connection });
     const storage: Partial<Storage> = {
-      ...{ store, readModel, projections },
+      ...{ store: positions.observe(connection), readModel, projections, positions },
+      leases: mortal(this.leaseServer.leases()),
+      personalKeys: mortal(this.#personalKeys()),
+      answers: NO_ANSWERS,
+      leaseTtlMs: LEASE_TTL_MS,
+      board: mortal(this.leaseServer.board()),
+      soleWriter: false,
+      ownLog: null,
+      sharedLog: { guard: { refusal: null, refuse: () => undefined }, isAfter: (one, other) => isLater(SERVERS, one, other) },
+      comparison: NEVER_DIFFERS,
+      caughtUp: async () => {
+        if (positions.written !== null) await projections.caughtUpTo(positions.written);
+      },
+      health: () => [],
+      close: () => connection.close(),
+    };
+    return storage as Storage;
+  }
+
+  #openFiles(): Storage {
+    const store = mortal(this.log.connect());
+    const readModel = mortal<ReadModel>(this.rowsOf(0));
+    const projections = projectionsOver(readModel, PROJECTIONS, { dataDir: '', log: { kind: 'files' }, projections: PROJECTIONS.map(projectionId) });
+    const storage: Partial<Storage> = {
+      ...{ store, readModel, projections, positions: null },
       personalKeys: mortal(this.#personalKeys()),
       answers: NO_ANSWERS,
       leases: createSingleProcessLeases(systemClock),
@@ -74,16 +131,16 @@ const NEVER_DIFFERS = {
 const NO_ANSWERS: DeliveryAnswers = { keep: () => undefined, of: async () => new Map(), close: async () => undefined };
 
 /** The projections as their thread runs them, in this one. */
-function projectionsOver(readModel: ReadModel): ServiceProjections {
+function projectionsOver(readModel: ReadModel, projections: readonly Projection[], follows: Follows): ServiceProjections {
   let runner: ProjectionRunner | null = null;
   const running = (): ProjectionRunner => {
     if (!runner) throw new Error('the projections were not started');
     return runner;
   };
   return {
-    follows: followsFiles(''),
+    follows,
     start: async (store: EventStore, hooks = {}) => {
-      runner = new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock: systemClock, hooks });
+      runner = new ProjectionRunner({ store, readModel, projections, clock: systemClock, hooks });
       await runner.start();
     },
     ready: () => running().ready(),

@@ -18,7 +18,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** The books hold what the chains hold, and debits are credits. */
 export function judgeBooks(world: World, sessions: readonly SeenSession[], facts: readonly Fact[]): string[] {
-  const { tables } = world.disk.readModel;
+  const { tables } = world.disk.rowsOf(0);
   const faults: string[] = [];
   for (const [key, row] of tables.get(SUMS) ?? []) {
     if (Number(row['sum']) !== 0) faults.push(`debits and credits of ${key} differ by ${textOf(row['sum'])}`);
@@ -41,7 +41,7 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
 
 /** Look-ups say of each session what its events say. */
 function judgeStatuses(world: World, sessions: readonly SeenSession[]): string[] {
-  const table = [...world.disk.readModel.tables].find(([name]) => name.startsWith(SESSIONS))?.[1];
+  const table = [...world.disk.rowsOf(0).tables].find(([name]) => name.startsWith(SESSIONS))?.[1];
   if (!table) return [];
   return sessions.flatMap(({ sessionId, status }) => {
     const shown = [...table].find(([key]) => key.includes(sessionId))?.[1]['status'];

@@ -21,7 +21,7 @@ export class Replay {
   }
 
   differences(): string[] {
-    const served = this.#world.disk.readModel;
+    const served = this.#world.disk.rowsOf(0);
     const ids = PROJECTIONS.map(({ name, version }) => `${name}@${version}`);
     const isBehind = ids.filter((id) => served.checkpoints.get(id) !== this.#model.checkpoints.get(id));
     const names = PROJECTIONS.flatMap(({ tables }) => tables);

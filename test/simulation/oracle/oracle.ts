@@ -102,10 +102,10 @@ export class Oracle {
       this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
     if (type === 'SessionExpired' && session.refunds.size === 0) {
       // A process whose clock is ahead believes that it has waited.
-      const hasWaited = committedMs + this.#world.skewMs - session.expiresAtSec * 1000 >= EXPIRY_WAIT_MS;
+      const hasWaited = committedMs + this.#world.aheadMs - session.expiresAtSec * 1000 >= EXPIRY_WAIT_MS;
       const paid = this.#arrivedOnTime(session, allMovements(this.#world));
       if (!hasWaited && paid >= session.due - session.tolerance) this.found(`${where}: it was paid in time, by ${paid} units`);
-      if (committedMs + this.#world.skewMs < session.expiresAtSec * 1000) this.found(`${where}: before its time`);
+      if (committedMs + this.#world.aheadMs < session.expiresAtSec * 1000) this.found(`${where}: before its time`);
     }
   }
 

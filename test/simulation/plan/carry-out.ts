@@ -79,11 +79,14 @@ export class CarriedOut {
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
-        return world.killNode();
+        return world.killNode(step.node);
       case 'clock':
-        return world.setClock(step.skewSec * 1000);
+        return world.setClock(step.node, step.skewSec * 1000);
       case 'store':
         return void Object.assign(world.log.faults, { unknownOutcomes: step.unknownOutcomes, isAway: step.isAway });
+      case 'leases':
+        if (step.forgets) world.disk.leaseServer.forget();
+        return void (world.disk.leaseServer.isAway = !step.forgets);
     }
   }
 
@@ -104,11 +107,13 @@ export class CarriedOut {
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'kill':
-        return world.node === null ? world.startNode() : undefined;
+        return world.nodes[step.node] === null ? world.startNode(step.node) : undefined;
       case 'clock':
-        return world.setClock(0);
+        return world.setClock(step.node, 0);
       case 'store':
         return void Object.assign(world.log.faults, { unknownOutcomes: 0, isAway: false });
+      case 'leases':
+        return void (world.disk.leaseServer.isAway = false);
     }
   }
 

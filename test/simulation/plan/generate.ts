@@ -1,7 +1,7 @@
 import type { ReceiverBehaviour } from '../edges/receiver.ts';
 import type { ProviderFaults } from '../chain/evm-provider.ts';
 import { Prng } from '../time/prng.ts';
-import type { Cancel, ModelledNetwork, Order, Pay, Plan, Refund, Step } from './plan.ts';
+import type { Cancel, ModelledNetwork, Order, Pay, Plan, Profile, Refund, Step } from './plan.ts';
 
 const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 const ORDERS_SEC = 1_800;
@@ -12,12 +12,15 @@ const ORDINARY_DEPTH = { ethereum: 11, bsc: 2 } as const;
 const DEEPEST = { ethereum: 40, bsc: 2 } as const;
 
 /** Kinds of what may go wrong; each seed takes some of them. */
-const KINDS = ['kill', 'reorg', 'deep', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock'] as const;
+const KINDS = ['kill', 'reorg', 'deep', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock', 'store', 'leases'] as const;
+/** Of servers that processes share. */
+const SHARED_ONLY: readonly string[] = ['store', 'leases'];
 type Kind = (typeof KINDS)[number];
 
 export interface GenerateOptions {
   readonly steps?: number;
   readonly networks?: readonly ModelledNetwork[];
+  readonly profile?: Profile;
 }
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
@@ -27,7 +30,9 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const providers = prng.between(1, 3);
   const merchants = prng.between(1, 2);
   const wanted = options.steps ?? prng.between(6, 40);
-  const kinds = KINDS.filter(() => prng.chance(0.45));
+  const profile = options.profile ?? prng.pick(['embedded', 'embedded', 'shared'] as const);
+  const nodes = profile === 'shared' ? prng.between(1, 2) : 1;
+  const kinds = KINDS.filter((kind) => prng.chance(0.45) && (profile === 'shared' || !SHARED_ONLY.includes(kind)));
   const faultShare = kinds.length === 0 ? 0 : prng.pick([0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
@@ -38,11 +43,11 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
       // Most faults do their harm while something is under way.
       const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
       const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 1_800);
-      steps.push(faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { networks, providers, merchants }));
+      steps.push(faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { nodes, networks, providers, merchants }));
     }
   }
   return {
-    ...{ seed, networks, providers, merchants },
+    ...{ seed, profile, nodes, networks, providers, merchants },
     ...{ ttlSec, reconcileSec: prng.pick([300, 900, 3_600]) },
     sweepFrom: prng.chance(0.3) ? prng.pick(['1', '20']) : null,
     secondSourceFrom: providers > 1 && prng.chance(0.5) ? prng.pick(['0', '50']) : null,
@@ -50,7 +55,11 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   };
 }
 
-function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec }: Omit<Place, 'providers'> & { readonly ttlSec: number }): Step[] {
+function orderOf(
+  prng: Prng,
+  order: string,
+  { networks, merchants, ttlSec }: Pick<Place, 'networks' | 'merchants'> & { readonly ttlSec: number },
+): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
     ...{ kind: 'order', atSec, order, merchant: prng.between(0, merchants - 1), amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']) },
@@ -102,17 +111,18 @@ function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec }: Omi
 }
 
 interface Place {
+  readonly nodes: number;
   readonly networks: readonly ModelledNetwork[];
   readonly providers: number;
   readonly merchants: number;
 }
 
-function faultOf(prng: Prng, kind: Kind, atSec: number, { networks, providers, merchants }: Place): Step {
+function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, providers, merchants }: Place): Step {
   const network = prng.pick(networks);
   const forSec = prng.pick([5, 30, 120, 600, 1_800]);
   switch (kind) {
     case 'kill':
-      return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]) };
+      return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]), node: prng.between(0, nodes - 1) };
     case 'reorg':
       return { kind, atSec, network, depth: prng.between(1, ORDINARY_DEPTH[network]), losesPercent: prng.pick([0, 0, 50, 100]) };
     case 'deep':
@@ -133,7 +143,11 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { networks, providers, m
     case 'paused':
       return { kind, atSec, forSec, network };
     case 'clock':
-      return { kind, atSec, forSec, skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]) };
+      return { kind, atSec, forSec, node: prng.between(0, nodes - 1), skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]) };
+    case 'store':
+      return { kind, atSec, forSec: prng.pick([1, 20, 120]), unknownOutcomes: prng.pick([0.05, 0.3]), isAway: prng.chance(0.4) };
+    case 'leases':
+      return { kind, atSec, forSec: prng.pick([5, 30]), forgets: prng.chance(0.5) };
   }
 }
 

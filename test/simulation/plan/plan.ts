@@ -7,6 +7,8 @@ import type { ProviderFaults } from '../chain/evm-provider.ts';
  */
 
 export type ModelledNetwork = 'ethereum' | 'bsc';
+/** `shared`: several processes on an event store and a server of leases. */
+export type Profile = 'embedded' | 'shared';
 
 export interface Order {
   readonly kind: 'order';
@@ -64,8 +66,11 @@ export type Fees = Lasting & { readonly kind: 'fees'; readonly network: Modelled
 export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };
 export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
 /** The process ends in the middle of whatever it does and is started again after a while. */
-export type Kill = Lasting & { readonly kind: 'kill' };
-export type Clock = Lasting & { readonly kind: 'clock'; readonly skewSec: number };
+/** `node`: the number of the process. */
+export type Kill = Lasting & { readonly kind: 'kill'; readonly node: number };
+export type Clock = Lasting & { readonly kind: 'clock'; readonly node: number; readonly skewSec: number };
+/** Of the shared servers: what holds the leases. */
+export type LeasesGone = Lasting & { readonly kind: 'leases'; readonly forgets: boolean };
 export type Unknown = Lasting & { readonly kind: 'store'; readonly unknownOutcomes: number; readonly isAway: boolean };
 
 export interface Reorg {
@@ -84,10 +89,28 @@ export interface ForgottenPool {
 }
 
 export type Step =
-  Order | Pay | Cancel | Refund | Reorg | ForgottenPool | ProviderFault | ReceiverFault | Halt | Fees | Frozen | Paused | Kill | Clock | Unknown;
+  | Order
+  | Pay
+  | Cancel
+  | Refund
+  | Reorg
+  | ForgottenPool
+  | ProviderFault
+  | ReceiverFault
+  | Halt
+  | Fees
+  | Frozen
+  | Paused
+  | Kill
+  | Clock
+  | Unknown
+  | LeasesGone;
 
 export interface Plan {
   readonly seed: string;
+  readonly profile: Profile;
+  /** Processes: one in the embedded profile; the first one of several pays. */
+  readonly nodes: number;
   readonly networks: readonly ModelledNetwork[];
   /** Providers of each network. */
   readonly providers: number;

@@ -36,9 +36,11 @@ export async function run(plan: Plan): Promise<Outcome> {
       for (const asset of [TOKENS[network].USDT, TOKENS[network].USDC]) chain.give(world.treasury, asset, FLOAT_UNITS);
       chain.give(world.treasury, 'native', GAS);
     }
-    world.startNode();
+    for (let number = 0; number < plan.nodes; number += 1) world.startNode(number);
     let isReady = false;
-    const ready = world.node!.started.then(() => world.registerMerchants()).then(() => (isReady = true));
+    const ready = Promise.all(world.nodes.map((node) => node!.started))
+      .then(() => world.registerMerchants())
+      .then(() => (isReady = true));
     await scheduler.run(START_MS + 50_000, () => isReady);
     if (!isReady) throw new Error('the service did not start');
     await ready;
