@@ -2,13 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coverageReport } from './coverage.ts';
-import { generate } from './plan/generate.ts';
+import { FOCUSES, generate, type Focus } from './plan/generate.ts';
 import type { ModelledNetwork, Plan, Profile } from './plan/plan.ts';
-import { run, type Outcome } from './plan/run.ts';
+import type { Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
 
 /*
- * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--replay FILE] [--timeline] [--coverage]`: a whole
+ * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--profile shared] [--keep-going] [--replay FILE ...] [--timeline] [--coverage]`: a whole
  * installation in virtual time, over and over, each time with another plan. Ends with 1 at the first run that breaks a promise, with a plan that
  * was made as small as it goes and its timeline in a file that `--replay` takes.
  */
@@ -20,9 +20,10 @@ const { values } = parseArgs({
   options: {
     ...{ seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '1' }, steps: { type: 'string' }, minutes: { type: 'string' } },
     ...{
-      replay: { type: 'string' },
+      replay: { type: 'string', multiple: true },
       network: { type: 'string', multiple: true },
       profile: { type: 'string' },
+      focus: { type: 'string', multiple: true },
       directory: { type: 'string', default: FAILURES },
     },
     ...{
@@ -58,6 +59,13 @@ function profileOf(): Profile | undefined {
   return usage(`--profile must be embedded or shared, not ${profile}`);
 }
 
+function focusOf(): readonly Focus[] | undefined {
+  const unknown = values.focus?.find((name) => !FOCUSES.includes(name as Focus));
+  return unknown === undefined
+    ? (values.focus as readonly Focus[] | undefined)
+    : usage(`--focus must be one of ${FOCUSES.join(', ')}, not ${unknown}`);
+}
+
 function planIn(file: string): Plan {
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { plan: Plan }).plan;
@@ -87,14 +95,23 @@ async function explain(plan: Plan, outcome: Outcome): Promise<void> {
 const [runs, steps, minutes] = [numberOf('runs')!, numberOf('steps'), numberOf('minutes')];
 const networks = networksOf();
 const profile = profileOf();
-const replayed = values.replay === undefined ? null : planIn(values.replay);
-const startedMs = process.hrtime.bigint();
-const elapsedMin = (): number => Number(process.hrtime.bigint() - startedMs) / 60e9;
+const focus = focusOf();
+const replayed = values.replay?.map(planIn) ?? null;
+// Loading the whole service takes longer than finding out that an option is wrong.
+const { run } = await import('./plan/run.ts');
+const startedUsage = process.cpuUsage();
+/** Of one core, so that a busy machine looks no less. */
+const elapsedMin = (): number => {
+  const { user, system } = process.cpuUsage(startedUsage);
+  return (user + system) / 60e6;
+};
 const counts = new Map<string, number>();
 let [simulatedSec, done, failed] = [0, 0, 0];
-for (let number = 0; minutes === undefined ? number < (replayed ? 1 : runs) : elapsedMin() < minutes; number += 1) {
+for (let number = 0; minutes === undefined || replayed ? number < (replayed?.length ?? runs) : elapsedMin() < minutes; number += 1) {
   const seed = number === 0 ? values.seed : `${values.seed}-${number}`;
-  const plan = replayed ?? generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }), ...(profile && { profile }) });
+  const plan =
+    replayed?.[number] ??
+    generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }), ...(profile && { profile }), ...(focus && { focus }) });
   const outcome = await run(plan);
   done += 1;
   simulatedSec += outcome.simulatedSec;

@@ -21,7 +21,12 @@ export interface GenerateOptions {
   readonly steps?: number;
   readonly networks?: readonly ModelledNetwork[];
   readonly profile?: Profile;
+  /** These kinds of faults and no others, all the time; `sweep` makes every address be swept. */
+  readonly focus?: readonly Focus[];
 }
+
+export type Focus = Kind | 'sweep';
+export const FOCUSES: readonly Focus[] = [...KINDS, 'sweep'];
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
 export function generate(seed: string, options: GenerateOptions = {}): Plan {
@@ -32,8 +37,9 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const wanted = options.steps ?? prng.between(6, 40);
   const profile = options.profile ?? prng.pick(['embedded', 'embedded', 'shared'] as const);
   const nodes = profile === 'shared' ? prng.between(1, 2) : 1;
-  const kinds = KINDS.filter((kind) => prng.chance(0.45) && (profile === 'shared' || !SHARED_ONLY.includes(kind)));
-  const faultShare = kinds.length === 0 ? 0 : prng.pick([0, 0.2, 0.4, 0.6]);
+  const { focus } = options;
+  const kinds = KINDS.filter((kind) => (focus ? focus.includes(kind) : prng.chance(0.45)) && (profile === 'shared' || !SHARED_ONLY.includes(kind)));
+  const faultShare = kinds.length === 0 ? 0 : prng.pick(focus ? [0.5] : [0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
   for (let order = 1; steps.length < wanted; order += 1) {
@@ -48,8 +54,8 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   }
   return {
     ...{ seed, profile, nodes, networks, providers, merchants },
-    ...{ ttlSec, reconcileSec: prng.pick([300, 900, 3_600]) },
-    sweepFrom: prng.chance(0.3) ? prng.pick(['1', '20']) : null,
+    ...{ ttlSec, reconcileSec: focus?.includes('sweep') ? 300 : prng.pick([300, 900, 3_600]) },
+    sweepFrom: focus?.includes('sweep') ? '1' : prng.chance(0.3) ? prng.pick(['1', '20']) : null,
     secondSourceFrom: providers > 1 && prng.chance(0.5) ? prng.pick(['0', '50']) : null,
     steps: steps.toSorted((one, other) => one.atSec - other.atSec),
   };

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { UNFIXED } from './unfixed.ts';
 
 /*
- * `npm run simulate:unfixed [-- --minutes N] [part of a name ...]`: puts one known fault after the other back into the sources and shows that the
+ * `npm run simulate:unfixed [-- --minutes <of one core>] [part of a name ...]`: puts one known fault after the other back into the sources and shows that the
  * simulation finds it. Ends with 1 when one is not found that must be.
  */
 
@@ -21,7 +21,7 @@ const chosen = UNFIXED.filter(({ name }) => positionals.length === 0 || position
 const directory = mkdtempSync(join(tmpdir(), 'quittance-unfixed-'));
 let missed = 0;
 console.log('| fault | found by | runs | seconds of CPU |\n| --- | --- | --- | --- |');
-for (const { name, seed = name, notFound } of chosen) {
+for (const { name, where, notFound } of chosen) {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     [
@@ -29,7 +29,8 @@ for (const { name, seed = name, notFound } of chosen) {
       './test/simulation/unfixed/plant.mjs',
       'test/simulation/main.ts',
       '--seed',
-      seed,
+      name,
+      ...where,
       '--minutes',
       values.minutes,
       '--no-shrink',

@@ -5,8 +5,8 @@ import type { PlantedChange } from '../../support/planted-change.ts';
 export interface Unfixed {
   readonly name: string;
   readonly changes: readonly PlantedChange[];
-  /** A plan that meets it, from `--seed` on; absent: the plans of its own name. */
-  readonly seed?: string;
+  /** Where in the world of plans it is looked for. */
+  readonly where: readonly string[];
   /** Why it is not found; absent: it must be. */
   readonly notFound?: string;
 }
@@ -18,8 +18,9 @@ const STATE = 'state-machines/checkout-session/session.state.ts';
 const DECIDER = 'state-machines/checkout-session/session.decider.ts';
 const DISPATCH = 'src/features/webhooks/scheduling.ts';
 
-const unfixed = (name: string, file: string, from: string, to: string, notFound?: string): Unfixed => ({
+const unfixed = (name: string, where: string, file: string, from: string, to: string, notFound?: string): Unfixed => ({
   name,
+  where: where.split(' ').filter(Boolean),
   changes: [{ file, from, to }],
   ...(notFound !== undefined && { notFound }),
 });
@@ -28,118 +29,176 @@ const unfixed = (name: string, file: string, from: string, to: string, notFound?
 export const UNFIXED: readonly Unfixed[] = [
   unfixed(
     'a sweep on its way counts as money from outside',
+    '--focus sweep --network ethereum --profile embedded',
     'src/features/treasury/reconcile-look.ts',
     'return most(booked, onChain - arriving);',
     'return most(onChain, arriving - arriving);',
   ),
   unfixed(
     'an address is swept again for look-ups that are behind',
+    '--focus sweep --network bsc --profile embedded',
     'src/features/treasury/sweep.process.ts',
     'return held >= candidate.units ? null :',
     'return held >= 0n ? null :',
   ),
-  unfixed('a clock set forward expires what can be read', 'src/features/sessions/expire.process.ts', '(waitedEnough && isStuck)', 'waitedEnough'),
+  unfixed(
+    'a clock set forward expires what can be read',
+    '--focus clock --focus provider --profile embedded',
+    'src/features/sessions/expire.process.ts',
+    '(waitedEnough && isStuck)',
+    'waitedEnough',
+  ),
   unfixed(
     'a session expires without waiting for its networks',
+    '--focus halt --focus provider --profile embedded',
     'src/features/sessions/expire.process.ts',
     '!mayEnd) return;',
     '(!mayEnd && nowSec < 0)) return;',
   ),
-  unfixed('a session stays open after a clock that was ahead', 'src/features/sessions/due.ts', ' || nowMs < entry.postponedAtMs) due', ') due'),
+  unfixed(
+    'a session stays open after a clock that was ahead',
+    '--focus clock --profile embedded',
+    'src/features/sessions/due.ts',
+    ' || nowMs < entry.postponedAtMs) due',
+    ') due',
+  ),
   unfixed(
     'a refund goes out for a deposit that is gone',
+    '--focus deep --network ethereum --profile embedded',
     SENT,
     "if (!found || (!isCancelled(found) && coverOf(found.context, ref.legId) !== 'final')) {",
     'if (!found) {',
   ),
   unfixed(
     'recorded money goes for what a provider leaves out',
+    '--focus provider --network ethereum --profile embedded',
     DEPOSITS,
     'const reason = await this.#disproofOf(deposit);\n    if (reason === null) {\n      deposit.disproofs',
     "const reason = (await this.#disproofOf(deposit)) ?? 'reorg';\n    if (reason === null) {\n      deposit.disproofs",
   ),
   unfixed(
     'a reverted transfer that is back stays reverted',
+    '--focus deep --focus reorg --network ethereum --profile embedded',
     DEPOSITS,
     'await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));',
     '',
   ),
   unfixed(
     'the durable cursor passes deposits that are not final',
+    '--focus kill --network ethereum --profile embedded',
     DEPOSITS,
     "if (status === 'detected') oldest",
     "if (status !== 'detected' && status !== 'final') oldest",
   ),
   unfixed(
     'deposits of an earlier run are not taken up',
+    '--focus kill --network ethereum --profile embedded',
     DEPOSITS,
     'if (this.#tracked.has(facts.depositKey)) continue;',
     'if (facts.depositKey) continue;',
   ),
   unfixed(
     'money that went back pays the session',
+    '--network bsc --focus sweep --profile embedded',
     STATE,
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));',
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken.size < 0 ? taken : new Map())));',
   ),
-  unfixed('late money pays the session', STATE, '=> blockTimeSec > context.expiresAtSec;', '=> blockTimeSec > context.expiresAtSec + 86_400;'),
-  unfixed('a transfer counts one block too early', 'src/domain/finality.ts', '>= rule.confirmations;', '>= rule.confirmations - 1;'),
-  unfixed('a fork is not noticed', 'src/features/deposits/chain/watch.process.ts', 'this.#deposits.suspectAbove(common.number, rewound);', ''),
+  unfixed(
+    'late money pays the session',
+    '--focus sweep --network bsc --profile embedded',
+    STATE,
+    '=> blockTimeSec > context.expiresAtSec;',
+    '=> blockTimeSec > context.expiresAtSec + 86_400;',
+  ),
+  unfixed(
+    'a transfer counts one block too early',
+    '--focus sweep --network ethereum --profile embedded',
+    'src/domain/finality.ts',
+    '>= rule.confirmations;',
+    '>= rule.confirmations - 1;',
+  ),
+  unfixed(
+    'a fork is not noticed',
+    '--focus reorg --network ethereum --profile embedded',
+    'src/features/deposits/chain/watch.process.ts',
+    'this.#deposits.suspectAbove(common.number, rewound);',
+    '',
+  ),
   unfixed(
     'a session expires while money is on its way',
+    '--focus sweep --network ethereum --profile embedded',
     DECIDER,
     "value !== 'open' || hasPending(context) ||",
     "(value !== 'open' && value !== 'processing') ||",
   ),
   unfixed(
     'a cancelled session is paid after all',
+    '--focus sweep --network ethereum --profile embedded',
     'state-machines/checkout-session/payment.ts',
     'cancelled !== null || total === 0n',
     'total === 0n',
   ),
   unfixed(
     'first attempts of a session overtake each other',
+    '--focus kill --network bsc --profile embedded',
     DISPATCH,
     'for (const one of ofSession) await this.retell(one);',
     'await Promise.all(ofSession.toReversed().map((one) => this.retell(one)));',
   ),
   unfixed(
     'the checkpoint of deliveries passes what is not in the log',
+    '--focus kill --focus receiver --network bsc --profile embedded',
     DISPATCH,
     'const batch = this.#settlements.begin(position, notifications.length);',
     'const batch = this.#settlements.begin(position, 0);',
   ),
   unfixed(
     'a retried refund is a second one',
+    '--focus sweep --network bsc --profile embedded',
     'src/features/shared/idempotency.ts',
     'givenId: known.givenId, stream, repeated: true };',
     "givenId: known.operation === 'refund' ? `${known.givenId.slice(0, -6)}${Math.random().toString(36).slice(2, 8).padEnd(6, 'a')}` : known.givenId, stream, repeated: true };",
   ),
-  unfixed('a payout that no block takes is not repeated', SENT, "case 'absent': {", "case 'absent': {\n        if (leg.payouts.length > 0) return;"),
+  unfixed(
+    'a payout that no block takes is not repeated',
+    '--focus pool --network ethereum --profile embedded',
+    SENT,
+    "case 'absent': {",
+    "case 'absent': {\n        if (leg.payouts.length > 0) return;",
+  ),
   unfixed(
     'a payout that left the chain is not sent again',
+    '--focus deep --network ethereum --profile embedded',
     SENT,
     'deps.work.markFinal(ref);\n    await this.send(ref, [txHash]);',
     'deps.work.markFinal(ref);',
   ),
   unfixed(
     'a payout that no block takes keeps its fee',
+    '--focus fees --network ethereum --profile embedded',
     SENT,
     'if (outMs < this.#chain.bumpAfterMs || !draft || notes.isWithholding) return;',
     'if (outMs >= 0) return;',
   ),
   unfixed(
     'a payout whose deposit is gone is never cancelled',
+    '--focus deep --network ethereum --profile embedded',
     SENT,
     "if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);\n    if (this.#chain.cancel",
     'if (context) return notes.found(ref);\n    if (this.#chain.cancel',
   ),
   unfixed(
     'a reservation is forgotten',
+    '--focus kill --network bsc --profile embedded',
     REFUNDS,
     'const isFree = context.open === null || (open !== null && (await this.#finishOpen(open)));',
     'const isFree = context.open === null || open === null;',
   ),
-  { name: 'a payout is written down after it was sent', changes: PLANTS['record-after-send']! },
-  { name: 'the signer keeps no journal', changes: PLANTS['no-journal']! },
+  {
+    name: 'a payout is written down after it was sent',
+    where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'],
+    changes: PLANTS['record-after-send']!,
+  },
+  { name: 'the signer keeps no journal', where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'], changes: PLANTS['no-journal']! },
 ];
