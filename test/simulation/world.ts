@@ -58,6 +58,8 @@ export class World {
   readonly merchants: readonly Merchant[];
   readonly timeline: Timeline;
   readonly treasury = MODEL_WALLET.treasury.evm.toLowerCase();
+  /** When a chain could be read last by fewer than could be, or a process was away. */
+  troubledMs = -Infinity;
   /** Processes that have been started. */
   starts = 0;
   readonly skewsMs: number[];
@@ -86,11 +88,6 @@ export class World {
 
   get nodes(): readonly (ServiceNode | null)[] {
     return this.#nodes;
-  }
-
-  /** How far the clock is ahead that is ahead the most. */
-  get aheadMs(): number {
-    return Math.max(...this.skewsMs);
   }
 
   chainOf(network: ModelledNetwork): Chain {

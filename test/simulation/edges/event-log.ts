@@ -185,7 +185,7 @@ class FollowedLog implements Subscription {
     this.#onClosed();
   }
 
-  notify(delayMs = NOTICE_MS): void {
+  notify(delayMs = this.#noticeMs()): void {
     if (this.#isScheduled || this.#isClosed) return;
     this.#isScheduled = true;
     this.#log.scheduler.after(delayMs, this.#owner, () => {
@@ -194,6 +194,12 @@ class FollowedLog implements Subscription {
         if (again !== null) this.notify(again);
       });
     });
+  }
+
+  /** Now and then whoever follows is busy with something else. */
+  #noticeMs(): number {
+    const { prng } = this.#log;
+    return prng.chance(0.02) ? prng.between(100, 5_000) : NOTICE_MS;
   }
 
   /** Answers after which pause there is more to do; null for nothing. */

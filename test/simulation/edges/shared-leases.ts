@@ -57,7 +57,9 @@ export class LeaseServer {
     return {
       publish: (about, token, notice) => {
         const text = JSON.stringify(notice);
-        void this.#call(() => void (token >= (this.#notices.get(about)?.token ?? 0) && this.#notices.set(about, { token, text }))).catch(() => undefined);
+        void this.#call(() => void (token >= (this.#notices.get(about)?.token ?? 0) && this.#notices.set(about, { token, text }))).catch(
+          () => undefined,
+        );
       },
       read: (about) => JSON.parse(this.#notices.get(about)?.text ?? 'null') as JsonValue,
       refresh: () => this.#call(() => undefined),

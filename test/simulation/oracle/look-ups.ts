@@ -1,4 +1,5 @@
-import { PROJECTIONS } from '../../../src/composition/projections.ts';
+import { projectionsOf, PROJECTIONS } from '../../../src/composition/projections.ts';
+import type { Projection } from '../../../src/ports/projection.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';
@@ -8,11 +9,13 @@ import type { World } from '../world.ts';
 export class Replay {
   readonly #world: World;
   readonly #model = new MemoryReadModel();
+  readonly #projections: readonly Projection[];
   readonly #runner: ProjectionRunner;
 
   constructor(world: World) {
     this.#world = world;
-    this.#runner = new ProjectionRunner({ store: world.log.connect(), readModel: this.#model, projections: PROJECTIONS, clock: systemClock });
+    this.#projections = world.plan.profile === 'shared' ? projectionsOf({ api: true, worker: true, signer: true }) : PROJECTIONS;
+    this.#runner = new ProjectionRunner({ store: world.log.connect(), readModel: this.#model, projections: this.#projections, clock: systemClock });
   }
 
   /** Begins it; time must pass before the two are compared. */
@@ -22,9 +25,9 @@ export class Replay {
 
   differences(): string[] {
     const served = this.#world.disk.rowsOf(0);
-    const ids = PROJECTIONS.map(({ name, version }) => `${name}@${version}`);
+    const ids = this.#projections.map(({ name, version }) => `${name}@${version}`);
     const isBehind = ids.filter((id) => served.checkpoints.get(id) !== this.#model.checkpoints.get(id));
-    const names = PROJECTIONS.flatMap(({ tables }) => tables);
+    const names = this.#projections.flatMap(({ tables }) => tables);
     const tables = names.filter((name) => textOf(served.tables.get(name)) !== textOf(this.#model.tables.get(name)));
     const lists = [...this.#model.lists].filter(([name, members]) => JSON.stringify(members) !== JSON.stringify(served.lists.get(name) ?? []));
     return [

@@ -100,12 +100,12 @@ export class Oracle {
     }
     if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)
       this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
-    if (type === 'SessionExpired' && session.refunds.size === 0) {
-      // A process whose clock is ahead believes that it has waited.
-      const hasWaited = committedMs + this.#world.aheadMs - session.expiresAtSec * 1000 >= EXPIRY_WAIT_MS;
-      const paid = this.#arrivedOnTime(session, allMovements(this.#world));
-      if (!hasWaited && paid >= session.due - session.tolerance) this.found(`${where}: it was paid in time, by ${paid} units`);
-      if (committedMs + this.#world.aheadMs < session.expiresAtSec * 1000) this.found(`${where}: before its time`);
+    if (type === 'SessionExpired' && committedMs - this.#world.troubledMs > EXPIRY_WAIT_MS) {
+      const paid = session.refunds.size === 0 ? this.#arrivedOnTime(session, allMovements(this.#world)) : 0n;
+      if (paid > 0n && paid >= session.due - session.tolerance) this.found(`${where}: it was paid in time, by ${paid} units`);
+      for (const [network, { chain }] of this.#world.chains)
+        if (session.networks.has(network) && chain.view.branch.at(-1)!.timeSec <= session.expiresAtSec)
+          this.found(`${where}: the time of ${network} has not come to its deadline`);
     }
   }
 

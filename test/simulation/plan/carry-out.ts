@@ -16,6 +16,8 @@ export interface Facts {
   readonly refusals: { readonly what: string; readonly code: string }[];
 }
 
+/** After these a chain may not be read for a while. */
+const TROUBLES: ReadonlySet<string> = new Set(['provider', 'halt', 'kill', 'store', 'leases']);
 const RETRY_MS = 4_000;
 const LATEST_MS = 6 * 3_600_000;
 /** Seconds for everything to settle once nobody is at fault any more. */
@@ -50,6 +52,7 @@ export class CarriedOut {
     const world = this.#world;
     world.timeline.add('plan', JSON.stringify(step));
     world.timeline.count(`plan ${step.kind}`);
+    if (TROUBLES.has(step.kind)) world.troubledMs = Math.max(world.troubledMs, world.scheduler.nowMs + ('forSec' in step ? step.forSec * 1000 : 0));
     if ('forSec' in step) world.scheduler.after(step.forSec * 1000, null, () => this.#end(step));
     switch (step.kind) {
       case 'order':
