@@ -11,6 +11,7 @@ import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { guardedStore } from './guarded-store.ts';
+import { LookUpAgreement } from './look-up-agreement.ts';
 import { SeenPositions } from './seen-positions.ts';
 import { projectionsOf } from './projections.ts';
 import { StoreProbe } from './store-probe.ts';
@@ -75,13 +76,12 @@ export async function openDistributed(
     const projections = await openProjectionThread(dataDir, { dataDir, log: source, projections: kept.map(projectionId) });
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
+    const agreement = keep(new LookUpAgreement({ follows: projections.follows, board, readModel, comparison, log }));
     const probe = keep(new StoreProbe({ store, board }));
     const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
-    const guarded = guardedStore(positions.observe(store));
+    const { store: observed, guard } = guardedStore(positions.observe(store));
     return {
-      store: guarded.store,
-      readModel,
-      projections,
+      ...{ store: observed, readModel, projections },
       nonces,
       personalKeys,
       answers,
@@ -90,9 +90,9 @@ export async function openDistributed(
       board,
       soleWriter: false,
       ownLog: null,
-      positions,
+      ...{ positions, agreement },
       comparison,
-      sharedLog: { guard: guarded.guard, isAfter },
+      sharedLog: { guard, isAfter },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
       caughtUp: async () => {
         if (positions.written !== null) await projections.caughtUpTo(positions.written);

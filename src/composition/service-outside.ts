@@ -14,6 +14,7 @@ import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
 import { reportClock, reportOwnership, reportPayouts, reportSigner, reportTreasury } from '../observability/metrics-parts.ts';
 import { clockFacts } from '../observability/service-health.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
@@ -46,6 +47,7 @@ import { compareCommands } from './workers/projection-compare.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
+import type { Storage } from './storage-parts.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import { createWebApp } from './web.ts';
@@ -117,6 +119,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   if (lookUps) health.add(lookUps.health);
   if (payouts) watchPayouts(payouts, health, metrics);
   health.add(() => storage.health());
+  if (storage.agreement) watchAgreement(storage.agreement, health, metrics);
   health.started();
   return {
     baseUrl: web?.publicUrl ?? '',
@@ -155,6 +158,12 @@ function watchSurroundings(
   health.add(() => ownershipFacts(ownership.status()));
   reportOwnership(registry, () => ownership.status());
   return heartbeat;
+}
+
+function watchAgreement(agreement: NonNullable<Storage['agreement']>, health: HealthChecks, { registry, projections }: Metrics): void {
+  health.add(() => agreement.health());
+  projections.addAgreement(registry, agreement);
+  agreement.start();
 }
 
 function watchPayouts(payouts: NonNullable<MovingMoney['payouts']>, health: HealthChecks, { registry }: Foundation['metrics']): void {

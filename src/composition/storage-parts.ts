@@ -16,6 +16,7 @@ import type { RunningProjections } from '../runtime/projections/runner.ts';
 import type { LedgerGuard } from './guarded-store.ts';
 import type { Follows } from './workers/projection-messages.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
+import type { LookUpAgreement } from './look-up-agreement.ts';
 import type { Roles } from './roles.ts';
 
 /** The read side at work. */
@@ -46,6 +47,8 @@ export interface Storage {
   caughtUp(): Promise<void>;
   /** For callers of several processes; null where this process is the only one, which shows everything that it told. */
   readonly positions: Positions | null;
+  /** Compares look-ups with those of other processes, not started; null where there are none. */
+  readonly agreement: LookUpAgreement | null;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
   /** Compares the look-ups with a replay of the ledger, on demand. */

@@ -53,6 +53,20 @@ export class ProjectionMetrics {
     };
   }
 
+  /** Reports where another process made something else of the same events. */
+  addAgreement(registry: Registry, agreement: { differing(): readonly string[] }): void {
+    new Gauge({
+      name: 'quittance_projection_differs',
+      help: '1 for a projection of which another process has made something else of the same events.',
+      labelNames: ['projection'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const projection of agreement.differing()) this.set({ projection }, 1);
+      },
+    });
+  }
+
   /** Reports these projections from now on. */
   add(registry: Registry, runner: { status(): readonly ProjectionStatus[] }): void {
     for (const { projection } of runner.status()) {

@@ -9,6 +9,8 @@ export interface StatusBoard {
   publish(about: string, token: number, notice: JsonValue): void;
   /** The newest notice, a moment old at most; null when there is none. */
   read(about: string): JsonValue | null;
+  /** Every notice whose subject begins with the text, by subject. */
+  readAll(prefix: string): ReadonlyMap<string, JsonValue>;
   /** Resolves when everything that was told is known here; rejects when nobody answers. */
   refresh(): Promise<void>;
   close(): Promise<void>;

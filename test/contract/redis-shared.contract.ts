@@ -30,6 +30,7 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       theirs.publish('deliver-webhooks', 1, 'C:4/P:4');
       await expect.poll(() => mine.read('deliver-webhooks'), { timeout: 5_000 }).toBe('C:4/P:4');
       expect(mine.read('watch-test-bsc')).toEqual(REPORT);
+      expect([...mine.readAll('watch-')]).toEqual([['watch-test-bsc', REPORT]]);
       await Promise.all([mine.close(), theirs.close()]);
     });
 

@@ -119,6 +119,8 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   };
   expect([compared.drifted, compared.projections.flatMap(({ examples }) => examples)]).toEqual([0, []]);
   expect(compared.projections.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(20);
+  const { checks } = (await (await fetch(`${cluster.node('api-2').opsUrl}/readyz`)).json()) as { checks: { name: string; state: string }[] };
+  expect(checks).toContainEqual({ name: 'look-ups-agree', state: 'ok' });
   // Nothing about the audit was in Redis only.
   const before = (await provenBy('api-2', paid)).checkpoint;
   await cluster.node('signer').kill('SIGKILL');

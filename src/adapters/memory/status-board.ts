@@ -7,6 +7,7 @@ export function createMemoryStatusBoard(): StatusBoard {
   return {
     publish: (about, _token, notice) => void notices.set(about, notice),
     read: (about) => notices.get(about) ?? null,
+    readAll: (prefix) => new Map([...notices].filter(([about]) => about.startsWith(prefix))),
     refresh: async () => undefined,
     close: async () => notices.clear(),
   };

@@ -46,6 +46,11 @@ class RedisStatusBoard implements StatusBoard {
     return text === undefined ? null : (JSON.parse(text) as JsonValue);
   }
 
+  readAll(prefix: string): ReadonlyMap<string, JsonValue> {
+    const found = Object.entries(this.#notices).filter(([about]) => about.startsWith(prefix));
+    return new Map(found.map(([about, text]) => [about, JSON.parse(text) as JsonValue]));
+  }
+
   refresh(): Promise<void> {
     const refreshing = this.#refresh().finally(() => (this.#refreshing = null));
     return (this.#refreshing = refreshing);

@@ -36,6 +36,7 @@ const runner = new ProjectionRunner({
   clock: systemClock,
   maxBatch: follower.maxBatch,
   decode: decodeData,
+  isChained: log.kind === 'servers',
   hooks: {
     onBatch: (report) => {
       tell({ kind: 'status', status: runner.status(), report });

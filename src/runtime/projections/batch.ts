@@ -2,9 +2,10 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import type { Projection } from '../../ports/projection.ts';
-import type { Change, OwnedRows, ReadModel, RowChange } from '../../ports/read-model.ts';
+import type { Change, JsonValue, OwnedRows, ReadModel, RowChange } from '../../ports/read-model.ts';
 import { BatchRows } from './batch-rows.ts';
 import { decodeEvent } from '../commands/codec.ts';
+import { CHAIN_KEY, DigestChain } from './digest-chain.ts';
 import type { RowCache } from './row-cache.ts';
 
 /** An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that can. */
@@ -46,10 +47,13 @@ export const projectionId = ({ name, version }: Pick<Projection, 'name' | 'versi
 /** Of one projection, so that a rebuild forgets its own only. */
 export const parkedTable = (projection: Projection): string => `parked_events:${projectionId(projection)}`;
 
+/** Of one projection, which is begun anew with its rows. */
+export const chainTable = (id: string): string => `digest:${id}`;
+
 /** What `clear` and `next` of a read model are about. */
 export const ownedRows = (projection: Projection): OwnedRows => ({
   projection: projectionId(projection),
-  tables: [...projection.tables, parkedTable(projection)],
+  tables: [...projection.tables, parkedTable(projection), chainTable(projectionId(projection))],
   lists: projection.lists,
 });
 
@@ -59,6 +63,8 @@ interface BatchContext {
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly cache: RowCache;
   readonly nowMs: number;
+  /** Carries the digest of what the projection makes of the log along; absent: none is kept. `isFirst`: nothing was projected before. */
+  readonly chain?: { readonly isFirst: boolean };
 }
 
 /** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
@@ -74,6 +80,8 @@ export class ProjectionBatch {
   readonly #context: BatchContext;
   readonly #rows: BatchRows;
   readonly #parked: ParkedEvent[] = [];
+  #chain: DigestChain | null = null;
+  #isBegun = false;
 
   constructor(projection: Projection, context: BatchContext) {
     this.#projection = projection;
@@ -84,6 +92,7 @@ export class ProjectionBatch {
   /** The parts come in the order of the ledger. Rejects for infrastructure errors; the batch is lost then. */
   async take(events: readonly ReadEvent[]): Promise<void> {
     const relevant = events.filter(({ recorded }) => this.#concerns(recorded.stream));
+    if (!this.#isBegun) await this.#begin();
     for (const { stored } of relevant) if (stored) this.#want(stored);
     const loading = this.#rows.load();
     if (loading) await loading;
@@ -94,7 +103,23 @@ export class ProjectionBatch {
   }
 
   result(): BatchResult {
+    if (this.#chain) this.#rows.write([{ op: 'put', table: this.#chainTable, key: CHAIN_KEY, row: this.#chain.row }]);
     return { changes: this.#rows.changes(), parked: this.#parked, rows: this.#rows };
+  }
+
+  get #chainTable(): string {
+    return chainTable(projectionId(this.#projection));
+  }
+
+  /** A chain that was not carried from the first event on says nothing. */
+  async #begin(): Promise<void> {
+    this.#isBegun = true;
+    const { chain } = this.#context;
+    if (!chain) return;
+    this.#rows.want([{ table: this.#chainTable, key: CHAIN_KEY }]);
+    await this.#rows.load();
+    const row = this.#rows.read(this.#chainTable, CHAIN_KEY);
+    if (row !== null || chain.isFirst) this.#chain = new DigestChain(row);
   }
 
   #concerns(stream: string): boolean {
@@ -138,11 +163,13 @@ export class ProjectionBatch {
       return;
     }
     this.#rows.write(changes);
+    this.#chain?.take(recorded, changes);
   }
 
   #park(event: RecordedEvent, error: unknown): void {
     const entry = parkedEvent(this.#projection, event, error, this.#context.nowMs);
     this.#parked.push(entry);
+    this.#chain?.take(event, 'parked');
     this.#rows.write([{ op: 'put', table: parkedTable(this.#projection), key: entry.position, row: entry }]);
   }
 }

@@ -25,6 +25,8 @@ export interface GroupContext {
   readonly maxBatch: number;
   readonly nowMs: () => number;
   readonly decode: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
+  /** See `DigestChain`. */
+  readonly isChained: boolean;
   readonly onBatch: (report: BatchReport) => void;
   readonly onParked: (event: ParkedEvent) => void;
   /** The group stands at `position`; it may take others in. */
@@ -169,9 +171,13 @@ export class ProjectionGroup {
 
   /** A large batch is read and projected in parts, so that it neither lies in memory whole nor holds the thread. */
   async #project(parts: Parts, nowMs: number): Promise<ProjectedBatch> {
+    const { isChained } = this.#context;
     const batches = [...this.works].map((work) => {
       const { projection, rows, cache } = work;
-      return { work, batch: new ProjectionBatch(projection, { readModel: rows, cache, nowMs }) };
+      return {
+        work,
+        batch: new ProjectionBatch(projection, { readModel: rows, cache, nowMs, ...(isChained && { chain: { isFirst: this.#position === null } }) }),
+      };
     });
     let [events, last]: [number, RecordedEvent | null] = [0, null];
     for (const part of parts) {

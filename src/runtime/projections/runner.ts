@@ -22,6 +22,8 @@ export interface ProjectionRunnerOptions {
   /** Rows kept in memory for each projection. */
   readonly cacheRows?: number;
   readonly decode?: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
+  /** Keeps digests that other processes' can be compared with. */
+  readonly isChained?: boolean;
 }
 
 export interface ProjectionStatus {
@@ -72,6 +74,7 @@ export class ProjectionRunner {
       maxBatch: options.maxBatch ?? MAX_BATCH,
       nowMs: () => options.clock.nowMs(),
       decode: options.decode ?? decodeEvent,
+      isChained: options.isChained ?? false,
       onBatch: (report) => hooks?.onBatch?.(report),
       onParked: (event) => hooks?.onParked?.(event),
       onSettled: (group) => this.#settled(group),

@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { HealthFact } from '../observability/health.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { ReadModel } from '../ports/read-model.ts';
+import type { StatusBoard } from '../ports/status-board.ts';
+import { chainTable } from '../runtime/projections/batch.ts';
+import { CHAIN_KEY, marksOf, type DigestMark } from '../runtime/projections/digest-chain.ts';
+import { Recurring } from '../runtime/util/recurring.ts';
+import type { Follows } from './workers/projection-messages.ts';
+import type { ProjectionComparison } from './workers/projection-compare.ts';
+
+export interface LookUpAgreementDeps {
+  readonly follows: Follows;
+  readonly board: StatusBoard;
+  readonly readModel: Pick<ReadModel, 'get'>;
+  readonly comparison: Pick<ProjectionComparison, 'compare'>;
+  readonly log: Logger;
+  readonly everyMs?: number;
+}
+
+type Marks = Readonly<Record<string, readonly DigestMark[]>>;
+
+const ABOUT = 'look-ups/';
+const EVERY_MS = 5_000;
+const REMEDY = 'run `quittance projection rebuild` on this node';
+
+/**
+ * Tells the others at which digests the look-ups of this process were, and compares. Where two differ, each compares its own with a replay of the event
+ * log: one that differs from that takes itself out.
+ */
+export class LookUpAgreement {
+  readonly #deps: LookUpAgreementDeps;
+  /** The same after a restart. */
+  readonly #node: string;
+  readonly #rounds: Recurring;
+  /** By projection: who made something else of the log. */
+  readonly #differing = new Map<string, string>();
+  readonly #wrong = new Map<string, number>();
+  readonly #compared = new Set<string>();
+
+  constructor(deps: LookUpAgreementDeps) {
+    this.#deps = deps;
+    this.#node = `${hostname()}-${hash('sha256', resolve(deps.follows.dataDir), 'hex').slice(0, 8)}`;
+    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'look-ups could not be compared with those of other processes');
+    this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, onError);
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  close(): Promise<void> {
+    return this.#rounds.close();
+  }
+
+  /** Projections of which another process has made something else. */
+  differing(): readonly string[] {
+    return [...this.#differing.keys()];
+  }
+
+  health(): HealthFact {
+    const name = 'look-ups-agree';
+    if (this.#wrong.size > 0) return { name, state: 'down', detail: `not what the event log says: ${[...this.#wrong.keys()].join(', ')}; ${REMEDY}` };
+    if (this.#differing.size === 0) return { name, state: 'ok' };
+    const others = [...this.#differing].map(([projection, node]) => `${projection} (${node})`).join(', ');
+    return { name, state: 'degraded', detail: `another process made something else of the event log: ${others}` };
+  }
+
+  async round(): Promise<void> {
+    const { board, log } = this.#deps;
+    const mine = await this.#marks();
+    board.publish(ABOUT + this.#node, 0, mine);
+    const found = differencesOf(mine, board.readAll(ABOUT), ABOUT + this.#node);
+    for (const [projection, other] of found) {
+      if (this.#differing.has(projection)) continue;
+      this.#differing.set(projection, other);
+      log.error({ projection, other }, 'two processes have made different look-ups of the same events');
+    }
+    for (const projection of this.#differing.keys()) if (!found.has(projection)) this.#agreed(projection);
+    for (const projection of found.keys()) if (!this.#compared.has(projection)) await this.#compare(projection);
+  }
+
+  /** Once for each difference: a replay says whose look-ups are wrong. */
+  async #compare(projection: string): Promise<void> {
+    const [compared] = await this.#deps.comparison.compare(projection);
+    this.#compared.add(projection);
+    if (!compared || compared.differing === 0) return;
+    this.#wrong.set(projection, compared.differing);
+    this.#deps.log.error({ projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY }, 'this process takes itself out');
+  }
+
+  #agreed(projection: string): void {
+    this.#differing.delete(projection);
+    this.#wrong.delete(projection);
+    this.#compared.delete(projection);
+  }
+
+  async #marks(): Promise<Marks> {
+    const { readModel, follows } = this.#deps;
+    const read = follows.projections.map(async (id) => [id, marksOf(await readModel.get(chainTable(id), CHAIN_KEY))] as const);
+    return Object.fromEntries(await Promise.all(read));
+  }
+}
+
+/** Projections that were at another digest at the same place, each with who says so. */
+function differencesOf(mine: Marks, told: ReadonlyMap<string, unknown>, me: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [about, marks] of told) {
+    if (about === me) continue;
+    for (const [projection, others] of Object.entries(marks as Marks)) {
+      const own = new Map((mine[projection] ?? []).map(({ position, digest }) => [position, digest]));
+      const differs = others.some(({ position, digest }) => own.has(position) && own.get(position) !== digest);
+      if (differs) found.set(projection, about.slice(ABOUT.length));
+    }
+  }
+  return found;
+}
