@@ -14,6 +14,7 @@ import {
 } from '../src/http/schemas/merchant.schema.ts';
 import { createRefundBody, refund } from '../src/http/schemas/refund.schema.ts';
 import { sandboxAdvanceBody, sandboxDeadline, sandboxPayBody, sandboxPayment } from '../src/http/schemas/sandbox.schema.ts';
+import { loggedRequest } from '../src/http/schemas/request.schema.ts';
 import { cancelledSession, createSessionBody, paymentSession } from '../src/http/schemas/session.schema.ts';
 import { timelineOf } from '../src/http/schemas/timeline.schema.ts';
 import { delivery, deliveryDetail, eventFeed, replayBody, replayed, testWebhookBody, webhookEvent } from '../src/http/schemas/webhook.schema.ts';
@@ -35,7 +36,7 @@ const REQUESTS = [
   testWebhookBody,
 ];
 const ANSWERS = [
-  ...[paymentSession, cancelledSession, timelineOf, refund, transaction, pagination, merchant, webhookSecret, newWebhookEndpoint],
+  ...[paymentSession, cancelledSession, timelineOf, refund, transaction, pagination, merchant, webhookSecret, newWebhookEndpoint, loggedRequest],
   ...[webhookEvent, delivery, deliveryDetail, eventFeed, replayed],
   ...[ledgerBalances, ledgerEntry, settlementReport, sandboxPayment, sandboxDeadline, errorBody],
 ];

@@ -83,6 +83,10 @@ function host(): CliHost {
       const access = readAccess(credentials, process.env);
       await runUntilSignal(() => startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }));
     },
+    requests: async (id, filters, credentials) => {
+      const { latestRequests, readAccess } = await import('./composition/listen.ts');
+      return latestRequests(readAccess(credentials, process.env), id, filters);
+    },
     trigger: async (kind, network, credentials) => {
       const { readAccess, trigger } = await import('./composition/listen.ts');
       return { ...(await trigger(readAccess(credentials, process.env), kind, network)) };

@@ -20,6 +20,12 @@ export interface CliHost {
   runSigner(file: string): Promise<void>;
   /** Forwards the events of a merchant until a signal ends it. */
   listen(options: { readonly forwardTo: string; readonly events?: string; readonly credentials?: string }): Promise<void>;
+  /** The latest requests of a merchant, or the one that is named. */
+  requests(
+    id: string | undefined,
+    filters: { readonly status?: string; readonly limit: string },
+    credentials: string | undefined,
+  ): Promise<JsonValue>;
   /** Lets a case happen to a new session of the sandbox. */
   trigger(kind: string, network: string, credentials: string | undefined): Promise<JsonValue>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */

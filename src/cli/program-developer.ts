@@ -7,7 +7,7 @@ const CREDENTIALS = [
   'file in the form of sandbox.json (default: QUITTANCE_URL, QUITTANCE_API_KEY, QUITTANCE_API_SECRET and QUITTANCE_WEBHOOK_SECRET of the environment)',
 ] as const;
 
-/** For those who build a shop: both work from any machine, with an API key. */
+/** For those who build a shop: all of it works from any machine, with an API key. */
 export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('listen')
@@ -16,6 +16,16 @@ export function addDeveloper(program: Command, host: CliHost): void {
     .option('--events <types>', 'only these types, separated by commas')
     .option(...CREDENTIALS)
     .action((options: { forwardTo: string; events?: string; credentials?: string }) => host.listen(options));
+  program
+    .command('requests [request_id]')
+    .description('your latest requests as the service answered them, newest first, or one of them')
+    .option('--status <status>', 'only those that were answered so, such as 400')
+    .option('--limit <n>', 'at most this many', '20')
+    .option(...CREDENTIALS)
+    .option('--json', 'print JSON')
+    .action(async (id: string | undefined, options: { status?: string; limit: string; credentials?: string; json?: boolean }) =>
+      print(await host.requests(id, options, options.credentials), options.json === true),
+    );
   program
     .command('trigger <case>')
     .description('make a session in the sandbox and let a case happen to it: exact, partial, late, expired, cancelled and so on')

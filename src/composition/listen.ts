@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { createClient, type Quittance, type WebhookEvent } from '../../packages/client/src/client.ts';
 import { QuittanceError } from '../../packages/client/src/errors.ts';
 import { InvalidConfig } from '../config.ts';
+import type { JsonValue } from '../ports/read-model.ts';
 import { signedHeaders } from '../features/webhooks/signing.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../http/schemas/sandbox.schema.ts';
 
@@ -159,4 +160,22 @@ export async function trigger(
   else if (kind === 'expired') await client.sandbox.advance(session.id);
   else await client.sandbox.pay(session.id, { network: network as 'ethereum', case: kind as SandboxCase });
   return { session_id: session.id, case: kind };
+}
+
+/** The latest requests of the merchant, or the one that is named. */
+export async function latestRequests(
+  access: MerchantAccess,
+  id: string | undefined,
+  { status, limit }: { readonly status?: string; readonly limit: string },
+): Promise<JsonValue> {
+  if (!/^[1-9]\d{0,3}$/.test(limit)) throw new InvalidConfig('--limit must be a whole number from 1 to 9999');
+  if (status !== undefined && !/^[1-5]\d\d$/.test(status)) throw new InvalidConfig('--status must be an HTTP status such as 400');
+  const client = createClient(access);
+  if (id !== undefined) return { ...(await client.requests.get(id)) };
+  const found: JsonValue[] = [];
+  for await (const request of client.requests.all(status === undefined ? {} : { status: Number(status) })) {
+    found.push({ ...request });
+    if (found.length >= Number(limit)) break;
+  }
+  return found;
 }

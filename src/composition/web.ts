@@ -20,6 +20,7 @@ import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
+import { RequestLog } from '../http/request-log.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
@@ -102,6 +103,7 @@ export function createWebApp(parts: WebParts): Express {
     settings: core.merchants,
     webhooks: parts.webhooks,
     endpoints: new OwnEndpoints(core),
+    requestLog: new RequestLog(),
     ledger: parts.ledger,
     timeline: async (reader, id) =>
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,

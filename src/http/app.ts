@@ -14,6 +14,7 @@ import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
+import type { RequestLog } from './request-log.ts';
 import { auditRoutes, type AuditApi } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
 import { endpointRoutes, type EndpointApi } from './routes/endpoints.routes.ts';
@@ -21,6 +22,7 @@ import { ledgerRoutes, type LedgerApi } from './routes/ledger.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
+import { requestRoutes } from './routes/requests.routes.ts';
 import { sandboxRoutes, type SandboxApi } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
 import { timelineRoutes, type TimelineReader } from './routes/timeline.routes.ts';
@@ -43,6 +45,8 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Null, or absent, where no other process answers. */
   readonly positions?: Positions | null;
   readonly ledger?: LedgerApi;
+  /** Absent: nothing of the requests is kept. */
+  readonly requestLog?: RequestLog;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxApi;
   readonly rateLimiter: RateLimiter;
@@ -112,6 +116,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.ledger ? ledgerRoutes(options.ledger) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.endpoints ? endpointRoutes(options.endpoints) : []),
+    ...(options.requestLog ? requestRoutes(options.requestLog) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];
 }
@@ -139,6 +144,7 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     observer: options.observer,
     logger: options.logger,
     readOnly: options.readOnly ?? (() => null),
+    requestLog: options.requestLog ?? null,
     positions: options.positions ?? null,
   };
 }

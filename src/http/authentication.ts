@@ -28,12 +28,13 @@ const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 
 /**
- * Whether the request names a key of the test mode that exists. Whoever knows such a key may learn which check failed; of keys that move real
+ * The key of the test mode that the request names; null when there is no such key. Whoever knows such a key may learn which check failed; of keys that move real
  * money, and of those that do not exist, every failure looks the same.
  */
-export function namesTestKey(keys: KeyDirectory, { authorization }: RequestHeaders): boolean {
+export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders): AuthenticatedKey | null {
   const apiKey = authorization ? BEARER.exec(authorization)?.[1] : undefined;
-  return apiKey !== undefined && keys.find(hash('sha256', apiKey))?.mode === 'test';
+  const key = apiKey === undefined ? null : keys.find(hash('sha256', apiKey));
+  return key?.mode === 'test' ? key : null;
 }
 
 const failed = (fault: AuthenticationFault): Authentication => ({ ok: false, fault });

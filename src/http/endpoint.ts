@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
+import { ERRORS } from '../domain/errors.ts';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
@@ -9,8 +10,9 @@ import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/
 import type { ClientAddress } from '../runtime/util/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
 import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
-import { namesTestKey, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
+import { testKeyOf, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
+import type { LoggedRequest, RequestLog } from './request-log.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
 import { readBody } from './request-body.ts';
@@ -47,6 +49,8 @@ export interface EndpointTools {
   readonly logger: HttpLogger;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
+  /** Null where nobody can look at it. */
+  readonly requestLog: RequestLog | null;
   /** Null where no other process answers. */
   readonly positions: Positions | null;
 }
@@ -88,15 +92,16 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
 
     const nowMs = clock.nowMs();
     const nowSec = toSec(nowMs);
+    const exchange = { request, response, requestId, headers, operation: operationId };
     const signed = { method: request.method, target: request.originalUrl };
     const identity = tools.authenticate(signed, headers, body.bytes, nowSec);
-    if (!identity.ok) return unauthenticated(tools, { request, response, requestId, headers }, identity.fault);
+    if (!identity.ok) return unauthenticated(tools, exchange, identity.fault);
     const { key, nonce } = identity;
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
     // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
-    if (heldBack) return unauthenticated(tools, { request, response, requestId, headers }, heldBack.fault, heldBack.answer);
+    if (heldBack) return unauthenticated(tools, exchange, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
-    if (!burnt.accepted) return unauthenticated(tools, { request, response, requestId, headers }, 'nonce_used');
+    if (!burnt.accepted) return unauthenticated(tools, exchange, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 
     let settled = !ridesWithCommand;
@@ -108,12 +113,13 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
-      const about = { requestId, operation: operationId, merchant: key.merchantId, id: request.params.id };
+      const about = { requestId, request, operation: operationId, key, atMs: nowMs, given };
       const position = tools.positions && (await tools.positions.told());
-      return answered(tools.logger, about, responder.send(response, requestId, given, { rate, position }));
+      return answered(tools, about, responder.send(response, requestId, given, { rate, position }));
     } catch (error) {
       // Nothing is known about the command, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
+      noteCrash(tools, { requestId, request, operation: operationId, key, atMs: nowMs, given: answerToCrash(request.method, error) });
       throw error;
     }
   }
@@ -133,19 +139,23 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly headers: RequestHeaders;
+  readonly operation: string;
 }
 
 /** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
 function unauthenticated(
-  { observer, logger, keys, responder, limitAddress, clock }: EndpointTools,
-  { request, response, requestId, headers }: Exchange,
+  { observer, logger, keys, responder, limitAddress, clock, requestLog }: EndpointTools,
+  { request, response, requestId, headers, operation }: Exchange,
   fault: AuthenticationFault,
   answer: Answer & { ok: false } = UNAUTHENTICATED,
 ): number {
   observer.authenticationFailed(fault);
   logger.debug({ requestId, fault }, 'authentication failed');
-  const told = namesTestKey(keys, headers) ? { ...answer, authenticationFault: fault } : answer;
-  return responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? told);
+  const key = testKeyOf(keys, headers);
+  const told = key ? { ...answer, authenticationFault: fault } : answer;
+  const status = responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? told);
+  if (key) requestLog?.note(loggedOf({ requestId, request, operation, key, atMs: clock.nowMs(), given: told }, status, clock.nowMs()));
+  return status;
 }
 
 /** What is to be checked once it is known who asks, and then the operation itself. */
@@ -209,14 +219,36 @@ function asNothingDone(error: unknown): never {
   throw error instanceof StoreUnavailable ? new NothingDone(error.message, { cause: error }) : error;
 }
 
-function answered(
-  logger: HttpLogger,
-  about: { readonly requestId: string; readonly operation: string; readonly merchant: string },
-  status: number,
-): number {
-  const { requestId, operation, ...rest } = about;
-  logger.debug({ requestId, operation, status, ...rest }, 'request answered');
+/** A request of a known key, and what it is answered. */
+interface Served {
+  readonly requestId: string;
+  readonly request: Request;
+  readonly operation: string;
+  readonly key: AuthenticatedKey;
+  readonly atMs: number;
+  readonly given: Answer;
+}
+
+function answered({ logger, requestLog, clock }: EndpointTools, served: Served, status: number): number {
+  const { requestId, operation, key, request } = served;
+  logger.debug({ requestId, operation, status, merchant: key.merchantId, id: request.params.id }, 'request answered');
+  requestLog?.note(loggedOf(served, status, clock.nowMs()));
   return status;
+}
+
+function noteCrash({ requestLog, clock }: EndpointTools, served: Served): void {
+  if (!served.given.ok) requestLog?.note(loggedOf(served, ERRORS[served.given.refusal.code].status, clock.nowMs()));
+}
+
+function loggedOf({ requestId, request, operation, key, atMs, given }: Served, status: number, nowMs: number): LoggedRequest {
+  const { merchantId, mode, keyId } = key;
+  const refusal = given.ok ? null : given.refusal;
+  return {
+    ...{ requestId, merchantId, mode, keyId, atMs, durationMs: Math.max(0, nowMs - atMs) },
+    ...{ method: request.method, target: request.originalUrl, operation, status },
+    ...{ errorCode: refusal?.code ?? null, param: refusal?.param ?? null },
+    authenticationFault: given.ok ? null : (given.authenticationFault ?? null),
+  };
 }
 
 const BODY_TOO_LARGE: Answer = {

@@ -20,6 +20,7 @@ export type WebhookSecret = wire.WebhookSecret;
 export type WebhookDelivery = wire.WebhookDelivery;
 export type WebhookDeliveryDetail = wire.WebhookDeliveryDetail;
 export type WebhookEvent = wire.WebhookEvent;
+export type LoggedRequest = wire.LoggedRequest;
 export type LedgerBalances = wire.LedgerBalances;
 export type LedgerEntry = wire.LedgerEntry;
 export type SettlementReport = wire.LedgerSettlementReport;
@@ -63,6 +64,11 @@ export interface DeliveryFilters {
   readonly session_id?: string;
   readonly created_from?: number;
   readonly created_to?: number;
+}
+
+export interface RequestFilters {
+  /** HTTP status of the answer. */
+  readonly status?: number;
 }
 
 /** With filters a page may hold fewer events than asked for while there are more. */
@@ -138,6 +144,11 @@ export interface Quittance {
     after(cursor?: string, request?: FeedFilters, options?: CallOptions): Promise<wire.EventFeed>;
     get(id: string, options?: CallOptions): Promise<WebhookEvent>;
   };
+  /** Your latest requests as the service answered them. */
+  readonly requests: {
+    all(filters?: RequestFilters, options?: CallOptions): AsyncIterable<LoggedRequest>;
+    get(id: string, options?: CallOptions): Promise<LoggedRequest>;
+  };
   readonly ledger: {
     /** What you are owed now, or at the end of a day (`as_of`). */
     balances(at?: { readonly as_of?: string; readonly clock?: 'recorded' | 'chain' }, options?: CallOptions): Promise<LedgerBalances>;
@@ -211,6 +222,10 @@ export function createClient(options: ClientOptions): Quittance {
     events: {
       after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, ...request } }, call),
       get: (id, call) => get(`/v1/events/${encodeURIComponent(id)}`, call),
+    },
+    requests: {
+      all: (filters, call) => listOf<LoggedRequest, RequestFilters>(send, '/v1/requests').all(filters, call),
+      get: (id, call) => get(`/v1/requests/${encodeURIComponent(id)}`, call),
     },
     ledger: {
       balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),

@@ -458,6 +458,31 @@ export interface LineItem {
   readonly quantity?: number;
 }
 
+export interface LoggedRequest {
+  /** The `request_id` of the answer. */
+  readonly id: string;
+  /** When it came, Unix seconds. */
+  readonly at: number;
+  /** How long its answer took, in milliseconds. */
+  readonly duration_ms: number;
+  /** HTTP method. */
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Name of the operation in the OpenAPI document; `unmatched` where there is none. */
+  readonly operation: string;
+  /** The API key that it named. */
+  readonly key_id: string;
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** The code of the error; null when it succeeded. */
+  readonly error_code: string | null;
+  /** The field, header or query parameter at fault; null without. */
+  readonly param: string | null;
+  /** Of a 401 with a key of the test mode: the check that failed, such as `timestamp` or `signature`; else null. */
+  readonly authentication_fault: string | null;
+}
+
 export interface Merchant {
   /** Id of the merchant. */
   readonly id: string;

@@ -18,9 +18,10 @@ interface Sampled {
 const EXAMPLE_IDS: readonly (readonly [part: string, id: string])[] = [
   ['/sessions/', 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'],
   ['/refunds/', 're_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
-  ['/endpoints/', 'end_1'],
+  ['/endpoints/', 'we_k7w2q5m4n6p3r7s2t5v4'],
   ['/deliveries/', 'evt_1767225660123456789'],
   ['/events/', 'evt_1767225660123456789'],
+  ['/requests/', 'req_k7w2q5m4n6p3r000001'],
 ];
 /** What makes a list's sample short, or a required parameter complete. */
 const EXAMPLE_QUERIES: Readonly<Record<string, string>> = { listPaymentSessions: '?page_size=5', getConsistencyProof: '?from=1&to=2' };

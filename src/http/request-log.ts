@@ -1,0 +1,55 @@
+import type { ApiKeyId, MerchantId, Mode } from '../domain/ids.ts';
+
+/** One answered request of a merchant. Neither bodies nor signatures are kept. */
+export interface LoggedRequest {
+  readonly requestId: string;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly keyId: ApiKeyId;
+  readonly atMs: number;
+  readonly durationMs: number;
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly operation: string;
+  readonly status: number;
+  readonly errorCode: string | null;
+  readonly param: string | null;
+  /** Which check a 401 failed on. */
+  readonly authenticationFault: string | null;
+}
+
+type Owner = Pick<LoggedRequest, 'merchantId' | 'mode'>;
+
+/** So many of one merchant and mode, and of so many of those: a bound on memory, whoever asks how much. */
+const KEPT_EACH = 1_000;
+const OWNERS = 200;
+
+const keyOf = ({ merchantId, mode }: Owner): string => `${mode}/${merchantId}`;
+
+/** The newest requests of each merchant that this process answered, in memory: a help for whoever builds a shop, and no record. */
+export class RequestLog {
+  readonly #byOwner = new Map<string, LoggedRequest[]>();
+
+  note(request: LoggedRequest): void {
+    const key = keyOf(request);
+    const kept = this.#byOwner.get(key) ?? [];
+    // Whoever asked last stays longest.
+    this.#byOwner.delete(key);
+    this.#byOwner.set(key, kept);
+    kept.push(request);
+    if (kept.length >= 2 * KEPT_EACH) kept.splice(0, KEPT_EACH);
+    if (this.#byOwner.size > OWNERS) this.#byOwner.delete(this.#byOwner.keys().next().value!);
+  }
+
+  /** Newest first: those before a request, or the newest; null when that request is not there. */
+  before(owner: Owner, requestId: string | undefined, isWanted: (request: LoggedRequest) => boolean = () => true): readonly LoggedRequest[] | null {
+    const kept = (this.#byOwner.get(keyOf(owner)) ?? []).slice(-KEPT_EACH);
+    const end = requestId === undefined ? kept.length : kept.findIndex((request) => request.requestId === requestId);
+    return end < 0 ? null : kept.slice(0, end).reverse().filter(isWanted);
+  }
+
+  find(owner: Owner, requestId: string): LoggedRequest | null {
+    return this.#byOwner.get(keyOf(owner))?.find((request) => request.requestId === requestId) ?? null;
+  }
+}
