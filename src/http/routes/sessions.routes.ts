@@ -22,7 +22,10 @@ const createSessionOperation = {
   body: createSessionBody,
   bodyRequired: true,
   response: paymentSession,
-  errors: ['invalid_request', 'unknown_field', 'order_id_conflict', 'conflict', 'idempotency_conflict', 'rate_unavailable', 'service_unavailable'],
+  errors: [
+    ...(['invalid_request', 'unknown_field', 'order_id_conflict', 'conflict', 'idempotency_conflict'] as const),
+    ...(['rate_unavailable', 'clock_in_doubt', 'addresses_unconfirmed', 'service_unavailable'] as const),
+  ],
   nonceRidesWithCommand: true,
   example: { body: CREATE_SESSION_EXAMPLE, response: SESSION_EXAMPLE },
 } as const satisfies Operation;
