@@ -62,6 +62,8 @@ export class LeaseServer {
         );
       },
       read: (about) => JSON.parse(this.#notices.get(about)?.text ?? 'null') as JsonValue,
+      readAll: (prefix) =>
+        new Map([...this.#notices].filter(([about]) => about.startsWith(prefix)).map(([about, { text }]) => [about, JSON.parse(text) as JsonValue])),
       refresh: () => this.#call(() => undefined),
       close: async () => undefined,
     };
