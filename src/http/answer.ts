@@ -39,7 +39,7 @@ export const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31
 
 export const POSITION_HEADER = 'Quittance-Position';
 /** Which check a 401 failed on; for keys of the test mode only. */
-export const FAULT_HEADER = 'Quittance-Authentication-Fault';
+const FAULT_HEADER = 'Quittance-Authentication-Fault';
 
 export interface AnswerHeaders {
   /** Adds the `RateLimit-*` headers. */

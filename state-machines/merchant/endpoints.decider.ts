@@ -35,7 +35,7 @@ export type EndpointCommand =
   | { readonly type: 'ResumeEndpoint'; readonly endpointId?: string };
 
 /** A service of its own for each is reasonable, a directory is not. */
-export const MAX_FURTHER_ENDPOINTS = 15;
+const MAX_FURTHER_ENDPOINTS = 15;
 
 /** What holds for an endpoint of which nothing was chosen. */
 export const NEW_ENDPOINT = { durableRedelivery: false, fields: [], disabled: false, standardWebhooks: false } as const satisfies Partial<

@@ -46,7 +46,9 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
     const booked = await bookedOf(executor, deps, coin);
-    accounts.push(accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n)));
+    accounts.push(
+      accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n)),
+    );
   }
   const gas = moving.flatMap(({ kind, terms }) => (kind === 'gas_top_up' || kind === 'nonce_account' ? [amountOf(terms.amount)] : []));
   const mayBeSpent = gas.reduce((total, units) => total + units, BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]));

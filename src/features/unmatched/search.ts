@@ -17,7 +17,7 @@ export interface FoundMoney {
 }
 
 /** Looked at beyond what is known to be leased, where the signer's note of it is lost, too. */
-export const BEYOND_KNOWN = 10_000;
+const BEYOND_KNOWN = 10_000;
 const DERIVED_AT_ONCE = 1_024;
 const BLOCKS_AT_A_TIME = 2_000;
 

@@ -4,7 +4,7 @@ import type { Position } from '../../ports/event-store.ts';
 import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
 
 /** Name of the checkpoint; the tables below move with it. */
-export const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
+const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
 const STATE = 'webhook-process';
 /** Deliveries that need an attempt soon, by queue in the order of the log. */
 const QUEUE = 'webhook-queue';

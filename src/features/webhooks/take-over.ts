@@ -2,7 +2,12 @@ import { queueOf } from '../../domain/delivery-ids.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE, type EndpointFailuresRow, type WebhookWorkRow } from '../../../projections/webhooks/work.projection.ts';
+import {
+  ENDPOINT_FAILURES_TABLE,
+  WEBHOOK_WORK_TABLE,
+  type EndpointFailuresRow,
+  type WebhookWorkRow,
+} from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 
 /** How deliveries go from one process to another. */

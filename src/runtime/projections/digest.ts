@@ -79,4 +79,4 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
 }
 
 /** Every list that the changes put something into or take something out of. */
-export const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
+const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
