@@ -3,7 +3,7 @@ import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answe
 import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
 
 export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
-  /** How long answers are kept (default 30 days). */
+  /** How long answers are kept (default an hour: what is kept in memory must not grow with history). */
   readonly lifetimeSec?: number;
 }
 
@@ -13,7 +13,7 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('EXPIRE', KEYS[1], ARGV[3])
 `;
 
-const DEFAULT_LIFETIME_SEC = 30 * 86_400;
+const DEFAULT_LIFETIME_SEC = 3_600;
 
 /** Receivers' answers for all nodes. A convenience with a lifetime: a flush loses them and nothing else. */
 export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
