@@ -47,6 +47,13 @@ describe('the client against the API', () => {
     expect(Buffer.from(standard.slice('whsec_'.length), 'base64').toString()).toBe(issued);
     expect(await quittance.endpoints.activateSecret(endpoint!.id)).toEqual(endpoint);
     expect(await quittance.endpoints.resume(endpoint!.id)).toEqual(endpoint);
+    const further = await quittance.endpoints.create({ url: 'https://books.example/hook', events: ['payment.late'], fields: ['tx_hash'] });
+    expect(further).toMatchObject({ url: 'https://books.example/hook', events: ['payment.late'], webhook_secret: expect.stringMatching(/^whs_/) });
+    expect((await quittance.endpoints.change(endpoint!.id, { disabled: true })).disabled).toBe(true);
+    const requests = [];
+    for await (const request of quittance.requests.all({ status: 200 })) requests.push(request);
+    expect(requests[0]).toMatchObject({ operation: 'changeWebhookEndpoint', status: 200, error_code: null });
+    expect(await quittance.requests.get(requests[0]!.id)).toEqual(requests[0]);
     const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expect((await quittance.sessions.timeline(session.id)).conclusion).toBe('Not paid yet.');
     expect((await quittance.refunds.page()).data).toEqual([]);

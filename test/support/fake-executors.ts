@@ -1,5 +1,6 @@
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { HttpAppOptions } from '../../src/http/app.ts';
+import { RequestLog } from '../../src/http/request-log.ts';
 
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
 import type { EntryRow } from '../../projections/ledger/rows.ts';
@@ -164,4 +165,12 @@ const BOOKED: EntryRow = {
   value: { currency: 'EUR', atLockedRate: '4.63', atSettlementQuote: null, difference: null },
 };
 
-export const FAKE_DESKS = { webhooks, endpoints, settings, sandbox, timeline, ledger } satisfies Partial<HttpAppOptions>;
+export const FAKE_DESKS = {
+  webhooks,
+  endpoints,
+  settings,
+  sandbox,
+  timeline,
+  ledger,
+  requestLog: new RequestLog(),
+} satisfies Partial<HttpAppOptions>;

@@ -13,6 +13,7 @@ const ALL_PARTS = {
   ledger: nothing,
   webhooks: nothing,
   endpoints: nothing,
+  requestLog: nothing,
   sandbox: nothing,
 } as unknown as Partial<HttpAppOptions>;
 
