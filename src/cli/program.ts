@@ -132,6 +132,7 @@ function addMerchants(program: Command, host: CliHost): Command {
   admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', restrictions);
   admin(key, host, 'restrict <merchant_id> <key_id>', 'key.restrict', 'change what holds a key back; what is not named stays', restrictions);
   admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
+  admin(key, host, 'rewrap', 'key.rewrap', 'keep older master keys in the ledger, sealed under the first of MASTER_KEY, which is then enough', [WHO]);
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
   return merchant;
 }

@@ -9,6 +9,8 @@ import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { createPersonalSealer, createSealer, parseMasterKeys, type MasterKeys } from '../runtime/util/sealing.ts';
 import { peopleCommands } from '../operator/people.ts';
+import { withKeptKeys } from '../features/shared/kept-master-keys.ts';
+import { masterKeyCommands } from '../operator/master-keys.ts';
 import { adminCommands } from '../operator/merchants.ts';
 import { checkOwnLog } from './audit.ts';
 import { readingStorage } from './reading-service.ts';
@@ -61,7 +63,6 @@ interface Offline {
 
 async function openOffline(config: Config, log: Logger): Promise<Offline> {
   const masterKey = masterKeyText(config);
-  const masterKeys = parseMasterKeys(masterKey);
   const clock = systemClock;
   const random = nodeRandom;
   const fatal = (error: Error): never => {
@@ -79,6 +80,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   try {
     await runner.start(storage.store);
     await runner.ready();
+    const masterKeys = await withKeptKeys(storage.store, parseMasterKeys(masterKey));
     const core = await startOfflineCore(config, { ...storage, masterKeys, readOnly: damage !== null }, log);
     const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
     return {
@@ -92,6 +94,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         more: {
           ...ledger.commands,
           ...auditCommands,
+          ...masterKeyCommands({ store: storage.store, masterKeys, clock, random }),
           ...compareCommands(storage.comparison),
           ...peopleCommands({
             people: core.people,

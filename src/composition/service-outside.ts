@@ -23,6 +23,7 @@ import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import { addressCommands } from '../operator/addresses.ts';
 import { adminCommands } from '../operator/merchants.ts';
+import { masterKeyCommands } from '../operator/master-keys.ts';
 import { auditCommands } from '../operator/audit.ts';
 import { ownershipFacts } from './address-ownership.ts';
 import { addressHealth } from './address-safety.ts';
@@ -248,6 +249,7 @@ function operatorCommands(
         ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
       ),
       ...auditCommands(audit, store),
+      ...masterKeyCommands({ store, masterKeys: parts.masterKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...ledger.commands,
       ...outflowCommands(parts, core, payouts),

@@ -1,5 +1,6 @@
 import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
+import { withKeptKeys } from '../features/shared/kept-master-keys.ts';
 import type { Core } from './core.ts';
 import { withLedger } from './ledger-feed.ts';
 import { readingParts } from './reading-service.ts';
@@ -24,7 +25,8 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   // The history is read first: what is not what it was is neither read on nor continued.
   const audit = await startAudit(given);
   const damage = given.storage.ownLog ? audit.readOnly() : null;
-  const parts = withLedgerFed(damage === null ? given : await readingParts(given, damage));
+  const readable = damage === null ? given : await readingParts(given, damage);
+  const parts = withLedgerFed({ ...readable, masterKeys: await openingKeys(readable) });
   // Look-ups of an event log that has just begun are made by this very process.
   const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
@@ -53,4 +55,13 @@ export async function startService(given: ServiceParts): Promise<RunningService>
 function withLedgerFed(parts: ServiceParts): ServiceParts {
   const { payouts, storage } = parts;
   return payouts ? { ...parts, payouts: { ...payouts, signer: withLedger(payouts.signer, storage.store) } } : parts;
+}
+
+/** Of a damaged ledger the keys that it keeps may not be readable; what they sealed does not open then. */
+function openingKeys({ storage, masterKeys, readOnly, log }: ServiceParts): Promise<ServiceParts['masterKeys']> {
+  return withKeptKeys(storage.store, masterKeys).catch((error: unknown) => {
+    if (!readOnly) throw error;
+    log.error({ err: error }, 'the master keys that the ledger keeps cannot be read');
+    return masterKeys;
+  });
 }

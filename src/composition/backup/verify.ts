@@ -10,6 +10,7 @@ import type { AddressRangeLeased } from '../../domain/events/operations-events.t
 import type { Mode } from '../../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
+import { withKeptKeys } from '../../features/shared/kept-master-keys.ts';
 import { MerchantDirectory } from '../../features/merchants/directory.ts';
 import type { AuditAnchor } from '../../ports/audit.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
@@ -132,7 +133,7 @@ async function openedSecrets(
     const end = Number((await store.head()) ?? 0);
     const faults = end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
     if (masterKey === undefined) return { faults, secrets: 'not tried: MASTER_KEY is not set' };
-    const directory = new MerchantDirectory({ store, sealer: createSealer(parseMasterKeys(masterKey)) });
+    const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, parseMasterKeys(masterKey))) });
     const fault = await directory.start().then(
       () => null,
       (error: unknown) => `MASTER_KEY does not open what is sealed in the backup: ${(error as Error).message}`,

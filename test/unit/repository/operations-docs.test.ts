@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { REPOSITORY } from '../../support/repository.ts';
@@ -10,4 +10,10 @@ it('docs/operations.md names every setting that src/config.ts reads', () => {
   expect(settings.length).toBeGreaterThan(30);
   const documented = text('docs/operations.md');
   expect(settings.filter((name) => !documented.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('docs/security.md names tests that are there', () => {
+  const named = [...text('docs/security.md').matchAll(/`(test\/[\w./-]+)`/g)].map((match) => match[1]!);
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual([]);
 });

@@ -1,0 +1,65 @@
+import type { SecretGenerated } from '../../domain/events/operations-events.ts';
+import { secretsStream } from '../../domain/streams.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { createSealer, masterKeyOf, type MasterKey, type MasterKeys } from '../../runtime/util/sealing.ts';
+
+const PURPOSE = 'master-keys';
+const context = (version: number): string => `shared|${PURPOSE}|${version}`;
+const PAGE = 1_000;
+/** Of nodes that write at the same moment, one is first. */
+const ATTEMPTS = 20;
+
+/**
+ * The keys of the settings, and behind them those that were retired: the ledger keeps each of them sealed under one that followed it. What was sealed
+ * under a retired key stays as it is in a log that nobody rewrites, and opens all the same.
+ */
+export async function withKeptKeys(store: Pick<EventStore, 'readStream'>, given: MasterKeys): Promise<MasterKeys> {
+  const keys: [MasterKey, ...MasterKey[]] = [...given];
+  let waiting = (await store.readStream(secretsStream(PURPOSE))).map((recorded) => (decodeEvent(recorded).event as SecretGenerated).data);
+  // One that was retired later opens one that was retired before, in whatever order they come.
+  for (let before = Infinity; waiting.length < before;) {
+    before = waiting.length;
+    waiting = waiting.filter(({ sealedSecret, secretVersion }) => {
+      if (!keys.some(({ id }) => sealedSecret.startsWith(`v1.${id}.`))) return true;
+      const kept = masterKeyOf(createSealer(keys).open(sealedSecret, context(secretVersion)));
+      if (!keys.some(({ id }) => id === kept.id)) keys.push(kept);
+      return false;
+    });
+  }
+  return keys;
+}
+
+/** Keeps every key but the first in the ledger, sealed under the first, unless the first opens it already. Answers the ids of those it kept now. */
+export async function keepOlderKeys(
+  deps: AppendNextDeps & { readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream'> },
+  keys: MasterKeys,
+  actor: string,
+): Promise<string[]> {
+  const kept: string[] = [];
+  for (const key of keys.slice(1)) {
+    for (let attempt = 1; !(await withKeptKeys(deps.store, [keys[0]])).some(({ id }) => id === key.id); attempt += 1) {
+      if (attempt > ATTEMPTS) throw new Error('others write at the same moment: try again');
+      const last = await deps.store.lastOfStream(secretsStream(PURPOSE));
+      const secretVersion = (last?.revision ?? -1) + 2;
+      const sealedSecret = createSealer([keys[0]]).seal(key.material.export(), context(secretVersion));
+      const event: SecretGenerated = { type: 'SecretGenerated', data: { purpose: PURPOSE, secretVersion, sealedSecret } };
+      const { result } = await appendNext(deps, { stream: secretsStream(PURPOSE), last, event, actor });
+      if (result.ok) kept.push(key.id);
+    }
+  }
+  return kept;
+}
+
+/** How many sealed texts of the ledger were sealed under which key, by its id. */
+export async function countSealed(store: Pick<EventStore, 'readAll'>): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (let after: string | null = null; ;) {
+    const events = await store.readAll({ after, limit: PAGE });
+    for (const { data } of events)
+      for (const [, id] of data.matchAll(/\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]{22,}/g)) counts.set(id!, (counts.get(id!) ?? 0) + 1);
+    if (events.length < PAGE) return counts;
+    after = events.at(-1)!.position;
+  }
+}
