@@ -73,6 +73,10 @@ function host(): CliHost {
       nameUnknownSettings(log);
       await runLogged(config, log, () => startProduction(config, log, process.env));
     },
+    doctor: async () => {
+      const { diagnose } = await import('./composition/doctor/doctor.ts');
+      return diagnose(process.env);
+    },
     runSigner: async (file) => {
       const { startSignerService } = await import('./composition/signer-service.ts');
       const log = createLogger('info');

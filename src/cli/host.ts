@@ -10,12 +10,22 @@ export interface OpenKey {
   readonly sign: (text: string) => string;
 }
 
+/** One line of a diagnosis: what was looked at, how it is, why, and what to do. */
+export interface DoctorLine {
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'fault' | 'skipped';
+  readonly why: string;
+  readonly action: string;
+}
+
 /** What the commands need from the composition root. */
 export interface CliHost {
   startSandbox(): Promise<void>;
   /** One of the processes that a sandbox is spread over; the file says what they share. */
   startSandboxNode(file: string): Promise<void>;
   serve(): Promise<void>;
+  /** Looks at everything that the service of this environment relies on. */
+  doctor(): Promise<readonly DoctorLine[]>;
   /** The signer as a service of its own, with its settings in the file. */
   runSigner(file: string): Promise<void>;
   /** Forwards the events of a merchant until a signal ends it. */

@@ -1,3 +1,4 @@
+import { addDoctor } from './program-doctor.ts';
 import { Command } from 'commander';
 import { SCOPES } from '../domain/api-keys.ts';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -25,6 +26,7 @@ export function createProgram(host: CliHost): Command {
     .command('signer <settings>')
     .description('hold the keys for a service that another user runs; the settings are a file that only this user may read (see docs/wallet.md)')
     .action((settings: string) => host.runSigner(settings));
+  addDoctor(program, host);
   program
     .command('migrate')
     .description('copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again')

@@ -18,68 +18,28 @@ import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
-import { consoleFaults } from './console.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
-import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from './providers.ts';
-import { profileFaults, rolesOf } from './roles.ts';
+import { ownExport, productionFaults } from './production-faults.ts';
+import { secondSourceFrom, warnOfSingleSources } from './providers.ts';
+import { rolesOf } from './roles.ts';
+import { logFindings, quickFindings } from './doctor/doctor.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
 
 const MODES: readonly Mode[] = ['live', 'test'];
-/** Settings that only the holder of the keys reads. */
-const SIGNERS_OWN = [
-  'PAYOUT_LIMITS',
-  'PAYOUTS_PER_HOUR',
-  'PAYOUT_APPROVERS',
-  'TREASURY_LIMITS',
-  'WITHDRAWAL_ADDRESSES',
-  'TEST_WALLET_MNEMONIC',
-  'TEST_WALLET_KEYSTORE',
-];
-
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
-  const faults = [
-    env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
-    config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
-    config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
-    config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
-    (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
-      'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
-    config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
-    ...missingSecondSources(config),
-    ...consoleFaults(config),
-    ...profileFaults(config),
-    ...keyFaults(config, env),
-  ];
-  const found = faults.filter((fault) => fault !== false);
+  const found = productionFaults(config, env);
   if (found.length > 0) throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
-}
-
-const NO_KEYS_HERE =
-  'the keys of real money have no place with what the network reaches: let another user run "quittance signer" and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
-
-/** What would let whoever takes over this process, or reads its environment, take the money. */
-function keyFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
-  const { api, worker } = rolesOf(config);
-  const inEnvironment = ['WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE'].filter((name) => env[name]);
-  const faults = inEnvironment.map((name) => `${name} must not be set: ${NO_KEYS_HERE}`);
-  if (env['WALLET_KEYSTORE'] && (api || worker)) faults.push(`WALLET_KEYSTORE must not be set beside the roles api and worker: ${NO_KEYS_HERE}`);
-  if (config.SIGNER_SOCKET === undefined && config.SIGNER_SECRET_FILE === undefined) return faults;
-  if (config.SIGNER_SOCKET === undefined || config.SIGNER_SECRET_FILE === undefined)
-    faults.push('SIGNER_SOCKET and SIGNER_SECRET_FILE belong together: set both or neither');
-  const signers = SIGNERS_OWN.filter((name) => env[name]);
-  if (signers.length > 0)
-    faults.push(`${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`);
-  return faults;
 }
 
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
 export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
   checkProductionConfig(config, env);
+  logFindings(quickFindings(config, env), log);
   const reread = rereadableWallets(env);
   const wallets = takeWalletSources(env);
   const roles = rolesOf(config);
@@ -237,22 +197,7 @@ async function derivers(
       return exported && signer ? signerSolanaDeriver(mode, signer) : null;
     }
   }
-  assertApart(config);
   return found;
-}
-
-function ownExport(config: Config, mode: Mode): [string | undefined, string | undefined, string | undefined] {
-  return mode === 'live'
-    ? [config.WALLET_XPUB_EVM, config.WALLET_XPUB_TRON, config.WALLET_SOLANA_POOL]
-    : [config.TEST_WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_TRON, config.TEST_WALLET_SOLANA_POOL];
-}
-
-/** One wallet for both modes would let test money and real money meet at one address. */
-function assertApart(config: Config): void {
-  const live = ownExport(config, 'live');
-  const test = ownExport(config, 'test');
-  if (live.some((value, place) => value !== undefined && value === test[place]))
-    throw new InvalidConfig('live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal');
 }
 
 function endWith(log: Logger, error: Error, message = 'the ledger cannot be written any more'): void {

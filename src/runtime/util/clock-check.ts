@@ -77,9 +77,10 @@ export class ClockCheck {
     const blocks = this.#witnesses(this.#blocks, ({ offsetMs }) => offsetMs >= -CLOCK_TOLERANCE_MS).filter(
       ({ offsetMs }) => offsetMs <= CLOCK_TOLERANCE_MS,
     );
-    const witnesses = [...servers, ...blocks].filter(({ source, agrees }) => !agrees || !isOnThisMachine(source));
+    const counted = servers.filter(({ source, agrees }) => !agrees || !isOnThisMachine(source));
+    const witnesses = [...counted, ...blocks];
     const contradicting = witnesses.filter(({ agrees }) => !agrees).length;
-    return { isInDoubt: contradicting * 2 > witnesses.length, offsetMs: middleOf(servers.map(({ offsetMs }) => offsetMs)), witnesses };
+    return { isInDoubt: contradicting * 2 > witnesses.length, offsetMs: middleOf(counted.map(({ offsetMs }) => offsetMs)), witnesses };
   }
 
   #look(): void {

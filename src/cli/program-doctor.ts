@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import type { CliHost, DoctorLine } from './host.ts';
+import { inert, print } from './print.ts';
+
+/** `quittance doctor`: ends with 1 when it found a fault. */
+export function addDoctor(program: Command, host: CliHost): void {
+  program
+    .command('doctor')
+    .description('look at everything the service of this environment relies on: a line each with its state, why, and what to do')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await host.doctor();
+      if (json)
+        print(
+          found.map((line) => ({ ...line })),
+          true,
+        );
+      else process.stdout.write(`${linesOf(found).join('\n')}\n`);
+      if (found.some(({ state }) => state === 'fault')) process.exitCode = 1;
+    });
+}
+
+const ORDER = ['fault', 'warning', 'skipped', 'ok'] as const;
+
+/** The worst first. */
+function linesOf(found: readonly DoctorLine[]): string[] {
+  const width = Math.max(...found.map(({ check }) => check.length));
+  const sorted = found.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
+  const count = (state: DoctorLine['state']): number => found.filter((line) => line.state === state).length;
+  return [
+    ...sorted.flatMap(({ check, state, why, action }) => [
+      `${state.padEnd(7)}  ${check.padEnd(width)}  ${inert(why)}`,
+      ...(action === '' ? [] : [`${' '.repeat(11 + width)}-> ${inert(action)}`]),
+    ]),
+    '',
+    `${count('fault')} faults, ${count('warning')} warnings, ${count('ok')} in order, ${count('skipped')} skipped`,
+  ];
+}

@@ -1,0 +1,138 @@
+import { InvalidConfig, unknownSettings, type Config } from '../../config.ts';
+import type { Mode } from '../../domain/ids.ts';
+import { NETWORKS } from '../../domain/networks.ts';
+import { parseMasterKeys } from '../../runtime/util/sealing.ts';
+import { providerUrls, providerUrlsName } from '../chains.ts';
+import { productionFaults } from '../production-faults.ts';
+import { rolesOf } from '../roles.ts';
+import { exchangeWallets } from '../senders.ts';
+import { readSharedSecret } from '../signer-service.ts';
+import { fault, messageOf, ok, warning, type Finding } from './finding.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
+
+/** Everything that the settings alone give away. */
+export function settingsFindings(config: Config, env: Environment): Finding[] {
+  const faults = productionFaults(config, env);
+  return [
+    ...(faults.length === 0
+      ? [ok('settings', 'quittance serve accepts them')]
+      : faults.map((why) => fault('settings', why, 'change the setting named'))),
+    ...unknownFindings(env),
+    ...attempt('master-key', 'opens and seals', 'set MASTER_KEY to 32 random bytes (openssl rand -hex 32), the newest first', () =>
+      config.MASTER_KEY === undefined ? undefined : parseMasterKeys(config.MASTER_KEY),
+    ),
+    ...attempt('exchange-wallets', 'can be read', 'correct the file', () => exchangeWallets(config)),
+    ...(config.SIGNER_SECRET_FILE === undefined
+      ? []
+      : attempt('signer-secret', 'can be read', 'make it anew and give it to both users (docs/wallet.md)', () =>
+          readSharedSecret(config.SIGNER_SECRET_FILE!),
+        )),
+    ...portFindings(config),
+    ...providerSettings(config),
+    ...payoutFindings(config, env),
+    ...proxyFindings(config),
+    ...egressFindings(env),
+  ];
+}
+
+/** A setting with a slip in its name would silently have no effect. */
+function unknownFindings(env: Environment): Finding[] {
+  const resembling = unknownSettings(env).filter(({ meant }) => meant !== null);
+  if (resembling.length === 0) return [ok('unknown-settings', 'no variable resembles a setting without being one')];
+  return resembling.map(({ name, meant }) => warning('unknown-settings', `${name} is no setting and has no effect`, `did you mean ${meant}?`));
+}
+
+function attempt(check: string, fine: string, action: string, task: () => unknown): Finding[] {
+  try {
+    return task() === undefined ? [] : [ok(check, fine)];
+  } catch (error) {
+    if (error instanceof InvalidConfig || error instanceof Error) return [fault(check, messageOf(error), action)];
+    throw error;
+  }
+}
+
+function portFindings(config: Config): Finding[] {
+  const used = PORTS.flatMap((name) => (config[name] ? [{ name, port: config[name] }] : []));
+  return used.flatMap(({ name, port }, index) => {
+    const same = used.slice(0, index).find((other) => other.port === port);
+    return same ? [fault('ports', `${same.name} and ${name} are both ${port}`, `give ${name} another port`)] : [];
+  });
+}
+
+function providerSettings(config: Config): Finding[] {
+  const all = (['live', 'test'] as const).flatMap((mode: Mode) =>
+    NETWORKS.flatMap((network) => {
+      const urls = providerUrls(config, mode, network).map((text) => URL.parse(text));
+      const name = providerUrlsName(mode, network);
+      const hosts = new Set(urls.map((each) => each?.host));
+      const plain = urls.filter((each) => each?.protocol === 'http:' && !isLoopback(each.hostname));
+      return [
+        ...(mode === 'live' && hosts.size === 1
+          ? [
+              warning(
+                `providers:${mode}:${network}`,
+                `${name} names one provider, whose word for payments is believed`,
+                'name a second one of another company',
+              ),
+            ]
+          : []),
+        ...plain.map((each) =>
+          warning(
+            `providers:${mode}:${network}`,
+            `${each!.host} is asked without encryption: whoever is between can invent payments`,
+            'use its https address',
+          ),
+        ),
+      ];
+    }),
+  );
+  const none = NETWORKS.every((network) => providerUrls(config, 'live', network).length + providerUrls(config, 'test', network).length === 0);
+  const names = 'ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS';
+  return none ? [fault('providers', 'no network has a provider: nothing can be sold', `set ${names} (TEST_ in front for test mode)`)] : all;
+}
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || host.startsWith('127.');
+
+function payoutFindings(config: Config, env: Environment): Finding[] {
+  const holdsKeys = ['WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE', 'WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC'].some((name) => env[name]);
+  if (!rolesOf(config).signer || !holdsKeys) return [];
+  if (config.PAYOUT_LIMITS === undefined)
+    return [warning('payouts', 'PAYOUT_LIMITS is not set: refunds are accepted and never paid', 'set limits for each coin (docs/refunds.md)')];
+  const approvers = config.PAYOUT_APPROVERS?.length ?? 0;
+  return approvers < 2
+    ? [
+        warning(
+          'payouts',
+          `${approvers} approvers: whatever needs approval waits for ever`,
+          'enroll two or more in PAYOUT_APPROVERS (docs/treasury.md)',
+        ),
+      ]
+    : [ok('payouts', `${Object.keys(config.PAYOUT_LIMITS).join(', ')}, ${approvers} approvers`)];
+}
+
+/** Providers, markets and webhooks are reached directly: a proxy of the environment is for other programs. */
+const egressFindings = (env: Environment): Finding[] =>
+  ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].flatMap((name) =>
+    env[name] ? [warning('egress', `${name} is set and not used: webhooks and providers are reached directly`, 'let the host out to port 443')] : [],
+  );
+
+function proxyFindings(config: Config): Finding[] {
+  const isBehindProxy = config.PUBLIC_URL?.startsWith('https://') === true;
+  const shared = config.EVENTSTORE_URL !== undefined;
+  return [
+    ...(isBehindProxy && config.TRUSTED_PROXIES === 0
+      ? [
+          warning(
+            'proxy',
+            'TRUSTED_PROXIES is 0 behind a proxy: all clients count as one address and share its limit',
+            'set it to the number of proxies in front',
+          ),
+        ]
+      : []),
+    ...(shared && config.NODE_NUMBER === 0
+      ? [warning('node-number', 'NODE_NUMBER is 0, which every node has that was not given one', 'give every node a number of its own')]
+      : []),
+  ];
+}

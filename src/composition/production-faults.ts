@@ -1,0 +1,67 @@
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { consoleFaults } from './console.ts';
+import { missingSecondSources } from './providers.ts';
+import { profileFaults, rolesOf } from './roles.ts';
+
+/** Settings that only the holder of the keys reads. */
+const SIGNERS_OWN = [
+  'PAYOUT_LIMITS',
+  'PAYOUTS_PER_HOUR',
+  'PAYOUT_APPROVERS',
+  'TREASURY_LIMITS',
+  'WITHDRAWAL_ADDRESSES',
+  'TEST_WALLET_MNEMONIC',
+  'TEST_WALLET_KEYSTORE',
+];
+
+/** Ways to run that would lose money or trust, each in words for the operator. */
+export function productionFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
+  const faults = [
+    env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
+    config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
+    config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
+    config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
+    (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
+      'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
+    config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
+    ...missingSecondSources(config),
+    ...consoleFaults(config),
+    ...profileFaults(config),
+    ...keyFaults(config, env),
+    isOneWallet(config) && 'live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal',
+  ];
+  return faults.filter((fault) => fault !== false);
+}
+
+/** One wallet for both modes would let test money and real money meet at one address. */
+function isOneWallet(config: Config): boolean {
+  const live = ownExport(config, 'live');
+  const test = ownExport(config, 'test');
+  return live.some((value, place) => value !== undefined && value === test[place]);
+}
+
+const NO_KEYS_HERE =
+  'the keys of real money have no place with what the network reaches: let another user run "quittance signer" and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
+
+/** What would let whoever takes over this process, or reads its environment, take the money. */
+function keyFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
+  const { api, worker } = rolesOf(config);
+  const inEnvironment = ['WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE'].filter((name) => env[name]);
+  const faults = inEnvironment.map((name) => `${name} must not be set: ${NO_KEYS_HERE}`);
+  if (env['WALLET_KEYSTORE'] && (api || worker)) faults.push(`WALLET_KEYSTORE must not be set beside the roles api and worker: ${NO_KEYS_HERE}`);
+  if (config.SIGNER_SOCKET === undefined && config.SIGNER_SECRET_FILE === undefined) return faults;
+  if (config.SIGNER_SOCKET === undefined || config.SIGNER_SECRET_FILE === undefined)
+    faults.push('SIGNER_SOCKET and SIGNER_SECRET_FILE belong together: set both or neither');
+  const signers = SIGNERS_OWN.filter((name) => env[name]);
+  if (signers.length > 0)
+    faults.push(`${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`);
+  return faults;
+}
+
+/** The watch-only settings of a mode: EVM, TRON, Solana. */
+export function ownExport(config: Config, mode: Mode): [string | undefined, string | undefined, string | undefined] {
+  return mode === 'live'
+    ? [config.WALLET_XPUB_EVM, config.WALLET_XPUB_TRON, config.WALLET_SOLANA_POOL]
+    : [config.TEST_WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_TRON, config.TEST_WALLET_SOLANA_POOL];
+}
