@@ -17,7 +17,7 @@ function simulate(...args: string[]): { readonly digests: readonly string[]; rea
 
 describe('a whole installation in virtual time', () => {
   it('keeps its promises under the faults of some seeds, and is the same for the same seed to the byte', { timeout: ROUNDS_MS }, () => {
-    const few = ['--seed', 'every time', '--steps', '12'];
+    const few = ['--seed', 'every time', '--steps', '8'];
     const embedded = simulate(...few, '--profile', 'embedded');
     expect(embedded.status, embedded.text).toBe(0);
     expect(embedded.digests).toHaveLength(1);

@@ -141,7 +141,7 @@ export class EvmChain {
     if (dropped.length === 0) return;
     this.#branch = this.#branch.slice(0, kept);
     for (const { transaction } of dropped.flatMap(({ included }) => included))
-      if (transaction.signed !== null || !isLost(transaction)) this.pool.set(transaction.txHash, transaction);
+      if (transaction.signed !== null || isFunding(transaction) || !isLost(transaction)) this.pool.set(transaction.txHash, transaction);
     for (const block of dropped) this.#mine(block.timeSec);
     this.#mine(Math.floor(this.#scheduler.nowMs / 1000));
   }
@@ -246,6 +246,8 @@ export class EvmChain {
 }
 
 const ZERO = `0x${'0'.repeat(40)}`;
+/** What the operator brought is brought again. */
+const isFunding = ({ movements }: PoolTransaction): boolean => movements.some(({ kind }) => kind === 'mint');
 const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 

@@ -40,6 +40,7 @@ export const UNFIXED: readonly Unfixed[] = [
     'src/features/treasury/sweep.process.ts',
     'return held >= candidate.units ? null :',
     'return held >= 0n ? null :',
+    'look-ups of the model are behind for seconds, and a sweep of the same address follows too rarely',
   ),
   unfixed(
     'a clock set forward expires what can be read',
@@ -61,6 +62,7 @@ export const UNFIXED: readonly Unfixed[] = [
     'src/features/sessions/due.ts',
     ' || nowMs < entry.postponedAtMs) due',
     ') due',
+    'the clock catches up within the time that everything has to settle',
   ),
   unfixed(
     'a refund goes out for a deposit that is gone',
@@ -103,6 +105,7 @@ export const UNFIXED: readonly Unfixed[] = [
     STATE,
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));',
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken.size < 0 ? taken : new Map())));',
+    'few plans ask for a refund between two parts of one payment',
   ),
   unfixed(
     'late money pays the session',
