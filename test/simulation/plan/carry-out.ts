@@ -1,6 +1,5 @@
 import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
 import { SOUND } from '../chain/evm-provider.ts';
-import { checksummed } from '../chain/evm-chain.ts';
 import { START_MS, TOKENS, TOKEN_DECIMALS, type World } from '../world.ts';
 import { endOf, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
 
@@ -207,19 +206,17 @@ export class CarriedOut {
 }
 
 /** Payers by their names, each with an account of its own. */
-export function payerAddress(payer: string): string {
+function payerAddress(payer: string): string {
   return `0x${Buffer.from(payer.padEnd(20, '.')).toString('hex').slice(0, 40)}`;
 }
 
-export const payerChecksummed = (payer: string): string => checksummed(payerAddress(payer));
-
 /** Decimal text of a token with its decimals. */
-export function toUnits(amount: string): bigint {
+function toUnits(amount: string): bigint {
   const [whole, part = ''] = amount.split('.');
   return BigInt(whole! + part.padEnd(TOKEN_DECIMALS, '0').slice(0, TOKEN_DECIMALS));
 }
 
-export function fromUnits(units: bigint): string {
+function fromUnits(units: bigint): string {
   const text = units.toString().padStart(TOKEN_DECIMALS + 1, '0');
   return `${text.slice(0, -TOKEN_DECIMALS)}.${text.slice(-TOKEN_DECIMALS)}`;
 }

@@ -127,5 +127,5 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-export const isLasting = (step: Step): step is Extract<Step, Lasting> => 'forSec' in step;
+const isLasting = (step: Step): step is Extract<Step, Lasting> => 'forSec' in step;
 export const endOf = (step: Step): number => step.atSec + (isLasting(step) ? step.forSec : 0);

@@ -88,7 +88,7 @@ describe('another attempt to have an order paid', () => {
   it.each([
     ['of another order', { orderId: 'order-2' }, caller, 'invalid_request', 'another order'],
     ['of another merchant', {}, { ...caller, merchantId: 'mer_other' } as Caller, 'invalid_request', 'not a session of yours'],
-    ['of another mode', {}, { ...caller, mode: 'live' } as Caller, 'invalid_request', 'not a session of yours'],
+    ['of another mode', {}, { ...caller, mode: 'live' as const }, 'invalid_request', 'not a session of yours'],
     ['that is open', {}, caller, 'conflict', 'can still be paid'],
   ])('is refused after one %s, and takes no address', async (_, change, by, code, words) => {
     const { deps, free } = sessionWorld();
