@@ -18,7 +18,7 @@ import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains
 import { STARTERS } from '../../src/sandbox/starters.ts';
 import type { RestartRequest } from '../support/esdb-double/main.ts';
 import { RedisServer } from '../support/redis-server.ts';
-import { freePort } from '../support/running-sandbox.ts';
+import { freePort } from '../support/free-port.ts';
 import { RedisNetwork, type RedisLink } from './redis-network.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 

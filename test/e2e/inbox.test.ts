@@ -3,7 +3,7 @@ import { fileOperators } from '../../src/adapters/node/operators-file.ts';
 import { strayTransfer, waitingStrays } from '../crash/crash-unmatched.ts';
 import type { CrashWorld } from '../crash/crash-world.ts';
 import { amountNear, BY, createInboxWorld, inboxCases, isBalanced } from '../support/inbox-cases.ts';
-import { freePort } from '../support/running-sandbox.ts';
+import { freePort } from '../support/free-port.ts';
 
 /* The inbox as an operator uses it, on a real node. The other networks: `npm run test:outcomes`. */
 

@@ -9,7 +9,7 @@ import { accountOfBase58 } from '../../src/adapters/tron/address.ts';
 import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../src/domain/money.ts';
 import type { SettlementLineBody } from '../../src/http/schemas/ledger.schema.ts';
 import { RunningService, until } from '../crash/running-service.ts';
-import { freePort } from '../support/running-sandbox.ts';
+import { freePort } from '../support/free-port.ts';
 
 /* The books of a service on real nodes: what they say is on our addresses is there. */
 

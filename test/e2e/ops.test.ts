@@ -79,7 +79,7 @@ describe('the ops port of a running sandbox', () => {
     const body = (await ready.json()) as { status: string; degraded: string[]; checks: { name: string; state: string }[] };
     expect(body.status).toBe('ready');
     expect(body.checks.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['chain:test:ethereum', 'projection:session-view@4', 'rates', 'webhooks', 'webhook-endpoints', 'addresses:test:evm']),
+      expect.arrayContaining(['chain:test:ethereum', 'projection:session-view@5', 'rates', 'webhooks', 'webhook-endpoints', 'addresses:test:evm']),
     );
     expect((await fetch(`${sandbox.facts.ops_url}/readyz`, { method: 'POST' })).status).toBe(405);
     expect((await ops('/nothing')).status).toBe(404);

@@ -9,7 +9,8 @@ import type { Notification } from '../../src/domain/notifications.ts';
 import { sampleNotification } from '../../src/domain/notification-samples.ts';
 import { signedHeaders } from '../../src/features/webhooks/signing.ts';
 import { receiverSamples } from '../../src/http/openapi/receiver-samples.ts';
-import { eventually, freePort } from '../support/running-sandbox.ts';
+import { eventually } from '../support/running-sandbox.ts';
+import { freePort } from '../support/free-port.ts';
 
 /* Every printed receiver, run as printed, against the requests that the service makes. */
 

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { createClient, type Quittance } from '../../packages/client/src/client.ts';
 import { until } from '../crash/running-service.ts';
 import type { TokenChain } from './tokens.ts';
+import { freePort } from './free-port.ts';
 
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 60_000;
@@ -90,12 +90,4 @@ async function merchantOf(directory: string): Promise<{ apiKey: string; apiSecre
     writeFileSync(file, JSON.stringify({ apiKey, apiSecret }));
     return { apiKey, apiSecret };
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((done) => probe.close(done));
-  return port;
 }

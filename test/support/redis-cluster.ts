@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from './running-sandbox.ts';
+import { freePort } from './free-port.ts';
 
 const SLOTS = 16_384;
 const READY_MS = 60_000;

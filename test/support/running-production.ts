@@ -4,7 +4,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, freePort } from './running-sandbox.ts';
+import { eventually } from './running-sandbox.ts';
+import { freePort } from './free-port.ts';
 
 /** Several start at once on a busy machine. */
 const READY_MS = 120_000;

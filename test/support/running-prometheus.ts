@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, freePort } from './running-sandbox.ts';
+import { eventually } from './running-sandbox.ts';
+import { freePort } from './free-port.ts';
 
 /** Undefined where Prometheus is not installed. */
 export const PROMETHEUS = ['/usr/bin/prometheus', '/usr/local/bin/prometheus'].find((path) => existsSync(path));

@@ -86,7 +86,7 @@ describe("the projections' thread", () => {
     await appendLedger(store, [{ session: 0, event: { type: 'DepositConfirmed', data: confirmed }, atMs: CREATED_AT * 1000 }]);
     await caughtUp();
     await expect.poll(() => parked.length).toBeGreaterThan(0);
-    expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@4' });
+    expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@5' });
     await thread.rebuild(['session-view']);
     await thread.ready();
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ order: 0 });

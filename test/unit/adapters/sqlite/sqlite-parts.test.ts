@@ -227,7 +227,9 @@ describe('the file of stream names', () => {
         { name: 'five', number: 5 },
         { name, number: 7 },
       ];
-      expect(() => file.add(twice, { position: 11, chain: 'd' })).toThrow(name === 'one' ? /one begins twice: at 1 and at 7/ : /UNIQUE/);
+      expect(() => file.add(twice, { position: 11, chain: 'd' })).toThrow(
+        name === 'one' ? /one begins twice: at position 1 and at position 7/ : /UNIQUE/,
+      );
     }
     expect([file.numberOf('one'), file.numberOf('two'), file.numberOf('five')]).toEqual([1, 2, null]);
     expect(file.progress()).toEqual(tail);
