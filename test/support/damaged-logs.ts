@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -25,7 +26,7 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   const store = await openSqliteEventStore({ dataDir });
   await appendRandomLedger(store);
   await store.close();
-  rewrite(dataDir, (rows) => recomputed(rows.map((row) => ({ ...row, data: row.data.replaceAll('0xOurs', `0x${'ab'.repeat(20)}`) }))));
+  rewrite(dataDir, (rows) => recomputed(rows.map((row) => ({ ...row, data: row.data.replaceAll('0xOurs', addressOf(row.stream)) }))));
   const service = await startServiceInProcess(dataDir);
   const { merchants, people } = service.core;
   const registered = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'http://127.0.0.1:8799/hook' });
@@ -55,6 +56,9 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   await last.close();
   return { closed, running, merchant: registered.value };
 }
+
+/** One for each session: a service does not start on a log in which two were given the same. */
+const addressOf = (stream: string): string => `0x${hash('sha1', stream, 'hex')}`;
 
 const rewriting = (change: Change) => (dataDir: string) => rewrite(dataDir, change);
 const refitted = (change: Change) => rewriting((rows) => recomputed(change(rows)));
