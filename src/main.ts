@@ -9,6 +9,7 @@ import { InvalidConfig, readConfig, unknownSettings, type Config } from './confi
 import { createLogger, type Logger } from './observability/logger.ts';
 import type { JsonValue } from './ports/read-model.ts';
 import { armCrashPoints } from './runtime/util/crash-point.ts';
+import { messageOf } from './runtime/util/message-of.ts';
 
 /** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -16,7 +17,7 @@ export async function main(args: readonly string[]): Promise<void> {
     await createProgram(host()).parseAsync([...args], { from: 'user' });
   } catch (error) {
     const unforeseen = error instanceof Error && !FOR_OPERATORS.has(error.name);
-    process.stderr.write(`${systemFault(error) ?? (unforeseen ? (error.stack ?? error.message) : message(error))}\n`);
+    process.stderr.write(`${systemFault(error) ?? (unforeseen ? (error.stack ?? error.message) : messageOf(error))}\n`);
     // Whatever was half started must not keep the process alive.
     process.exit(1);
   }
@@ -44,8 +45,6 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'SignerUnavailable',
   'WrongChain',
 ]);
-
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function host(): CliHost {
   return {
@@ -149,7 +148,8 @@ function nameUnknownSettings(log: Logger): void {
 }
 
 /** The running service does it; when none runs, the data directory is opened for the one command. */
-async function admin(command: string, args: AdminArguments): Promise<JsonValue> {
+async function admin(command: string, given: AdminArguments): Promise<JsonValue> {
+  const args = signed(given);
   if (command.startsWith('wallet.')) {
     const { runWalletTool } = await import('./composition/wallet-tools.ts');
     return runWalletTool(command, args, process.env, createLogger('warn'));
@@ -171,16 +171,17 @@ async function admin(command: string, args: AdminArguments): Promise<JsonValue> 
     return runOperatorCommand(fileOperators(config.DATA_DIR), command, args, Math.floor(Date.now() / 1000));
   }
   try {
-    return await callAdmin(config.DATA_DIR, command, signed(args));
+    return await callAdmin(config.DATA_DIR, command, args);
   } catch (error) {
     if (!(error instanceof NoService)) throw error;
     const { runOffline } = await import('./composition/offline.ts');
-    return runOffline(config, createLogger('warn'), command, signed(args));
+    return runOffline(config, createLogger('warn'), command, args);
   }
 }
 
 /** Whoever does not say who they are is written down by their name on this machine. */
-const signed = (args: AdminArguments): AdminArguments => ({ ...args, actor: args['actor'] ?? args['operator'] ?? accountName() });
+const signed = (args: AdminArguments): AdminArguments =>
+  args['actor'] === undefined && args['operator'] === undefined ? { ...args, actor: accountName() } : args;
 
 /** A container may run as a user without a name. */
 function accountName(): string {

@@ -8,10 +8,9 @@ import { verifyProof } from '../features/audit/verify-proof.ts';
 import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../features/audit/verify.ts';
 import { CommandRefused } from '../operator/commands.ts';
+import { pagesOf } from '../runtime/event-log/log-copy.ts';
 import { createProgress } from './progress.ts';
 import { linesOf } from './text-lines.ts';
-
-const PAGE = 1_000;
 
 /**
  * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events that there are at
@@ -20,15 +19,11 @@ const PAGE = 1_000;
 export async function exportLedger(store: Pick<EventStore, 'readAll'>, total: number, file: string | undefined): Promise<number> {
   const out: Writable = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
   const progress = createProgress(process.stderr);
-  let after: string | null = null;
   let written = 0;
-  for (;;) {
-    const events = await store.readAll({ after, limit: PAGE });
-    if (events.length === 0) break;
+  for await (const events of pagesOf(store)) {
     const text = events.map((event, index) => `${auditLine(event, written + index + 1)}\n`).join('');
     if (!out.write(text)) await once(out, 'drain');
     written += events.length;
-    after = events.at(-1)!.position;
     progress.report('exporting events', written, Math.max(total, written));
   }
   progress.end();

@@ -6,6 +6,7 @@ import { CommandRefused, type AdminArguments, type AdminStream } from '../operat
 import { createProgress, type Progress } from './progress.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
 import type { DeclareAdmin, CliHost } from './host.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
 const CLOCK = ['--clock <clock>', 'recorded (default) or chain: by which time days are told'] as const;
@@ -103,5 +104,4 @@ async function writeFile(stream: AdminStream, output: string, progress: Progress
   }
 }
 
-const refused = (error: unknown, what: string): CommandRefused =>
-  new CommandRefused(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+const refused = (error: unknown, what: string): CommandRefused => new CommandRefused(`${what}: ${messageOf(error)}`);

@@ -7,6 +7,7 @@ import type { Chain } from '../ports/chain.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
+import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { Logger } from '../observability/logger.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
@@ -43,7 +44,6 @@ export const POLL_MS = { sandbox: 250, ethereum: 4_000, bsc: 1_000, tron: 1_500,
 export const SANDBOX_COVERAGE_MS = 2_000;
 /** As deep as the watcher itself remembers final deposits. */
 const DEEP_BLOCKS = 256;
-const PAGE = 1_000;
 
 type SessionSide = Pick<
   WatchChainDeps,
@@ -106,15 +106,11 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
   return { settings, watcher };
 }
 
-async function rowsOf(readModel: ReadModel, table: string, network: Network, from: string): Promise<DepositRow[]> {
+async function rowsOf(readModel: ReadModel, table: string, network: Network, after: string): Promise<DepositRow[]> {
   const rows: DepositRow[] = [];
-  for (let afterKey = from; ;) {
-    const page = await readModel.scan(table, { afterKey, limit: PAGE });
-    const own = page.filter(({ key }) => key.startsWith(`${network}/`));
-    rows.push(...own.map(({ row }) => row as unknown as DepositRow));
-    if (own.length < PAGE) return rows;
-    afterKey = page.at(-1)!.key;
-  }
+  for await (const page of rowPages(readModel, table, { prefix: `${network}/`, after }))
+    rows.push(...page.map(({ row }) => row as unknown as DepositRow));
+  return rows;
 }
 
 /** Tells two observers everything. */

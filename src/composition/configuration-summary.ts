@@ -1,10 +1,9 @@
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import { MODES } from '../domain/ids.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import { VERSION } from './observability.ts';
 import { providerUrls } from './chains.ts';
 
-const MODES: readonly Mode[] = ['live', 'test'];
 /** What may be shown as it is: numbers, choices and paths of ours, never a key, an address book or a URL. */
 const SHOWN = [
   ...(['HOST', 'PORT', 'OPS_PORT', 'CONSOLE_PORT', 'ADMIN_PORT', 'NODE_NUMBER', 'TRUSTED_PROXIES', 'DATA_DIR', 'SIGNER_JOURNAL_DIR'] as const),

@@ -1,4 +1,4 @@
-import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
+import { MODES, parseRefundId, type SessionId } from '../domain/ids.ts';
 import { ADDRESS_FAMILIES } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { MerchantRecords } from '../console/deps.ts';
@@ -14,9 +14,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import { TRANSACTIONS_TABLE } from '../../projections/sessions/transaction-row.ts';
 import type { Core } from './core.ts';
 import { listRecords, type ListRecordsDeps } from './list-records.ts';
-
-const MODES: readonly Mode[] = ['live', 'test'];
-const PAGE = 1_000;
+import { pagesOf } from '../runtime/event-log/log-copy.ts';
 
 export interface ConsoleRecordParts {
   readonly core: Core;
@@ -67,11 +65,8 @@ export function consoleRecords({ core, store, readModel, clock, presenter, confi
 /** The whole log, a page at a time. */
 export async function* exportedEvents(store: Pick<EventStore, 'readAll'>): AsyncGenerator<string> {
   let written = 0;
-  for (let after: string | null = null; ;) {
-    const events = await store.readAll({ after, limit: PAGE });
-    if (events.length === 0) return;
+  for await (const events of pagesOf(store)) {
     yield events.map((event, index) => `${auditLine(event, written + index + 1)}\n`).join('');
     written += events.length;
-    after = events.at(-1)!.position;
   }
 }

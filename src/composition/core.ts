@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { FinalityFloor } from '../domain/finality-floor.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
-import { ADDRESS_FAMILIES, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,6 +11,7 @@ import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { Senders } from '../ports/senders.ts';
+import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
 import { AddressIndex, indexKey } from '../features/addresses/address-index.ts';
@@ -225,8 +226,7 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
     if (stored.event.type !== 'SessionCreated') return;
     const { mode, sessionId, paymentOptions } = stored.event.data;
     for (const option of paymentOptions) {
-      const family: AddressFamily = option.network === 'ethereum' || option.network === 'bsc' ? 'evm' : option.network;
-      addressIndexes.get(indexKey(mode, family))!.add(option.address, sessionId);
+      addressIndexes.get(indexKey(mode, addressFamilyOf(option.network)))!.add(option.address, sessionId);
     }
   });
   const sessions = await subscribed(store, 'due-sessions-in-memory', dueAfter, (stored) => {
@@ -246,12 +246,7 @@ async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subs
 }
 
 async function scanAll(readModel: ReadModel, table: string, take: (key: string, row: Record<string, unknown>) => void): Promise<void> {
-  for (let afterKey: string | undefined; ;) {
-    const page = await readModel.scan(table, afterKey === undefined ? { limit: SCAN_PAGE } : { afterKey, limit: SCAN_PAGE });
-    for (const { key, row } of page) take(key, row);
-    if (page.length < SCAN_PAGE) return;
-    afterKey = page.at(-1)!.key;
-  }
+  for await (const page of rowPages(readModel, table, { limit: SCAN_PAGE })) for (const { key, row } of page) take(key, row);
 }
 
 /** Resolves once everything there is was handed over. */

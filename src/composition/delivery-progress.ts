@@ -4,6 +4,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import type { StatusBoard } from '../ports/status-board.ts';
 import type { LeaseGrant } from '../runtime/leases/with-lease.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import type { SharedLog } from './storage-parts.ts';
 
 export interface DeliveryProgressDeps {
@@ -25,7 +26,7 @@ export class DeliveryProgress {
   readonly #deps: DeliveryProgressDeps;
   readonly #timer: NodeJS.Timeout;
   #told: { readonly grant: LeaseGrant; readonly handled: Position } | null = null;
-  #keeping: Promise<unknown> = Promise.resolve();
+  readonly #keeping = new InTurn();
 
   constructor(deps: DeliveryProgressDeps) {
     this.#deps = deps;
@@ -46,7 +47,7 @@ export class DeliveryProgress {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#keeping;
+    await this.#keeping.ended();
   }
 
   async #handled(): Promise<Position | null> {
@@ -70,6 +71,6 @@ export class DeliveryProgress {
       if ((await readModel.checkpoint(HEARD)) !== handled) await readModel.apply(HEARD, [], handled);
     };
     // The next time says as much.
-    this.#keeping = this.#keeping.then(keep).catch(() => undefined);
+    this.#keeping.run(keep).catch(() => undefined);
   }
 }

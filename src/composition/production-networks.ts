@@ -1,11 +1,9 @@
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import { type Mode, MODES } from '../domain/ids.ts';
 import { knownNetwork } from '../domain/known-networks.ts';
 import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { providerUrls } from './chains.ts';
 import type { PayoutNetworkAccess } from './payouts.ts';
-
-const MODES: readonly Mode[] = ['live', 'test'];
 
 /** Every network that has provider URLs, in both modes. */
 export function productionAccess(config: Config): PayoutNetworkAccess[] {

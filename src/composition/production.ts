@@ -7,7 +7,7 @@ import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import { type Mode, MODES } from '../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -29,7 +29,6 @@ import { startService } from './service.ts';
 import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
 
-const MODES: readonly Mode[] = ['live', 'test'];
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
   const found = productionFaults(config, env);

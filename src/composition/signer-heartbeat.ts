@@ -2,6 +2,7 @@ import type { HealthFact } from '../observability/health.ts';
 import type { CheckpointSigner } from '../ports/audit.ts';
 import type { Log } from '../ports/log.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 /** Whether the signer answers. */
 export interface SignerHeartbeat {
@@ -52,7 +53,7 @@ export function startSignerHeartbeat({
     void signer
       .auditIdentity()
       .then(() => (lastMs = monotonicMs()))
-      .catch((error: unknown) => (fault = error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => (fault = messageOf(error)))
       .finally(() => {
         asked = false;
         tell();

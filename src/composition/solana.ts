@@ -7,6 +7,7 @@ import { SolanaWatcher } from '../features/deposits/solana/watch.process.ts';
 import { WatchedOwners } from '../features/deposits/solana/owners.ts';
 import { seedWatchedOwners } from '../features/deposits/solana/seed.ts';
 import { toTokenUnits } from '../domain/money.ts';
+import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { appendNext } from '../runtime/commands/append-next.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
@@ -15,8 +16,6 @@ import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
-
-const PAGE = 1_000;
 
 /** The chain that ran in this sandbox before is gone: its facts are of a previous chain, never of a reorganised one. */
 export interface ReplacedChain {
@@ -79,20 +78,15 @@ async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners:
 /** Final money at collection addresses that was not swept, by token account. */
 async function bookedIn(readModel: ReadModel, chain: AccountChain): Promise<Map<string, bigint>> {
   const booked = new Map<string, bigint>();
-  const prefix = collectedKey(chain.network, '');
-  for (let afterKey = prefix; ;) {
-    const page = await readModel.scan(COLLECTED_TABLE, { afterKey, limit: PAGE });
-    for (const { key, row } of page) {
-      if (!key.startsWith(prefix)) return booked;
+  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix: collectedKey(chain.network, '') }))
+    for (const { row } of page) {
       const { address, coins } = row as unknown as CollectedRow;
       for (const { account, token } of chain.tokenAccountsOf(address)) {
         const units = signedAmount(coins[token.coin] ?? '0');
         if (units > 0n) booked.set(account, toTokenUnits(units, token.decimals));
       }
     }
-    if (page.length < PAGE) return booked;
-    afterKey = page.at(-1)!.key;
-  }
+  return booked;
 }
 
 async function recordReplacement(deps: WatchDeps, mode: Mode, oldGenesis: string, newGenesis: string): Promise<void> {

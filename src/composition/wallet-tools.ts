@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../operator/commands.ts';
+import { type AdminArguments, CommandRefused, optionalText, requiredMode, requiredText } from '../operator/commands.ts';
 import { askNewPassphrase } from '../cli/passphrase.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Log } from '../ports/log.ts';
@@ -38,7 +38,7 @@ export async function runWalletTool(command: string, args: AdminArguments, env: 
 
 /** A new keystore file, of new words or of words that are brought along. Never replaces a file. */
 async function init(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
-  const mode = modeOf(args);
+  const mode = requiredMode(args);
   const file = resolve(requiredText(args, 'keystore'));
   if (existsSync(file)) throw new CommandRefused(`${file} exists: a keystore is never replaced, move it away first`);
   const brought = optionalText(args, 'import');
@@ -58,7 +58,7 @@ async function init(args: AdminArguments, env: Environment, log: Log): Promise<J
 }
 
 async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
-  const mode = modeOf(args);
+  const mode = requiredMode(args);
   const size = poolSize(args);
   const file = optionalText(args, 'solanaPoolFile');
   if (size > 0 && file === undefined)
@@ -77,7 +77,7 @@ async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log)
 
 /** Opens the wallet as the signer would and compares it with the watch-only settings in the environment. */
 async function verify(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
-  const mode = modeOf(args);
+  const mode = requiredMode(args);
   const prefix = prefixOf(mode);
   return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
     const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
@@ -145,12 +145,6 @@ function givenPassphrase(mode: Mode, args: AdminArguments, env: Environment): st
   const prefix = prefixOf(mode);
   const file = optionalText(args, 'passphraseFile') ?? env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`];
   return file ? readText(file, 'passphrase-file').trim() : (env[`${prefix}WALLET_KEYSTORE_PASSPHRASE`] ?? null);
-}
-
-function modeOf(args: AdminArguments): Mode {
-  const mode = requiredText(args, 'mode');
-  if (mode !== 'test' && mode !== 'live') throw new CommandRefused('mode must be test or live');
-  return mode;
 }
 
 const prefixOf = (mode: Mode): '' | 'TEST_' => (mode === 'test' ? 'TEST_' : '');

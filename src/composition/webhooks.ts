@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { HttpWebhookSender } from '../adapters/webhook-http/sender.ts';
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from '../operator/commands.ts';
+import { type AdminArguments, type AdminCommands, CommandRefused, json, optionalText, requiredText } from '../operator/commands.ts';
 import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -9,7 +9,6 @@ import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import type { JsonValue } from '../ports/read-model.ts';
 import type { LeaseGrant } from '../runtime/leases/with-lease.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
@@ -146,5 +145,3 @@ function accepted<Value>(outcome: Outcome<Value>): Value {
   if (outcome.ok) return outcome.value;
   throw new CommandRefused(outcome.refusal.message);
 }
-
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

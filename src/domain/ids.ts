@@ -6,6 +6,8 @@ export type Brand<Type, Name extends string> = Type & { readonly [brand]: Name }
 /** `live` moves real money on main networks, `test` lives on test networks or the sandbox. Nothing crosses. */
 export type Mode = 'live' | 'test';
 
+export const MODES: readonly Mode[] = ['live', 'test'];
+
 /** `cs_` and 32 base32 characters: 160 bits of an HMAC, so unguessable and unique per (mode, merchant, order_id). */
 export type SessionId = Brand<string, 'SessionId'>;
 /** `mer_` and 20 base32 characters. */

@@ -1,9 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Mode } from '../domain/ids.ts';
+import { type Mode, MODES } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { Clock } from '../ports/clock.ts';
 
-const MODES: readonly Mode[] = ['live', 'test'];
 export const OPEN_STATUSES = ['open', 'processing'] as const;
 const OUTCOMES = ['created', 'paid', 'expired', 'failed', 'cancelled'] as const;
 const DEPOSIT_OUTCOMES = ['detected', 'final', 'reverted', 'reverted_after_final'] as const;

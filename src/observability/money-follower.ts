@@ -6,6 +6,7 @@ import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import { RecentMap } from '../runtime/util/recent-map.ts';
@@ -187,11 +188,8 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   async *#pages(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>> {
-    for (let afterKey: string | undefined; ;) {
-      const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
+    for await (const page of rowPages(this.#deps.readModel, table)) {
       yield page;
-      if (page.length < PAGE) return;
-      afterKey = page.at(-1)!.key;
       await breathe();
     }
   }

@@ -1,7 +1,5 @@
-import { CommandRefused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
-import type { Mode } from '../domain/ids.ts';
+import { type AdminArguments, type AdminCommands, CommandRefused, json, requiredMode, requiredText } from './commands.ts';
 import { ADDRESS_FAMILIES, type AddressFamily } from '../domain/networks.ts';
-import type { JsonValue } from '../ports/read-model.ts';
 import type { RunningAddressPool } from '../features/addresses/pool.ts';
 
 /** BIP-32 indexes end below 2^31. */
@@ -10,9 +8,9 @@ const MAX_INDEX = 2 ** 31 - 1;
 /** `quittance addresses stock | skip`: after a restore, what may have been given out since the backup must not be given out again. */
 export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | 'skipTo'>): AdminCommands {
   return {
-    'addresses.stock': async () => JSON.parse(JSON.stringify(addresses.stocks())) as JsonValue,
+    'addresses.stock': async () => json(addresses.stocks()),
     'addresses.skip': async (args) => {
-      const mode = modeOf(args);
+      const mode = requiredMode(args);
       const family = familyOf(args);
       const index = Number(requiredText(args, 'to'));
       if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX) throw new CommandRefused('to must be a whole number below 2147483648');
@@ -22,12 +20,6 @@ export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | '
       return { mode, family, next_index_at_least: index };
     },
   };
-}
-
-function modeOf(args: AdminArguments): Mode {
-  const mode = requiredText(args, 'mode');
-  if (mode !== 'test' && mode !== 'live') throw new CommandRefused('mode must be test or live');
-  return mode;
 }
 
 function familyOf(args: AdminArguments): AddressFamily {

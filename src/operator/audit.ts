@@ -5,6 +5,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 const NOBODY_SIGNS = 'nobody signs here: ask the process of the signer, which needs a wallet and SIGNER_JOURNAL_DIR';
 
@@ -55,6 +56,6 @@ async function refusingly<Value>(task: () => Promise<Value>): Promise<Value> {
   try {
     return await task();
   } catch (error) {
-    throw new CommandRefused(error instanceof Error ? error.message : String(error));
+    throw new CommandRefused(messageOf(error));
   }
 }

@@ -1,3 +1,4 @@
+import { MODES, type Mode } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 
 export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
@@ -25,6 +26,13 @@ export class CommandRefused extends Error {
   override readonly name = 'CommandRefused';
 }
 
+export function refused(message: string): never {
+  throw new CommandRefused(message);
+}
+
+/** Drops what JSON cannot say; the values are plain records. */
+export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;
+
 export function requiredText(args: AdminArguments, name: string): string {
   const value = args[name];
   if (typeof value !== 'string' || value === '') throw new CommandRefused(`${name} is missing`);
@@ -37,3 +45,12 @@ export function optionalText(args: AdminArguments, name: string): string | undef
   if (typeof value !== 'string') throw new CommandRefused(`${name} must be text`);
   return value;
 }
+
+export const requiredMode = (args: AdminArguments): Mode => modeNamed(requiredText(args, 'mode'));
+
+export function optionalMode(args: AdminArguments): Mode | undefined {
+  const name = optionalText(args, 'mode');
+  return name === undefined ? undefined : modeNamed(name);
+}
+
+const modeNamed = (name: string): Mode => MODES.find((mode) => mode === name) ?? refused('mode must be test or live');

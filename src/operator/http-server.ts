@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../ports/event-store.ts';
 import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
 import { addressGroup } from '../runtime/util/client-address.ts';
 import { readArguments, sendStream } from './socket-server.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 /** A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name. */
 export interface AdminRoute {
@@ -145,7 +146,7 @@ function queryOf({ query }: AdminRoute, given: URLSearchParams): AdminArguments 
 
 function sendError({ onError }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof NotAnswered) return send(response, error.status, { error: { code: error.code, message } });
   if (error instanceof CommandRefused) return send(response, 400, { error: { code: 'invalid_request', message } });
   if (error instanceof StoreUnavailable && request.method === 'GET') return send(response, 503, { error: { code: 'service_unavailable', message } });

@@ -1,9 +1,9 @@
 import { isDay, isMonth, dayBefore } from '../domain/calendar.ts';
-import type { MerchantId, Mode } from '../domain/ids.ts';
+import { type MerchantId, type Mode, MODES } from '../domain/ids.ts';
 import { isAccount, LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
+import { type AdminArguments, type AdminCommands, type AdminStreams, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -23,7 +23,6 @@ export interface LedgerParts {
   readonly servedRows: ServedRows;
 }
 
-const MODES: readonly Mode[] = ['live', 'test'];
 const MAX_LIMIT = 500;
 const CONTENT_TYPES = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' } as const;
 
@@ -128,8 +127,8 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
 
 /** The mode named, or the only one that has entries. */
 async function modeOf({ balances }: LedgerParts, args: AdminArguments): Promise<Mode> {
-  const given = optionalText(args, 'mode');
-  if (given !== undefined) return MODES.find((mode) => mode === given) ?? refused('mode must be test or live');
+  const given = optionalMode(args);
+  if (given !== undefined) return given;
   const rows = await Promise.all(MODES.map((mode) => balances.modeRow(mode)));
   const used = MODES.filter((_, index) => rows[index]!.entries > 0);
   return used.length === 1 ? used[0]! : refused('name the mode, test or live');
@@ -170,9 +169,3 @@ function wholeNumber(args: AdminArguments, name: string): number | undefined {
   if (text === undefined || text === '') return undefined;
   return /^\d{1,12}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
 }
-
-function refused(message: string): never {
-  throw new CommandRefused(message);
-}
-
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

@@ -1,6 +1,6 @@
 import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
-import { parseSessionId, type ApiKeyId, type MerchantId, type Mode, type SessionId } from '../domain/ids.ts';
+import { type ApiKeyId, type MerchantId, parseSessionId, type SessionId } from '../domain/ids.ts';
 import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
 import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
@@ -10,7 +10,6 @@ import { sessionStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
-import type { JsonValue } from '../ports/read-model.ts';
 import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { MerchantOverview, Merchants, WebhookOverview } from '../features/merchants/merchants.ts';
@@ -18,7 +17,7 @@ import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
 import { actorOf, recordAct, withRecordedActs } from './acts.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredMode, requiredText } from './commands.ts';
 
 /** Pays a session from the sandbox's own wallet. */
 interface TestWallet {
@@ -55,18 +54,18 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
   return {
     'merchant.create': async (args) => {
       const webhookUrl = optionalText(args, 'webhookUrl');
-      const input = { name: requiredText(args, 'name'), mode: modeOf(args), ...(webhookUrl !== undefined && { webhookUrl }) };
+      const input = { name: requiredText(args, 'name'), mode: requiredMode(args), ...(webhookUrl !== undefined && { webhookUrl }) };
       return json(accepted(await merchants.registerMerchant(input, by(args))));
     },
     'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
-    'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')),
+    'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')),
     'merchant.add-domain': async (args) =>
       json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }, by(args)))),
     'merchant.remove-domain': async (args) =>
       json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id'), by(args)))),
     'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
     'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
-    'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant')).keys),
+    'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).keys),
     'key.restrict': async (args) => {
       const keyId = requiredText(args, 'key_id') as ApiKeyId;
       const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args), by(args)));
@@ -86,7 +85,7 @@ function webhookCommands(merchants: Merchants): AdminCommands {
     'webhook.resume': async (args) =>
       json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), undefined, endpointIdOf(args))))),
     'webhook.list': async (args) => {
-      const { webhook, further_webhooks: further } = merchants.getMerchant(merchantOf(args)) ?? refusedWith('no such merchant');
+      const { webhook, further_webhooks: further } = merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
       return json([...(webhook ? [webhook] : []), ...further]);
     },
     'webhook.add': async (args) => {
@@ -114,7 +113,7 @@ const listOf = (text: string): string[] =>
 /** What is not named stays; `all` and `any` take a restriction away. */
 export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
   const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) => optionalText(args, name));
-  if (version !== undefined && version !== '1' && version !== '2') return refusedWith('signature-version must be 1 or 2');
+  if (version !== undefined && version !== '1' && version !== '2') return refused('signature-version must be 1 or 2');
   // The decider refuses a scope that does not exist, naming those that do.
   return {
     ...(scopes !== undefined && { scopes: scopes === 'all' ? null : (listOf(scopes) as Scope[]) }),
@@ -126,7 +125,7 @@ export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
 /** With a URL the endpoint is set anew; events alone leave the rest as it is. */
 function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
   const [events, fields, endpointId, disabled] = (['events', 'fields', 'endpoint', 'disabled'] as const).map((name) => optionalText(args, name));
-  if (disabled !== undefined && disabled !== 'yes' && disabled !== 'no') return refusedWith('disabled must be yes or no');
+  if (disabled !== undefined && disabled !== 'yes' && disabled !== 'no') return refused('disabled must be yes or no');
   const isUrlNeeded = [events, fields, disabled].every((one) => one === undefined);
   const url = isUrlNeeded ? requiredText(args, 'url') : optionalText(args, 'url');
   return {
@@ -144,18 +143,18 @@ function sessionCommands({ core, store, testWallet, clock, random }: AdminParts)
   return {
     'session.explain': async (args) => {
       const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
-      return timeline ? json(presentTimeline(timeline)) : refusedWith('no such session');
+      return timeline ? json(presentTimeline(timeline)) : refused('no such session');
     },
     'session.forget': async (args) => {
       const id = sessionIdOf(args);
       const [created] = await store.readStream(sessionStream(id), { limit: 1 });
-      if (!created) return refusedWith('no such session');
+      if (!created) return refused('no such session');
       await recordAct({ store, clock, random }, 'session.forget', id, args);
       await core.personal.erase(id);
       return { id, erased: true };
     },
     'sandbox.pay': async (args) => {
-      if (!testWallet) return refusedWith('payments from a test wallet exist in the sandbox only');
+      if (!testWallet) return refused('payments from a test wallet exist in the sandbox only');
       const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
       return json({
         transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({
@@ -176,10 +175,10 @@ function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'
   const coin = optionalText(args, 'coin')?.toUpperCase();
   const amount = optionalText(args, 'amount');
   const kind = SANDBOX_CASES.find((name) => name === (optionalText(args, 'case') ?? 'exact'));
-  if (!isNetwork(network)) return refusedWith('network must be ethereum, bsc, tron or solana');
-  if (coin !== undefined && !isCoin(coin)) return refusedWith('coin must be USDT or USDC');
-  if (amount !== undefined && !parseAmount(amount)) return refusedWith('amount must be a decimal amount above zero, such as 10.00');
-  if (kind === undefined) return refusedWith(`case must be one of ${SANDBOX_CASES.join(', ')}`);
+  if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
+  if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
+  if (amount !== undefined && !parseAmount(amount)) return refused('amount must be a decimal amount above zero, such as 10.00');
+  if (kind === undefined) return refused(`case must be one of ${SANDBOX_CASES.join(', ')}`);
   return { network, case: kind, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }) };
 }
 
@@ -189,11 +188,11 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
       const known = projections.status().map(({ projection }) => projection);
       const asked = optionalText(args, 'name');
       const wanted = known.filter((id) => asked === undefined || id === asked || id.startsWith(`${asked}@`));
-      if (wanted.length === 0) return refusedWith(`name must be one of ${known.join(', ')}`);
+      if (wanted.length === 0) return refused(`name must be one of ${known.join(', ')}`);
       try {
         await projections.rebuild(wanted);
       } catch (error) {
-        if (error instanceof RebuildRunning) return refusedWith(error.message);
+        if (error instanceof RebuildRunning) return refused(error.message);
         throw error;
       }
       await projections.ready();
@@ -203,25 +202,20 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
 }
 
 function sessionIdOf(args: AdminArguments): SessionId {
-  return parseSessionId(requiredText(args, 'session_id')) ?? refusedWith('session_id is not a session id');
+  return parseSessionId(requiredText(args, 'session_id')) ?? refused('session_id is not a session id');
 }
 
 const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
-
-function modeOf(args: AdminArguments): Mode {
-  const mode = requiredText(args, 'mode');
-  return mode === 'test' || mode === 'live' ? mode : refusedWith('mode must be test or live');
-}
 
 /** What `merchant set-policy` takes, by the names of its options. Throws `CommandRefused`. */
 export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
   const coin = optionalText(args, 'settlementCoin');
-  if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refusedWith('settlement-coin must be USDT or USDC');
+  if (coin !== undefined) policy.settlementCoin = isCoin(coin) ? coin : refused('settlement-coin must be USDT or USDC');
   const networks = optionalText(args, 'networks')
     ?.split(',')
     .map((name) => name.trim());
-  if (networks) policy.networks = networks.every(isNetwork) ? networks : refusedWith('networks must name ethereum, bsc, tron or solana');
+  if (networks) policy.networks = networks.every(isNetwork) ? networks : refused('networks must name ethereum, bsc, tron or solana');
   const tolerance = optionalText(args, 'tolerance');
   if (tolerance !== undefined) policy.tolerance = tolerance;
   const contact = optionalText(args, 'contact');
@@ -234,7 +228,7 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (from !== undefined) policy.ethereumFinalizedFrom = from;
   const tronUsdc = optionalText(args, 'offerTronUsdc');
   if (tronUsdc !== undefined)
-    policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refusedWith('offer-tron-usdc must be true or false'));
+    policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refused('offer-tron-usdc must be true or false'));
   const serviceFee = optionalText(args, 'serviceFee');
   if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
   return policy;
@@ -246,19 +240,12 @@ const BASIS_POINT = 10n ** BigInt(SCALE - 2);
 function basisPoints(percent: string, name: string): number {
   const units = parseAmount(percent);
   if (units === null || decimalsOf(percent) > 2 || units > BigInt(MAX_SERVICE_FEE_BASIS_POINTS) * BASIS_POINT)
-    return refusedWith(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
+    return refused(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
   return Number(units / BASIS_POINT);
 }
 
-const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refusedWith(`${name} must be a whole number`));
+const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`));
 
 function accepted<Value>(outcome: Outcome<Value>): Value {
-  return outcome.ok ? outcome.value : refusedWith(outcome.refusal.message);
+  return outcome.ok ? outcome.value : refused(outcome.refusal.message);
 }
-
-function refusedWith(message: string): never {
-  throw new CommandRefused(message);
-}
-
-/** Drops what JSON cannot say; the values are plain records. */
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;

@@ -1,4 +1,4 @@
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredMode, requiredText } from './commands.ts';
 import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
@@ -44,7 +44,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
   const agreeTo =
     (kind: 'resume' | 'limits') =>
     async (args: AdminArguments): Promise<JsonValue> => {
-      const mode = modeOf(args);
+      const mode = requiredMode(args);
       const agreed = await agree(signer, [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }], args);
       if (!agreed.ok) return agreed.answer;
       const { stopped, limitsToApprove } = await signer.status(mode);
@@ -55,7 +55,7 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })));
       return json({ signers, treasuries: payouts.status() });
     },
-    'treasury.stop': async (args) => ({ stopped: (await signer.stop(modeOf(args), actorOf(args))).stopped }),
+    'treasury.stop': async (args) => ({ stopped: (await signer.stop(requiredMode(args), actorOf(args))).stopped }),
     'treasury.resume': agreeTo('resume'),
     'treasury.limits': agreeTo('limits'),
     'treasury.approve': async (args) => {
@@ -73,15 +73,3 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
     },
   };
 }
-
-function modeOf(args: AdminArguments): Mode {
-  const mode = requiredText(args, 'mode');
-  return mode === 'test' || mode === 'live' ? mode : refused('mode must be test or live');
-}
-
-function refused(message: string): never {
-  throw new CommandRefused(message);
-}
-
-/** Drops what JSON cannot say; the values are plain records. */
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

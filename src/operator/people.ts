@@ -1,4 +1,4 @@
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { type AdminArguments, type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
 import { isDay } from '../domain/calendar.ts';
 import { PERSON_ROLES, type Grant, type PersonRole } from '../domain/events/person-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
@@ -100,8 +100,4 @@ export function grantsOf(text: string, isMerchant: (id: MerchantId) => boolean):
 
 function accepted<Value>(outcome: Outcome<Value>): Value {
   return outcome.ok ? outcome.value : refused(outcome.refusal.message);
-}
-
-function refused(message: string): never {
-  throw new CommandRefused(message);
 }

@@ -8,7 +8,7 @@ import { decodeEvent } from '../runtime/commands/codec.ts';
 import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { searchLost, type FoundMoney, type LostAddresses, type SearchedChain } from '../features/unmatched/search.ts';
 import type { Inbox } from '../features/unmatched/unmatched.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { CommandRefused, optionalText, requiredMode, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import { unmatchedTransferOf, type RecordParts } from './record-transfer.ts';
 
 export interface SearchParts extends Pick<RecordParts, 'core' | 'senders' | 'treasuries'> {
@@ -79,9 +79,8 @@ async function recorded(
 /** Null when no place is named. Throws `CommandRefused` for one that is named in part. */
 async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   if (['mode', 'family', 'from', 'to', 'since'].every((name) => optionalText(args, name) === undefined)) return null;
-  const mode = requiredText(args, 'mode');
+  const mode = requiredMode(args);
   const family = ADDRESS_FAMILIES.find((name) => name === requiredText(args, 'family'));
-  if (mode !== 'test' && mode !== 'live') throw new CommandRefused('mode must be test or live');
   if (!family) throw new CommandRefused('family must be evm, tron or solana');
   const [unusedFrom, sinceSec] = [wholeOf(args, 'from'), wholeOf(args, 'since')];
   const to = optionalText(args, 'to') === undefined ? null : wholeOf(args, 'to');

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './commands.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
@@ -51,7 +52,7 @@ async function answer(request: IncomingMessage, commands: AdminCommands, streams
     return { status: 200, body: await command(await readArguments(request)) };
   } catch (error) {
     const refused = error instanceof CommandRefused;
-    return { status: refused ? 400 : 500, body: { error: error instanceof Error ? error.message : String(error) } };
+    return { status: refused ? 400 : 500, body: { error: messageOf(error) } };
   }
 }
 

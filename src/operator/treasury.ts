@@ -1,7 +1,7 @@
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
 import { formatAmount, isCoin, parseAmount, toTokenUnits, type Coin } from '../domain/money.ts';
-import type { MerchantId, Mode } from '../domain/ids.ts';
+import type { MerchantId } from '../domain/ids.ts';
 import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import { merchantStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -274,11 +274,6 @@ function moneyOf({ chain }: MoveExecutor, args: AdminArguments): { coin: Coin; a
 const destinationOf = ({ givenAddress }: CommandParts, network: Network, args: AdminArguments): string =>
   givenAddress(network, requiredText(args, 'to')) ?? refused(`to is no address on ${network}`);
 
-function optionalMode(args: AdminArguments): Mode | undefined {
-  const mode = optionalText(args, 'mode');
-  return mode === undefined || mode === 'test' || mode === 'live' ? mode : refused('mode must be test or live');
-}
-
 function optionalNetwork(args: AdminArguments): Network | undefined {
   const network = optionalText(args, 'network');
   return network === undefined ? undefined : networkOf(network);
@@ -290,10 +285,3 @@ function optionalCoin(args: AdminArguments): Coin | undefined {
   const coin = optionalText(args, 'coin')?.toUpperCase();
   return coin === undefined || isCoin(coin) ? coin : refused('coin must be USDT or USDC');
 }
-
-function refused(message: string): never {
-  throw new CommandRefused(message);
-}
-
-/** Drops what JSON cannot say; the values are plain records. */
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

@@ -1,7 +1,7 @@
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import type { AdminRoute } from './http-server.ts';
 import type { UnmatchedTransfer } from '../domain/events/transfer-events.ts';
-import { parseSessionId, type Mode } from '../domain/ids.ts';
+import { MODES, parseSessionId } from '../domain/ids.ts';
 import { isCoin } from '../domain/money.ts';
 import { isNetwork } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -19,7 +19,6 @@ export interface InboxCommandParts {
   readonly clock: Clock;
 }
 
-const MODES: readonly Mode[] = ['live', 'test'];
 const DAY_SEC = 86_400;
 const MAX_LIMIT = 500;
 const MAX_WORDS = 500;
@@ -102,12 +101,11 @@ const flag = (args: AdminArguments, ...names: string[]): boolean => names.some((
 
 function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
   const state = optionalText(args, 'state') ?? 'unresolved';
-  const mode = optionalText(args, 'mode');
+  const mode = optionalMode(args);
   const network = optionalText(args, 'network');
   const coin = optionalText(args, 'coin')?.toUpperCase();
   const days = wholeOf(args, 'olderThan', 'older-than');
   if (state !== 'unresolved' && state !== 'resolved') return refused('state must be unresolved or resolved');
-  if (mode !== undefined && mode !== 'test' && mode !== 'live') return refused('mode must be test or live');
   if (network !== undefined && !isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
   const untilSec = days === undefined ? undefined : toSec(clock.nowMs()) - days * DAY_SEC;
@@ -115,11 +113,10 @@ function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
 }
 
 function namedOf(args: AdminArguments): NamedTransfer {
-  const mode = optionalText(args, 'mode');
+  const mode = optionalMode(args);
   const network = requiredText(args, 'network');
   const txHash = requiredText(args, 'tx');
   const logIndex = wholeOf(args, 'logIndex', 'log-index') ?? wholeOf(args, 'log_index');
-  if (mode !== undefined && mode !== 'test' && mode !== 'live') return refused('mode must be test or live');
   if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (logIndex === undefined) return refused('log-index is missing');
   return { mode, network, txHash: txHash.startsWith('0x') ? txHash.toLowerCase() : txHash, logIndex, derivationIndex: wholeOf(args, 'index') };
@@ -193,10 +190,3 @@ function presentFound({ transfer, state }: FoundTransfer, listed: ListedTransfer
     ...{ origin: origin.kind, derivation_index: derivationIndex, sender },
   };
 }
-
-function refused(message: string): never {
-  throw new CommandRefused(message);
-}
-
-/** Drops what JSON cannot say; the values are plain records. */
-const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

@@ -11,6 +11,7 @@ import {
   type SandboxPaid,
   type SandboxPayment,
 } from './chain.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 export interface SandboxChainContext {
   /** The chain's own directory, the same at every start. */
@@ -87,7 +88,7 @@ async function tryToStart(
     if ('reason' in result) context.log.warn({ ...result }, 'a network of the sandbox is unavailable');
     return result;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     context.log.error({ network, reason }, 'a network of the sandbox could not be started');
     return { network, reason };
   }

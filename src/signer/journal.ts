@@ -8,6 +8,7 @@ import type { Coin } from '../domain/money.ts';
 import type { NativeCoin, Network } from '../domain/networks.ts';
 import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
+import { syncPath } from '../runtime/util/sync-path.ts';
 
 /** What the signer did, in the order it did it. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =
@@ -130,7 +131,7 @@ export class Journal {
     const file = openSync(path, 'a', 0o600);
     const bytes = Buffer.byteLength(whole);
     if (fstatSync(file).size !== bytes) ftruncateSync(file, bytes);
-    syncDirectory(dirname(path));
+    syncPath(dirname(path));
     return new Journal(file, entries, bytes);
   }
 
@@ -202,10 +203,4 @@ function assertChained(entry: JournalEntry, previous: JournalEntry | undefined):
   const { hash: claimed, ...body } = entry;
   const follows = entry.seq === (previous?.seq ?? 0) + 1 && entry.prev === (previous?.hash ?? '') && entry.atMs >= (previous?.atMs ?? 0);
   if (!follows || hashOf(body) !== claimed) throw new JournalBroken(`entry ${entry.seq} of the journal does not follow from the one before it`);
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  fsyncSync(directory);
-  closeSync(directory);
 }

@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { syncPath } from '../../runtime/util/sync-path.ts';
 import { Anchor } from './event-log/anchor.ts';
 import { eventsFile } from './event-log/event-schema.ts';
 
@@ -23,16 +23,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   } finally {
     copy.close();
   }
-  syncFile(to);
-}
-
-export function syncFile(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncPath(to);
 }
 
 export interface EndOfLog {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { syncPath } from '../../runtime/util/sync-path.ts';
 
 /** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -65,16 +66,7 @@ export function removeDatabase(path: string): void {
 export function createDataDir(dataDir: string): void {
   if (existsSync(dataDir)) return;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  syncDirectory(dirname(dataDir));
-}
-
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  syncPath(dirname(dataDir));
 }
 
 function expectPragma(database: DatabaseSync, name: string, value: string, expected: unknown): void {

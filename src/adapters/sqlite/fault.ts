@@ -1,3 +1,4 @@
+import { messageOf } from '../../runtime/util/message-of.ts';
 /*
  * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite reports.
  */
@@ -19,7 +20,7 @@ export interface SqliteFault {
 }
 
 export function faultOf(error: unknown): SqliteFault {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : -1;
   // The wal-index could not grow: reported as an I/O error, but nothing was written or synced.
   if ((code & 0xff) === SQLITE_FULL || code === SQLITE_IOERR_SHMSIZE) return { kind: 'no-room', message };

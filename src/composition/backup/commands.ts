@@ -1,6 +1,6 @@
 import { InvalidConfig, type Config } from '../../config.ts';
 import { actorOf } from '../../operator/acts.ts';
-import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../../operator/commands.ts';
+import { CommandRefused, json, optionalText, requiredText, type AdminArguments } from '../../operator/commands.ts';
 import { systemClock } from '../../ports/clock.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import { journalDirectory } from '../payouts.ts';
@@ -35,5 +35,3 @@ function partOf(args: AdminArguments, config: Config): BackupPart | undefined {
     throw new InvalidConfig('EVENTSTORE_URL: the ledger is on servers, which have backups of their own (docs/runbook.md); name --only signer here');
   return only;
 }
-
-const json = (value: object): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

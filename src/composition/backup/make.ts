@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { copyDatabase, noteEndOfCopy, syncFile } from '../../adapters/sqlite/database-copy.ts';
+import { copyDatabase, noteEndOfCopy } from '../../adapters/sqlite/database-copy.ts';
 import { LAST_BACKUP } from '../../observability/metrics-backup.ts';
 import { CommandRefused } from '../../operator/commands.ts';
 import { writePrivate } from '../secrets-files.ts';
 import { digestOf, MANIFEST, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+import { syncPath } from '../../runtime/util/sync-path.ts';
 
 /** The ledger comes first: whatever its events need (salts, names of streams) is then in the later copies as well. */
 const FIRST = 'events.db';
@@ -44,7 +45,7 @@ export async function makeBackup(places: BackupPlaces, to: string, only: BackupP
   if (typeof signer === 'string' && only === 'signer') throw new CommandRefused(signer);
   const manifest: Manifest = { format: 1, made_at: madeAt, data, signer: typeof signer === 'string' ? null : { files: signer } };
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-  syncFile(folder);
+  syncPath(folder);
   if (data) writePrivate(join(places.dataDir, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, events: data.events })}\n`);
   return {
     ...{ folder, made_at: madeAt, events: data?.events ?? null, last_event_at: data?.last_event_at ?? null },
@@ -89,5 +90,5 @@ function copyPrivately(from: string, to: string): void {
   // A journal's last line may be half written; nobody was told of it yet.
   const whole = from.endsWith('.jsonl') ? content.subarray(0, content.lastIndexOf('\n') + 1) : content;
   writeFileSync(to, whole, { mode: 0o600 });
-  syncFile(to);
+  syncPath(to);
 }

@@ -1,7 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { syncFile } from '../../adapters/sqlite/database-copy.ts';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
@@ -18,6 +17,7 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { createSealer, parseMasterKeys } from '../../runtime/util/sealing.ts';
 import { keptAnchors } from '../../signer/audit-signer.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+import { syncPath } from '../../runtime/util/sync-path.ts';
 
 /** How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no session of the ledger. */
 export interface AddressReach {
@@ -75,10 +75,10 @@ export function placeFiles(from: string, to: string, files: FileDigests): void {
     const draft = join(to, `${name}.restoring`);
     copyFileSync(join(from, name), draft);
     chmodSync(draft, 0o600);
-    syncFile(draft);
+    syncPath(draft);
     renameSync(draft, join(to, name));
   }
-  syncFile(to);
+  syncPath(to);
 }
 
 interface ReadThrough {

@@ -1,6 +1,7 @@
 import { InvalidConfig, readConfig, type Config } from '../../config.ts';
 import type { Log } from '../../ports/log.ts';
-import { fault, messageOf, ok, warning, type Finding } from './finding.ts';
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 import { machineFindings, portFindings } from './machine-checks.ts';
 import { settingsFindings } from './settings-checks.ts';
 

@@ -7,5 +7,3 @@ export const ok = (check: string, why: string): Finding => ({ check, state: 'ok'
 export const skipped = (check: string, why: string): Finding => ({ check, state: 'skipped', why, action: '' });
 export const warning = (check: string, why: string, action: string): Finding => ({ check, state: 'warning', why, action });
 export const fault = (check: string, why: string, action: string): Finding => ({ check, state: 'fault', why, action });
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

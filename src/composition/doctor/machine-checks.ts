@@ -4,7 +4,8 @@ import { totalmem } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Config } from '../../config.ts';
 import { journalDirectory } from '../payouts.ts';
-import { fault, messageOf, ok, warning, type Finding } from './finding.ts';
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 const LOW_BYTES = 5e9;
 const NO_SPACE_BYTES = 5e8;

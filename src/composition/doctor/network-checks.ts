@@ -10,7 +10,8 @@ import { systemClock } from '../../ports/clock.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { ClockCheck } from '../../runtime/util/clock-check.ts';
 import { productionAccess } from '../production-networks.ts';
-import { fault, messageOf, ok, skipped, warning, type Finding } from './finding.ts';
+import { fault, ok, skipped, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 const TIMEOUT_MS = 8_000;
 const SLOW_MS = 2_000;

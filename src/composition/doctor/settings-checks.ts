@@ -1,4 +1,4 @@
-import { InvalidConfig, unknownSettings, type Config } from '../../config.ts';
+import { unknownSettings, type Config } from '../../config.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { parseMasterKeys } from '../../runtime/util/sealing.ts';
@@ -7,7 +7,8 @@ import { productionFaults } from '../production-faults.ts';
 import { rolesOf } from '../roles.ts';
 import { exchangeWallets } from '../senders.ts';
 import { readSharedSecret } from '../signer-service.ts';
-import { fault, messageOf, ok, warning, type Finding } from './finding.ts';
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
@@ -48,7 +49,7 @@ function attempt(check: string, fine: string, action: string, task: () => unknow
   try {
     return task() === undefined ? [] : [ok(check, fine)];
   } catch (error) {
-    if (error instanceof InvalidConfig || error instanceof Error) return [fault(check, messageOf(error), action)];
+    if (error instanceof Error) return [fault(check, messageOf(error), action)];
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 import { openEsdbEventStore } from '../../adapters/esdb/event-store.ts';
 import { connectRedis } from '../../adapters/redis/connection.ts';
 import type { Config } from '../../config.ts';
-import { fault, messageOf, ok, warning, type Finding } from './finding.ts';
+import { fault, ok, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 const ANSWER_MS = 2_000;
 

@@ -4,17 +4,17 @@ import { signerOwner } from '../../adapters/wallet/address-owner.ts';
 import { fingerprintOf, readExtendedPublicKey } from '../../adapters/wallet/extended-public-key.ts';
 import { solanaPoolDeriver } from '../../adapters/wallet/solana-pool.ts';
 import type { Config } from '../../config.ts';
-import type { Mode } from '../../domain/ids.ts';
+import { type Mode, MODES } from '../../domain/ids.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily } from '../../domain/networks.ts';
 import type { AddressSource } from '../../ports/addresses.ts';
 import { silentLog } from '../../ports/log.ts';
 import { providerUrls } from '../chains.ts';
 import { readSharedSecret } from '../signer-service.ts';
 import { runWalletTool } from '../wallet-tools.ts';
-import { fault, messageOf, ok, skipped, warning, type Finding } from './finding.ts';
+import { fault, ok, skipped, warning, type Finding } from './finding.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-const MODES: readonly Mode[] = ['live', 'test'];
 const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and set what it prints';
 
 /** Whether addresses can be derived, and whether the keys to them are the signer's. A running service is asked by its own checks instead. */

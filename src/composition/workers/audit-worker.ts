@@ -6,6 +6,7 @@ import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
 import type { AuditState } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit-messages.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /*
  * The thread of the audit: it reads the log on a connection of its own, never writes, and takes no time from the requests.
@@ -87,7 +88,7 @@ parentPort!.on('message', ({ id, ...question }: ToAudit) => {
   try {
     tell({ kind: 'answer', id, value: answer(question) });
   } catch (error) {
-    tell({ kind: 'refusal', id, message: error instanceof Error ? error.message : String(error), isBehind: error instanceof RangeError });
+    tell({ kind: 'refusal', id, message: messageOf(error), isBehind: error instanceof RangeError });
   }
   if (question.kind === 'stop') parentPort!.close();
 });

@@ -8,6 +8,7 @@ import type { Follows, FromProjections, Question, ToProjections } from './projec
 import { projectionsNamed } from '../projections.ts';
 import { followLog } from './followed-log.ts';
 import { forgetOtherLog } from './other-log.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /*
  * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so that
@@ -23,9 +24,8 @@ const STATUS_EVERY_MS = 1_000;
 if (process.platform === 'linux') setPriority(0, NICE);
 
 const tell = (message: FromProjections): void => control.postMessage(message);
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: textOf(error) }));
+const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: messageOf(error) }));
 const kept = projectionsNamed(projections);
 const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers, projections: kept }));
 const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
@@ -45,7 +45,7 @@ const runner = new ProjectionRunner({
     onParked: (event) => tell({ kind: 'parked', event }),
     onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
     onSwitched: (projection) => tell({ kind: 'switched', projection }),
-    onError: (error) => tell({ kind: 'error', message: textOf(error) }),
+    onError: (error) => tell({ kind: 'error', message: messageOf(error) }),
   },
 });
 
@@ -59,7 +59,7 @@ control.on('message', (message: ToProjections) => {
       tell({ kind: 'answer', id: message.id, value });
       if (message.kind === 'stop') control.close();
     },
-    (error: unknown) => tell({ kind: 'refusal', id: message.id, name: error instanceof Error ? error.name : '', message: textOf(error) }),
+    (error: unknown) => tell({ kind: 'refusal', id: message.id, name: error instanceof Error ? error.name : '', message: messageOf(error) }),
   );
 });
 

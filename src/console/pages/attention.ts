@@ -7,6 +7,7 @@ import type { ChainStatus } from './chains.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
 import type { TreasuryStatus } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 interface Matter {
   readonly what: string;
@@ -49,7 +50,7 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
   try {
     return await look(deps, visit);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return [{ what: 'Something could not be looked at', isGrave: true, facts: [['Why', why]], to: '/', act: 'Look again', runbook: 'runbook.md' }];
   }
 }

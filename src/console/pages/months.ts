@@ -7,6 +7,7 @@ import { reasonIn, Refused, type Visit } from '../visit.ts';
 import { booksTabs } from './books.ts';
 import type { ChainStatus } from './chains.ts';
 import type { Unmatched } from './unmatched.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 interface Check {
   readonly what: string;
@@ -115,7 +116,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
     try {
       return { what, to, ...(await look()) };
     } catch (error) {
-      return { what, to, isDone: false, detail: error instanceof Error ? error.message : String(error) };
+      return { what, to, isDone: false, detail: messageOf(error) };
     }
   };
   return Promise.all([

@@ -8,6 +8,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { AddressGuard, type AddressGuardOptions } from './guard.ts';
 import { AddressLeases, type LeasedRange } from './leases.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 export interface AddressPoolOptions {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
@@ -248,7 +249,7 @@ class FamilyPool {
 
   #planRetry(error: unknown): void {
     const { mode, family } = this.#deriver;
-    this.#log.warn({ mode, family, error: error instanceof Error ? error.message : String(error) }, 'could not refill the address pool');
+    this.#log.warn({ mode, family, error: messageOf(error) }, 'could not refill the address pool');
     if (this.#closed) return;
     this.#retryTimer = setTimeout(() => void this.refill().catch(() => {}), this.#retryMs);
     this.#retryTimer.unref();

@@ -1,5 +1,5 @@
 import type { AddressSourceDeclared, AddressSourceJudged } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
+import { type Mode, MODES } from '../../domain/ids.ts';
 import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks.ts';
 import { addressSourceStream } from '../../domain/streams.ts';
 import type { AddressOwner, AddressSource } from '../../ports/addresses.ts';
@@ -19,8 +19,6 @@ interface Declared {
   /** The signer's last answer; null before the first. */
   readonly isOwn: boolean | null;
 }
-
-const MODES: readonly Mode[] = ['live', 'test'];
 
 /**
  * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that gives out addresses declares what it

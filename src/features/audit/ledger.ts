@@ -15,6 +15,7 @@ import {
 } from '../../../projections/ledger/rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances } from '../ledger/balances.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
@@ -62,7 +63,7 @@ export class LedgerAgain {
       return isSealed ? null : this.#overtakenFault(stored.event);
     } catch (error) {
       if (error instanceof KeyedMemoryFailed) throw error;
-      return `it cannot be booked: ${error instanceof Error ? error.message : String(error)}`;
+      return `it cannot be booked: ${messageOf(error)}`;
     }
   }
 

@@ -11,6 +11,7 @@ import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { personTable } from '../shared/handlers/person-handler.ts';
 import { transferTable } from '../shared/handlers/transfer-handler.ts';
 import { deliveryTable } from '../shared/handlers/delivery-handler.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 type AnyTable = MachineTable<string, unknown, DomainEvent>;
 type AnyState = MachineState<string, unknown>;
@@ -56,7 +57,7 @@ export class StreamHistories {
 
 function unreadable(error: unknown): string {
   if (error instanceof KeyedMemoryFailed) throw error;
-  return `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+  return `it cannot be read: ${messageOf(error)}`;
 }
 
 /** Replays every stream, and adds the books up again. */

@@ -3,6 +3,7 @@ import type { Mode } from '../../domain/ids.ts';
 import type { LedgerClock } from '../../domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import {
   balanceKey,
@@ -135,13 +136,7 @@ export class LedgerBalances {
   }
 
   async *#pages(table: string, prefix: string): AsyncGenerator<object[]> {
-    for (let afterKey = prefix; ;) {
-      const page = await this.#readModel.scan(table, { afterKey, limit: SCAN_PAGE });
-      yield page.filter(({ key }) => key.startsWith(prefix)).map(({ row }) => row);
-      const last = page.at(-1);
-      if (page.length < SCAN_PAGE || !last!.key.startsWith(prefix)) return;
-      afterKey = last!.key;
-    }
+    for await (const page of rowPages(this.#readModel, table, { prefix, limit: SCAN_PAGE })) yield page.map(({ row }) => row);
   }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Mode } from '../../domain/ids.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '../../../projections/ledger/rows.ts';
@@ -97,11 +98,8 @@ export class CheckLedger {
   }
 
   async *#rows(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>[number]> {
-    for (let afterKey = ''; ;) {
-      const page = await this.#deps.readModel.scan(table, { afterKey, limit: PAGE });
+    for await (const page of rowPages(this.#deps.readModel, table, { limit: PAGE })) {
       yield* page;
-      if (page.length < PAGE) return;
-      afterKey = page.at(-1)!.key;
       await breathe();
     }
   }

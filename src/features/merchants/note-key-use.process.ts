@@ -1,6 +1,7 @@
 import { merchantStream } from '../../domain/streams.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 import type { MerchantDirectory } from './directory.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 const DAY_SEC = 86_400;
 const EVERY_MS = 60_000;
@@ -13,7 +14,7 @@ export class NoteKeyUse {
   /** Day last written, by key. */
   readonly #noted = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
-  #running: Promise<void> = Promise.resolve();
+  readonly #turns = new InTurn();
 
   constructor(
     directory: Pick<MerchantDirectory, 'usesHere'>,
@@ -25,7 +26,7 @@ export class NoteKeyUse {
     this.#merchants = merchants;
     this.#onError = onError;
     this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.now()).catch(this.#onError);
+      this.#turns.run(() => this.now()).catch(this.#onError);
     }, everyMs);
     this.#timer.unref();
   }
@@ -42,6 +43,6 @@ export class NoteKeyUse {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#running;
+    await this.#turns.ended();
   }
 }

@@ -3,11 +3,11 @@ import { secretsStream } from '../../domain/streams.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { pagesOf } from '../../runtime/event-log/log-copy.ts';
 import { createSealer, masterKeyOf, type MasterKey, type MasterKeys } from '../../runtime/util/sealing.ts';
 
 const PURPOSE = 'master-keys';
 const context = (version: number): string => `shared|${PURPOSE}|${version}`;
-const PAGE = 1_000;
 /** Of nodes that write at the same moment, one is first. */
 const ATTEMPTS = 20;
 
@@ -55,11 +55,8 @@ export async function keepOlderKeys(
 /** How many sealed texts of the ledger were sealed under which key, by its id. */
 export async function countSealed(store: Pick<EventStore, 'readAll'>): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for (let after: string | null = null; ;) {
-    const events = await store.readAll({ after, limit: PAGE });
-    for (const { data } of events)
+  for await (const page of pagesOf(store))
+    for (const { data } of page)
       for (const [, id] of data.matchAll(/\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]{22,}/g)) counts.set(id!, (counts.get(id!) ?? 0) + 1);
-    if (events.length < PAGE) return counts;
-    after = events.at(-1)!.position;
-  }
+  return counts;
 }

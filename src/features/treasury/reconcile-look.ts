@@ -4,6 +4,7 @@ import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../d
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
 import type { Reserved } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
@@ -26,7 +27,6 @@ export interface Look {
   readonly short: readonly OutflowFacts[];
 }
 
-const PAGE = 1_000;
 /** More than the network fee of any transaction of ours, in units of the native coin: what one in flight may have taken. */
 const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
 
@@ -93,16 +93,11 @@ export async function* bookedAddresses(
   coin: Coin,
 ): AsyncGenerator<{ address: string; booked: bigint }> {
   const prefix = `${balanceKey(chain.mode, DEPOSIT_WALLETS, chain.network, coin)}/`;
-  for (let afterKey = prefix; ;) {
-    const page = await readModel.scan(LEDGER_ADDRESSES_TABLE, { afterKey, limit: PAGE });
-    for (const { key, row } of page) {
-      if (!key.startsWith(prefix)) return;
+  for await (const page of rowPages(readModel, LEDGER_ADDRESSES_TABLE, { prefix }))
+    for (const { row } of page) {
       const booked = signedAmountOf(row['balance'] as string);
       if (booked > 0n) yield { address: row['address'] as string, booked };
     }
-    if (page.length < PAGE) return;
-    afterKey = page.at(-1)!.key;
-  }
 }
 
 async function bookedOf({ chain }: MoveExecutor, { readModel }: LookDeps, coin: string): Promise<bigint> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAmount, amountOf, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { ADDRESSES_TABLE, addressKey, type AddressRow } from '../../../projections/addresses/address-index.projection.ts';
@@ -108,16 +109,12 @@ async function knownMoney({ chain, readModel }: UnbookedDeps): Promise<Map<strin
   };
   for (const { coin } of settings.tokens)
     for await (const { address, booked } of bookedAddresses({ chain }, { readModel }, coin)) add(address, coin, booked);
-  const prefix = openKey(network, '');
-  for (let afterKey = prefix; ;) {
-    const page = await readModel.scan(OPEN_DEPOSITS_TABLE, { afterKey, limit: PAGE });
-    for (const { key, row } of page) {
+  for await (const page of rowPages(readModel, OPEN_DEPOSITS_TABLE, { prefix: openKey(network, '') }))
+    for (const { row } of page) {
       const { facts } = row as unknown as DepositRow;
-      if (key.startsWith(prefix)) add(facts.toAddress, facts.coin, amountOf(facts.amount));
+      add(facts.toAddress, facts.coin, amountOf(facts.amount));
     }
-    if (page.length < PAGE) return known;
-    afterKey = page.at(-1)!.key;
-  }
+  return known;
 }
 
 const comparable = (network: Network, address: string): string => (addressFamilyOf(network) === 'evm' ? address.toLowerCase() : address);

@@ -2,8 +2,9 @@ import type { Mode, SessionId } from '../../domain/ids.ts';
 import { isCoin, type Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { COLLECTED_TABLE, signedAmount, type CollectedRow } from '../../../projections/treasury/collected.projection.ts';
+import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../../projections/treasury/collected.projection.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
 /** Money at one collection address that a sweep would bring to the treasury. */
@@ -25,23 +26,14 @@ export interface SweepFilter {
   readonly minUnits: bigint;
 }
 
-const PAGE = 1_000;
-
 /** Everything that collection addresses hold by the ledger, as far as the filter wants it. */
 export async function* sweepCandidates(
   { readModel, sessions }: { readonly readModel: ReadModel; readonly sessions: SessionHandler },
   filter: SweepFilter,
 ): AsyncGenerator<SweepCandidate> {
-  for (let afterKey = filter.network === undefined ? undefined : `${filter.network}/`; ;) {
-    const page = await readModel.scan(COLLECTED_TABLE, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
-    for (const { row } of page) {
-      const collected = row as CollectedRow;
-      if (filter.network !== undefined && collected.network !== filter.network) return;
-      yield* candidatesAt(collected, sessions, filter);
-    }
-    if (page.length < PAGE) return;
-    afterKey = page.at(-1)!.key;
-  }
+  const prefix = filter.network === undefined ? '' : collectedKey(filter.network, '');
+  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix }))
+    for (const { row } of page) yield* candidatesAt(row as CollectedRow, sessions, filter);
 }
 
 async function* candidatesAt(row: CollectedRow, sessions: SessionHandler, filter: SweepFilter): AsyncGenerator<SweepCandidate> {

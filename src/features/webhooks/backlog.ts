@@ -1,6 +1,7 @@
 import type { QueueId } from '../../domain/delivery-ids.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import type { Position } from '../../ports/event-store.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
 
 /** Name of the checkpoint; the tables below move with it. */
@@ -184,13 +185,8 @@ export class Backlog {
 
   async #all(table: string): Promise<{ key: string; row: Row }[]> {
     const found: { key: string; row: Row }[] = [];
-    for (let afterKey = ''; ;) {
-      const rows = await this.#readModel.scan(table, { afterKey, limit: 500 });
-      found.push(...rows);
-      const last = rows.at(-1);
-      if (!last) return found;
-      afterKey = last.key;
-    }
+    for await (const page of rowPages(this.#readModel, table)) found.push(...page);
+    return found;
   }
 
   #replace(ref: RowRef, row: Row | null): void {

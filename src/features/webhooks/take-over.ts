@@ -1,6 +1,7 @@
 import { queueOf } from '../../domain/delivery-ids.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import {
   ENDPOINT_FAILURES_TABLE,
@@ -20,8 +21,6 @@ export interface TakeOver {
   caughtUpTo(position: Position): Promise<boolean>;
 }
 
-const PAGE = 500;
-
 /**
  * Makes the backlog of what this process' own look-ups say has still to be done, so that the log need not be read again from where this process
  * held the deliveries last. Answers from where it is read on.
@@ -34,24 +33,17 @@ export async function takeOver(
   if (handled !== null && !(await from.caughtUpTo(handled))) throw new StoreUnavailable('the look-ups are behind the deliveries that are taken over');
   await backlog.clear();
   if (handled === null) return null;
-  for await (const { key, row } of rowsOf(readModel, WEBHOOK_WORK_TABLE)) {
-    const { merchantId, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
-    const id = key as NotificationId;
-    const queue = queueOf(merchantId, id);
-    if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
-    else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
-    if (backlog.isCrowded) await backlog.flush(handled);
-  }
-  for await (const { row } of rowsOf(readModel, ENDPOINT_FAILURES_TABLE)) backlog.putHealth((row as EndpointFailuresRow).queue, row);
+  for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))
+    for (const { key, row } of page) {
+      const { merchantId, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
+      const id = key as NotificationId;
+      const queue = queueOf(merchantId, id);
+      if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
+      else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
+      if (backlog.isCrowded) await backlog.flush(handled);
+    }
+  for await (const page of rowPages(readModel, ENDPOINT_FAILURES_TABLE))
+    for (const { row } of page) backlog.putHealth((row as EndpointFailuresRow).queue, row);
   await backlog.flush(handled);
   return handled;
-}
-
-async function* rowsOf(readModel: Pick<ReadModel, 'scan'>, table: string) {
-  for (let afterKey = ''; ;) {
-    const page = await readModel.scan(table, { afterKey, limit: PAGE });
-    yield* page;
-    if (page.length < PAGE) return;
-    afterKey = page.at(-1)!.key;
-  }
 }

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Projection } from '../../ports/projection.ts';
+import { rowPages } from '../../ports/row-pages.ts';
 import type { Change, ReadModel } from '../../ports/read-model.ts';
 import { type LogReader, pagesOf } from '../event-log/log-copy.ts';
 import { projectBatch, projectionId, readEvent } from './batch.ts';
@@ -59,13 +60,11 @@ async function digestOf(readModel: ReadModel, projection: Projection, lists: Rea
 async function addTable(digest: Hash, readModel: ReadModel, table: string): Promise<number> {
   digest.update(`table ${table}\n`);
   let count = 0;
-  for (let afterKey: string | undefined; ;) {
-    const page = await readModel.scan(table, { ...(afterKey !== undefined && { afterKey }), limit: PAGE });
-    if (page.length === 0) return count;
+  for await (const page of rowPages(readModel, table)) {
     for (const { key, row } of page) digest.update(`${JSON.stringify([key, row])}\n`);
     count += page.length;
-    afterKey = page.at(-1)!.key;
   }
+  return count;
 }
 
 async function addList(digest: Hash, readModel: ReadModel, list: string): Promise<void> {

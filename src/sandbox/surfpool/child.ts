@@ -1,6 +1,7 @@
 import { loadSurfpoolAddon } from './addon.ts';
 import { foundSolanaChain, loadSolanaGenesis } from './genesis.ts';
 import { serveSurfpool } from './proxy.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /** Handed over as JSON in the first argument. */
 export interface SurfpoolChildConfig {
@@ -31,9 +32,6 @@ process.on('SIGTERM', () => process.exit(0));
 main(JSON.parse(process.argv[2]!) as SurfpoolChildConfig).then(
   (report) => process.stdout.write(`${JSON.stringify(report)}\n`),
   (error: unknown) => {
-    process.stdout.write(
-      `${JSON.stringify({ failure: error instanceof Error ? error.message : String(error) } satisfies SurfpoolChildReport)}\n`,
-      () => process.exit(1),
-    );
+    process.stdout.write(`${JSON.stringify({ failure: messageOf(error) } satisfies SurfpoolChildReport)}\n`, () => process.exit(1));
   },
 );

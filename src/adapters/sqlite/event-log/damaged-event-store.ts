@@ -3,6 +3,7 @@ import { openSqliteEventStoreReader } from './event-store-reader.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { LogDamaged } from './log-check.ts';
 import type { WriterLock } from '../writer-lock.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
 
 /**
  * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be subscribed to. Throws
@@ -10,7 +11,7 @@ import type { WriterLock } from '../writer-lock.ts';
  */
 export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock) {
   const reason =
-    cause instanceof LogDamaged ? cause.message : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${textOf(cause)}`;
+    cause instanceof LogDamaged ? cause.message : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${messageOf(cause)}`;
   const refused = (): StoreUnavailable => new StoreUnavailable(`nothing is written: ${reason}`);
   const reader = await openSqliteEventStoreReader({ dataDir }).catch(() => {
     throw new LogDamaged(`${reason}. Nothing of it can be read: restore the newest backup.`);
@@ -36,5 +37,3 @@ export async function openDamagedEventStore(dataDir: string, cause: unknown, loc
     },
   };
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { openDatabase } from '../database.ts';
 import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
 import { faultOfRow, PREDECESSOR, type FullRow } from './event-reader.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
 
 /** An event as the Merkle tree sees it. */
 export interface WalkedEvent {
@@ -135,4 +136,4 @@ export const leafOf = (eventHash: string): Buffer => leafHash(Buffer.from(eventH
 const describe = ({ stream, revision, position }: FullRow, expected: number, reason: string): string =>
   position === expected ? `event ${revision} of stream ${stream}: ${reason}` : reason;
 
-const unreadable = (error: unknown): string => `the file events.db cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+const unreadable = (error: unknown): string => `the file events.db cannot be read: ${messageOf(error)}`;

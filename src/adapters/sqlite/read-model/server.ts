@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { OwnedRows } from '../../../ports/read-model.ts';
 import { replay, type Apply, type FlatChanges } from './changes.ts';
 import type { ReadModelWriter } from './writer.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
 
 /* What crosses between the writer's thread and the others. */
 
@@ -42,7 +43,7 @@ function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
     else writer.close();
     return done(null);
   } catch (error) {
-    return done(error instanceof Error ? error.message : String(error));
+    return done(messageOf(error));
   }
 }
 

@@ -5,6 +5,7 @@ import { ListWriter, type ListWriterOptions } from './list-writer.ts';
 import { listTables } from './list-set.ts';
 import { NextTable, ServedTable, type RowTable } from './row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './schema.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
 
 const LOST = 'what was built of it is lost';
 
@@ -277,5 +278,3 @@ class Target<Table extends RowTable> implements ChangeTarget {
     return table;
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,23 +1,18 @@
 import type { Mode } from '../../../domain/ids.ts';
+import { rowPages } from '../../../ports/row-pages.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts';
 import { paymentOptionsOf } from '../../../../projections/sessions/session-fold.ts';
 import type { SessionRow } from '../../../../projections/sessions/session-row.ts';
 import type { WatchedOwners } from './owners.ts';
 
-const PAGE = 1_000;
-
 /**
  * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint (`seedFrom`), so that
  * nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to which an earlier run had read.
  */
 export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readModel: Pick<ReadModel, 'scan'>, readToSec: number): Promise<void> {
-  for (let afterKey: string | undefined; ;) {
-    const page = await readModel.scan(SESSIONS_TABLE, { limit: PAGE, ...(afterKey !== undefined && { afterKey }) });
+  for await (const page of rowPages(readModel, SESSIONS_TABLE))
     for (const { row } of page) addSession(owners, mode, row as unknown as SessionRow, readToSec);
-    if (page.length < PAGE) return;
-    afterKey = page.at(-1)!.key;
-  }
 }
 
 function addSession(owners: WatchedOwners, mode: Mode, row: SessionRow, readToSec: number): void {

@@ -2,6 +2,7 @@ import type { MerchantId, Mode, SessionId } from '../../../domain/ids.ts';
 import type { Network } from '../../../domain/networks.ts';
 import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
 import type { EventStore, Subscription } from '../../../ports/event-store.ts';
+import { rowPages } from '../../../ports/row-pages.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { seedFrom } from '../../../runtime/projections/whole-rows.ts';
@@ -26,7 +27,6 @@ interface WorkDeps {
   readonly onWork: (mode: Mode, network: Network) => void;
 }
 
-const PAGE = 1_000;
 /** Landed payouts of the last day are looked at again after a restart: longer than any chain takes to be final. */
 const WATCHED_SEC = 86_400;
 
@@ -45,7 +45,7 @@ export class PayoutWork {
   async start(): Promise<void> {
     const { store, readModel, nowSec } = this.#deps;
     const after = await seedFrom(readModel, openPayouts, async () => {
-      await this.#scan(OPEN_REFUNDS_TABLE, undefined, (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
+      await this.#scan(OPEN_REFUNDS_TABLE, '', (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
       await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
         this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
       );
@@ -106,13 +106,8 @@ export class PayoutWork {
     put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
   }
 
-  async #scan(table: string, from: string | undefined, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
-    for (let afterKey = from; ;) {
-      const page = await this.#deps.readModel.scan(table, afterKey === undefined ? { limit: PAGE } : { afterKey, limit: PAGE });
-      for (const { row } of page) await take(row);
-      if (page.length < PAGE) return;
-      afterKey = page.at(-1)!.key;
-    }
+  async #scan(table: string, after: string, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
+    for await (const page of rowPages(this.#deps.readModel, table, { after })) for (const { row } of page) await take(row);
   }
 }
 

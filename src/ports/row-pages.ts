@@ -1,0 +1,23 @@
+import type { ReadModel } from './read-model.ts';
+
+type Page = Awaited<ReturnType<ReadModel['scan']>>;
+
+const PAGE = 1_000;
+
+/**
+ * The rows of a table in the order of their keys, a page at a time: those after the key, and with a prefix those that begin with it alone. Each page is
+ * asked for when the one before is done with.
+ */
+export async function* rowPages(
+  readModel: Pick<ReadModel, 'scan'>,
+  table: string,
+  { prefix = '', after = prefix, limit = PAGE }: { readonly prefix?: string; readonly after?: string; readonly limit?: number } = {},
+): AsyncGenerator<Page> {
+  for (let afterKey = after; ;) {
+    const page = await readModel.scan(table, { afterKey, limit });
+    const own = page.filter(({ key }) => key.startsWith(prefix));
+    yield own;
+    if (own.length < limit) return;
+    afterKey = own.at(-1)!.key;
+  }
+}

@@ -1,0 +1,11 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+
+/** Makes what was written to a file durable; of a directory, the names in it. */
+export function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
