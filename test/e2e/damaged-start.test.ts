@@ -123,7 +123,7 @@ describe('a service that starts on a damaged log', () => {
   it.each([
     'one bit of SecretGenerated',
     'one bit of MerchantRegistered, hashes made to fit',
-    'a session paid twice',
+    'an address of two sessions',
     'every event cut off',
     'half of the log cut off, unknown to the signer',
     'a stream that begins twice',

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,7 +25,6 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   const store = await openSqliteEventStore({ dataDir });
   await appendRandomLedger(store);
   await store.close();
-  rewrite(dataDir, (rows) => recomputed(rows.map((row) => ({ ...row, data: row.data.replaceAll('0xOurs', addressOf(row.stream)) }))));
   const service = await startServiceInProcess(dataDir);
   const { merchants, people } = service.core;
   const registered = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'http://127.0.0.1:8799/hook' });
@@ -56,9 +54,6 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   await last.close();
   return { closed, running, merchant: registered.value };
 }
-
-/** One for each session: a service does not start on a log in which two were given the same. */
-const addressOf = (stream: string): string => `0x${hash('sha1', stream, 'hex')}`;
 
 const rewriting = (change: Change) => (dataDir: string) => rewrite(dataDir, change);
 const refitted = (change: Change) => rewriting((rows) => recomputed(change(rows)));
@@ -100,6 +95,12 @@ const appended =
     const row = rows.find((one) => one.type === type)!;
     return [...rows, { ...row, id: `${row.id.slice(0, -4)}ffff`, ...change(row) }];
   };
+
+const ANOTHER_SESSION = `cs_${'z'.repeat(32)}`;
+function ofAnotherSession(data: string): Partial<Row> {
+  const { sessionId } = JSON.parse(data) as { sessionId: string };
+  return { stream: `session-${ANOTHER_SESSION}`, revision: 0, data: data.replaceAll(sessionId, ANOTHER_SESSION) };
+}
 
 const without =
   (index: (rows: readonly Row[]) => number): Change =>
@@ -159,6 +160,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ['a version from the future', refitted(appended('PolicySet', () => ({ version: 99 })))],
   ['a merchant registered twice', refitted(appended('MerchantRegistered'))],
   ['a person invited twice', refitted(appended('PersonInvited'))],
+  ['an address of two sessions', refitted(appended('SessionCreated', ({ data }) => ofAnotherSession(data)))],
   ['a session created twice', refitted(appended('SessionCreated'))],
   ['a session paid twice', refitted(appended('SessionPaid'))],
   ['a webhook endpoint of nobody', refitted(appended('WebhookEndpointSet', () => ({ stream: 'merchant-mer_zzzzzzzzzzzzzzzzzzzz' })))],

@@ -18,7 +18,7 @@ import type { SessionCommand } from '../../state-machines/checkout-session/sessi
 import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
 import type { TreasuryContext } from '../../state-machines/treasury/treasury.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
-import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SESSION_ID } from './session-facts.ts';
+import { addressOfSession, createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SESSION_ID } from './session-facts.ts';
 
 const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
@@ -109,7 +109,7 @@ export class PayoutStage {
 
   /** The transfer is seen and final; the same one may come again after it was reverted. */
   async deposit(sessionId: SessionId, change: Partial<DepositFacts>): Promise<string> {
-    const facts = depositFacts(change);
+    const facts = depositFacts({ toAddress: addressOfSession(sessionId), ...change });
     const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
     const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: blockNumber + 20 };
     await this.tell(sessionId, { type: 'RecordDeposit', facts }, { type: 'ConfirmDeposit', data, nowSec: CREATED_AT + 90, valuation: null });

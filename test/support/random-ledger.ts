@@ -7,7 +7,7 @@ import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
+import { addressOfSession, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
 
 /** Sessions of three owners; the first two are one merchant in two modes. The last two are charged a service fee. */
 const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
@@ -144,6 +144,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
   const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
   const blockTimeSec = EXPIRES_AT + (late ? 5 : -5);
   const facts = depositFacts({
+    toAddress: addressOfSession(sessionIdOf(drawn.session)),
     txHash: `0x${tx}`,
     network,
     coin,

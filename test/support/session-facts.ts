@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { DepositFacts, SessionCreated } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { RequestRefund } from '../../state-machines/checkout-session/session.decider.ts';
@@ -7,9 +8,13 @@ export const MERCHANT_ID = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
 export const CREATED_AT = 1_800_000_000;
 export const EXPIRES_AT = CREATED_AT + 1800;
 
+/** Each session has its own, as no two may share one. */
+export const addressOfSession = (sessionId: SessionId): string => `0x${hash('sha1', sessionId, 'hex')}`;
+
 /** Facts of a session of 10 USDT on Ethereum and BSC; any of them can be replaced. */
 export function createdFacts(change: Partial<SessionCreated['data']> = {}): SessionCreated['data'] {
-  const option = { coin: 'USDT' as const, tokenAddress: '0xToken', address: '0xOurs', derivationIndex: 1, finality: { kind: 'finalized' as const } };
+  const address = addressOfSession(change.sessionId ?? SESSION_ID);
+  const option = { coin: 'USDT' as const, tokenAddress: '0xToken', address, derivationIndex: 1, finality: { kind: 'finalized' as const } };
   return {
     sessionId: SESSION_ID,
     mode: 'test',
@@ -48,7 +53,7 @@ export function depositFacts(change: Partial<DepositFacts> = {}): DepositFacts {
     tokenAddress: '0xToken',
     amount: '10.00',
     fromAddress: '0xPayer',
-    toAddress: '0xOurs',
+    toAddress: addressOfSession(SESSION_ID),
     txHash,
     logIndex,
     blockNumber: 100,

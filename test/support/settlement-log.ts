@@ -4,7 +4,7 @@ import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { sessionIdOf } from './random-ledger.ts';
-import { createdFacts, CREATED_AT, depositFacts, MERCHANT_ID } from './session-facts.ts';
+import { addressOfSession, createdFacts, CREATED_AT, depositFacts, MERCHANT_ID } from './session-facts.ts';
 import { recordedEvents } from './signed-export.ts';
 
 /* The events by which a merchant is owed 10.00 USDT on Ethereum for each order, and by which it is settled. */
@@ -13,7 +13,7 @@ export type StreamEvent = readonly [stream: string, event: DomainEvent];
 
 export function paidOrder(index: number, merchantId = MERCHANT_ID, network: Network = 'ethereum'): StreamEvent[] {
   const sessionId = sessionIdOf(index);
-  const facts = depositFacts({ txHash: `0x${index}`, network });
+  const facts = depositFacts({ txHash: `0x${index}`, network, toAddress: addressOfSession(sessionId) });
   const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
   const paid = {
     coin: 'USDT',

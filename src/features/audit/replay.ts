@@ -1,4 +1,7 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { SessionCreated } from '../../domain/events/session-events.ts';
+import { addressFamilyOf } from '../../domain/networks.ts';
+import { addressKey } from '../../../projections/addresses/address-index.projection.ts';
 import { PERSON_PREFIX, TRANSFER_PREFIX } from '../../domain/streams.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
@@ -26,16 +29,19 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   [PERSON_PREFIX, personTable as unknown as AnyTable],
 ];
 
-/** Replays every stream through its machine, which accepts legal histories only. */
+/** Replays every stream through its machine, which accepts legal histories only; of all streams together, no two sessions share an address. */
 export class StreamHistories {
   readonly #states: KeyedMemory<AnyState>;
+  readonly #sessionOfAddress: KeyedMemory<string>;
 
   constructor(memory: MakeKeyedMemory) {
     this.#states = memory();
+    this.#sessionOfAddress = memory();
   }
 
   close(): void {
     this.#states.close();
+    this.#sessionOfAddress.close();
   }
 
   /** Why the event cannot be; null when it can. Events of one stream come in order. */
@@ -48,10 +54,21 @@ export class StreamHistories {
       const next = table.next(state, event);
       if (!next) return `history is not legal: ${event.type} is not legal in ${state.value}`;
       this.#states.set(recorded.stream, next);
-      return null;
+      return event.type === 'SessionCreated' ? this.#givenOutTwice(event.data) : null;
     } catch (error) {
       return unreadable(error);
     }
+  }
+
+  /** Whose the money at an address of two sessions is, nobody could say: what follows the log refuses such an event for ever. */
+  #givenOutTwice({ mode, sessionId, paymentOptions }: SessionCreated['data']): string | null {
+    for (const { network, address } of paymentOptions) {
+      const key = addressKey(mode, addressFamilyOf(network), address);
+      const holder = this.#sessionOfAddress.get(key);
+      if (holder !== undefined && holder !== sessionId) return `history is not legal: the address ${address} was given to session ${holder} before`;
+      if (holder === undefined) this.#sessionOfAddress.set(key, sessionId);
+    }
+    return null;
   }
 }
 

@@ -98,6 +98,30 @@ describe('a history whose hashes, tree and signature fit', () => {
   });
 });
 
+describe('an address', () => {
+  const created = (sessionId: string, change: object = {}) => [`session-${sessionId}`, golden('SessionCreated', { sessionId, ...change })] as const;
+  const options = (network: string, address: string) => ({ paymentOptions: [{ network, address }] });
+
+  it.each([
+    ['in the same letters', options('ethereum', '0xAb'), options('ethereum', '0xAb'), '0xAb'],
+    ['in other letters, on another network of the family', options('ethereum', '0xAb'), options('bsc', '0xaB'), '0xaB'],
+  ])('that two sessions were given, %s, is found', async (_, first, second, address) => {
+    const { ok, fault } = await verifiedAsSigned(recordedEvents([created('cs_a', first), created('cs_b', second)], AT_MS));
+    expect([ok, fault]).toEqual([
+      false,
+      `event 2 (revision 0 of stream session-cs_b): history is not legal: the address ${address} was given to session cs_a before`,
+    ]);
+  });
+
+  it.each([
+    ['of both modes', options('ethereum', '0xAb'), { ...options('ethereum', '0xAb'), mode: 'live' }],
+    ['of TRON or Solana that differs by a letter’s case', options('solana', 'Ab'), options('solana', 'aB')],
+  ])('%s is two addresses', async (_, first, second) => {
+    const story = [created('cs_a', { mode: 'test', ...first }), created('cs_b', { mode: 'test', ...second })];
+    expect(await verifiedAsSigned(recordedEvents(story, AT_MS))).toMatchObject({ ok: true });
+  });
+});
+
 describe.skipIf(spawnSync('python3', ['--version']).status !== 0)('the verifier in Python', () => {
   async function verified(told: readonly Told[]): Promise<string> {
     const { lines, checkpoint, verifierKey } = signedExport(
