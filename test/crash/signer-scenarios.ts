@@ -22,12 +22,12 @@ export async function withSigner(
     order: OutgoingTransaction,
     request: (change?: Partial<OutgoingTransaction>, more?: Partial<SigningRequest>, nonce?: number) => SigningRequest,
   ) => Promise<boolean>,
-  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number; readonly delayMs?: number } = {},
+  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number; readonly onAsked?: (inFlight: number) => void } = {},
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'signer-rules-'));
   const wallet = new Wallet(MNEMONIC);
   const toAddress = wallet.collectionAddress('evm', 0);
-  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n, delayMs: change.delayMs ?? 0 });
+  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n, ...(change.onAsked && { onAsked: change.onAsked }) });
   try {
     const order = outgoing({
       ...{ kind: 'refund', id: 're_1-1', network: 'ethereum', coin: 'USDT', amount: '10.00' },

@@ -19,11 +19,12 @@ const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
 export async function evmNodeWithDeposit({
   toAddress,
   units,
-  delayMs = 0,
+  onAsked = () => undefined,
 }: {
   toAddress: string;
   units: bigint;
-  delayMs?: number;
+  /** Hears how many questions are open with each that comes. */
+  onAsked?: (inFlight: number) => void;
 }): Promise<StubNode> {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
   const log = {
@@ -39,13 +40,18 @@ export async function evmNodeWithDeposit({
     }),
     eth_getBlockByNumber: () => ({ number: '0x1', hash: BLOCK_HASH }),
   };
+  let inFlight = 0;
   const server = createServer((request, response) => {
+    inFlight += 1;
+    onAsked(inFlight);
+    response.on('close', () => (inFlight -= 1));
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const { id: callId, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string; params: string[] };
       const result = answers[method]?.(params[0]!) ?? null;
-      setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result })), delayMs);
+      // A moment later, so that what is asked at the same time is seen together.
+      setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result })), 1);
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
