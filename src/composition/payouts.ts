@@ -62,6 +62,7 @@ const POLL_MS = { ethereum: 6_000, bsc: 2_000, tron: 3_000, solana: 1_500 } as c
 const ETHEREUM_DEPTH = 12;
 /** Longer than any reorganisation that a chain mends by itself takes to bring a transfer back. */
 const DEPOSIT_GRACE_MS = { sandbox: 30_000, production: 15 * 60_000 } as const;
+export const depositGraceMsOf = (sandbox: boolean): number => DEPOSIT_GRACE_MS[sandbox ? 'sandbox' : 'production'];
 const GWEI = 10n ** 9n;
 const FALLBACK_TIP = { ethereum: GWEI, bsc: GWEI / 20n } as const;
 
@@ -87,7 +88,7 @@ export async function startPayouts(
     isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
     pollMs: pollMsOf(parts.sandbox),
-    depositGraceMs: DEPOSIT_GRACE_MS[parts.sandbox ? 'sandbox' : 'production'],
+    depositGraceMs: depositGraceMsOf(parts.sandbox),
     log,
   });
   await payouts.start();

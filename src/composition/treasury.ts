@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { MoveTerms } from '../domain/events/treasury-move-events.ts';
 import { amountOf } from '../domain/money.ts';
+import { sessionStream } from '../domain/streams.ts';
+import type { DepositState } from '../../state-machines/checkout-session/session.state.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
+import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
@@ -11,7 +16,7 @@ import type { PayRefunds } from '../features/payouts/refunds/refunds.process.ts'
 import { SweepCollected } from '../features/treasury/sweep.process.ts';
 import { WatchTreasuries, type WatchedTreasury } from '../features/treasury/watch-outflows.process.ts';
 import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
-import { pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
+import { depositGraceMsOf, pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
@@ -39,6 +44,8 @@ export function startTreasury(
     signer: parts.signer,
     treasuries,
     owed: (mode, network) => payouts.owed(mode, network),
+    depositOf: (terms) => returnedDeposit(core, terms),
+    depositGraceMs: depositGraceMsOf(parts.sandbox),
     clock,
     random,
     log,
@@ -89,6 +96,12 @@ export function startTreasury(
       await moves.stop();
     },
   };
+}
+
+async function returnedDeposit({ addressIndexes, sessionHandler }: Core, { mode, network, deposit }: MoveTerms): Promise<DepositState | null> {
+  const id = deposit && addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(deposit.toAddress);
+  if (!id) return null;
+  return (await sessionHandler.read(sessionStream(id)))?.context.deposits[deposit.depositKey] ?? null;
 }
 
 function treasuriesOf(chains: readonly OutgoingChain[], { addresses }: PayoutParts): WatchedTreasury[] {

@@ -169,7 +169,7 @@ export class Outgoing {
     { journal }: SignerAccount,
     view: ChainView,
   ): Promise<Judged> {
-    if (kind !== 'refund') return refusal('denied', 'wrong_draft', 'only a refund can be cancelled');
+    if (kind !== 'refund' && kind !== 'return') return refusal('denied', 'wrong_draft', 'only a refund or a return can be cancelled');
     const stopped = stopRefusal(journal, network);
     if (stopped) return stopped;
     if (isReleased(journal.entries, id)) return refusal('denied', 'released', `${id} has ended`);

@@ -141,7 +141,8 @@ function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'Fa
   const move = context.moves[moveId];
   if (!move) return accept();
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
-  if (reason !== 'execution_reverted' && move.signed.length > 0) return refuse('conflict', `${moveId} was signed and may land`);
+  const hasEnded = reason === 'execution_reverted' || (reason === 'deposit_reverted' && move.kind === 'return');
+  if (!hasEnded && move.signed.length > 0) return refuse('conflict', `${moveId} was signed and may land`);
   const feeCoin = NATIVE_COIN[move.terms.network];
   const data: MoveFailed = { ...termsOf(move), reason, txHash, networkFee, feeCoin, feeAddress, failedAtSec: nowSec };
   return accept(named(move.kind, 'Failed', data));

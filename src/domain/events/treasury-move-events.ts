@@ -2,7 +2,7 @@ import type { DepositProof } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
-import type { JournalPlace, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
+import type { JournalPlace, ReplacementReason, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
 
 /*
@@ -80,7 +80,7 @@ export interface MoveCompleted extends MoveTerms {
 }
 
 export type MoveFailureReason =
-  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted' | ImpossibleReason;
+  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted' | 'deposit_reverted' | ImpossibleReason;
 
 export interface MoveFailed extends MoveTerms {
   readonly reason: MoveFailureReason;
@@ -112,7 +112,7 @@ export interface MoveSequenceReserved {
     readonly attempt: number;
     readonly fromAddress: string;
     readonly draft: TransactionDraft;
-    readonly replaces: { readonly txHash: string; readonly why: 'fee_bump' | 'can_never_land' } | null;
+    readonly replaces: { readonly txHash: string; readonly why: ReplacementReason } | null;
     readonly reservedAtSec: number;
   };
 }

@@ -1,4 +1,4 @@
-import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
+import { isCancelling, type ReplacementReason, type TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { MoveFailureReason, MoveKind, MoveRequested, MoveTerms } from '../../../domain/events/treasury-move-events.ts';
 import { formatAmount } from '../../../domain/money.ts';
 import { NATIVE_COIN } from '../../../domain/networks.ts';
@@ -22,6 +22,7 @@ import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import { newMoveId } from './ids.ts';
 import type { TreasuryHandler } from '../../shared/handlers/treasury-handler.ts';
+import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
 import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { initialTreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 import type { TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
@@ -40,6 +41,10 @@ export interface MoveExecutorDeps {
   readonly treasuries: TreasuryHandler;
   /** What refunds of this treasury still take, signed or not: they come first. */
   readonly owed: () => Promise<Reserved>;
+  /** The transfer that a return pays back, as the session that it came to knows it; null where it is in no session's books. */
+  readonly depositOf: (terms: MoveTerms) => Promise<DepositState | null>;
+  /** How long a deposit that left the chain may take to come back. */
+  readonly depositGraceMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -214,7 +219,8 @@ export class MoveExecutor {
     this.#retries.turns.forget(moveId);
     this.#retries.turns.postpone(moveId, 1);
     this.#deps.log.info({ move: moveId, kind: move.kind, tx: txHash, network: this.chain.network }, 'a move of the treasury is sent');
-    await this.chain.broadcast({ txHash, signedBytes, validity });
+    // Read anew: the deposit may have left while the signer was asked.
+    if (isCancelling({ validity }) || (await this.#missingDeposit(move)) === null) await this.chain.broadcast({ txHash, signedBytes, validity });
   }
 
   async #refused(move: Move, refusal: SignerRefusal): Promise<void> {
@@ -246,7 +252,20 @@ export class MoveExecutor {
         return fate.final ? this.#complete(move, fate) : undefined;
       case 'ineffective':
         return this.#ineffective(move, fate);
+      default:
+        return this.#goOn(move, fate);
+    }
+  }
+
+  /** It is in no final block: what it takes for it to get there. */
+  async #goOn(move: Move, fate: Extract<Fate, { kind: 'never' | 'absent' | 'pending' }>): Promise<void> {
+    const { moveId } = move.terms;
+    const isCancelled = isCancelling(move.signed.at(-1)!);
+    const missing = isCancelled ? null : await this.#missingDeposit(move);
+    if (missing !== null) return this.#withhold(move, missing, fate);
+    switch (fate.kind) {
       case 'never':
+        if (isCancelled) return this.#ineffective(move, null);
         return this.#replace(move, await this.chain.draft(orderOf(move), null, {}), 'can_never_land');
       case 'absent':
         // The newest alone may cost more than the address holds.
@@ -255,6 +274,27 @@ export class MoveExecutor {
       case 'pending':
         return fate.inBlock ? this.#retries.goesOn(moveId) : this.#bumpWhenDue(move);
     }
+  }
+
+  /** What a return pays back, while it is not final; null when it is, and for every other move. */
+  async #missingDeposit({ terms }: Move): Promise<DepositState | null> {
+    const deposit = terms.deposit === undefined ? null : await this.#deps.depositOf(terms);
+    return deposit === null || deposit.status === 'final' ? null : deposit;
+  }
+
+  /**
+   * Nothing is paid for a transfer that left the chain: what was signed waits for it to come back. Once it is gone for good, a transaction that
+   * moves nothing takes the nonce, or what can never land ends.
+   */
+  async #withhold(move: Move, { status, revertedAtSec }: DepositState, fate: Extract<Fate, { kind: 'never' | 'absent' | 'pending' }>): Promise<void> {
+    const { moveId, deposit } = move.terms;
+    const last = move.signed.at(-1)!;
+    this.#retries.setAlarm(moveId, `${last.txHash} of ${moveId} waits: the transfer ${deposit!.depositKey}, which it returns, is no longer final`);
+    const goneForMs = this.#deps.clock.nowMs() - (revertedAtSec ?? 0) * 1000;
+    if (status === 'detected' || goneForMs < this.#deps.depositGraceMs || (fate.kind === 'pending' && fate.inBlock)) return;
+    if (fate.kind === 'never') return this.#ineffective(move, null);
+    const cancel = this.chain.cancel && (await this.chain.cancel(last.draft));
+    if (cancel) await this.#replace(move, cancel, 'cancel');
   }
 
   /** Offers more for the same once it is out for long. */
@@ -267,16 +307,17 @@ export class MoveExecutor {
     this.#wait(moveId, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
   }
 
-  async #replace(move: Move, draft: TransactionDraft | null, why: 'fee_bump' | 'can_never_land'): Promise<void> {
+  async #replace(move: Move, draft: TransactionDraft | null, why: ReplacementReason): Promise<void> {
     const last = move.signed.at(-1)!;
     if (draft !== null) await this.#reserve(move, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
-  /** What a return took of its deposit is there again, once the signer saw so itself. */
-  async #ineffective(move: Move, fate: Extract<Fate, { kind: 'ineffective' }>): Promise<void> {
+  /** What a return took of its deposit is there again, once the signer saw so itself. Null: nothing that was signed is in a block. */
+  async #ineffective(move: Move, fate: Extract<Fate, { kind: 'ineffective' }> | null): Promise<void> {
     const released = move.kind === 'return' ? await this.#deps.signer.release(orderOf(move)) : ({ ok: true } as const);
     if (!released.ok) return this.#wait(move.terms.moveId, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
-    return this.#fail(move, 'execution_reverted', fate);
+    const isGone = fate === null || move.signed.some((sent) => sent.txHash === fate.txHash && isCancelling(sent));
+    return this.#fail(move, isGone ? 'deposit_reverted' : 'execution_reverted', fate ?? undefined);
   }
 
   async #complete(move: Move, { landed }: Extract<Fate, { kind: 'landed' }>): Promise<void> {

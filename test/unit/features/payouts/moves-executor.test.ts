@@ -8,6 +8,7 @@ import type { OutgoingSigner, Signature, SigningRequest } from '../../../../src/
 import { MoveExecutor } from '../../../../src/features/payouts/moves/executor.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
+import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
 /* One executor over a chain and a signer that do as they are told; what it writes down is real. */
@@ -17,7 +18,7 @@ const draft: TransactionDraft = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '5000000', gasLimit: '90000' },
   ...{ maxFeePerGas: '100', maxPriorityFeePerGas: '1' },
 };
-const landed: Fate = {
+const landed: Extract<Fate, { kind: 'landed' }> = {
   ...{ kind: 'landed', final: true },
   landed: { txHash: '0xs1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001' },
 };
@@ -32,6 +33,8 @@ class Stage {
   fate: Fate = { kind: 'pending', inBlock: false };
   check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
   sign: (request: SigningRequest) => Signature = signed;
+  /** Of the transfer that a return pays back. */
+  deposit: Pick<DepositState, 'status' | 'revertedAtSec'> = { status: 'final' };
 
   constructor() {
     const store = new MemoryEventStore();
@@ -44,15 +47,20 @@ class Stage {
       bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
       broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: () => Promise.resolve(this.fate),
+      cancel: () =>
+        Promise.resolve({ kind: 'evm-cancel', chainId: '1', nonce: 0, gasLimit: '21000', maxFeePerGas: '125', maxPriorityFeePerGas: '2' }),
     } as unknown as OutgoingChain;
     const signer = {
       check: () => Promise.resolve({ ok: true }),
       sign: (request: SigningRequest) => Promise.resolve(this.sign(request)),
+      release: () => Promise.resolve({ ok: true }),
     } as unknown as OutgoingSigner;
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+    const depositOf = () => Promise.resolve(this.deposit as DepositState);
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
     this.executor = new MoveExecutor({
       ...{ chain, treasury: TREASURY, signer, treasuries: createTreasuryHandler(deps), owed, clock: systemClock, random: nodeRandom, log, pollMs: 0 },
+      ...{ depositOf, depositGraceMs: 60_000 },
     });
   }
 }
@@ -94,6 +102,92 @@ describe('a move that nobody shows any more', () => {
     stage.broadcast.length = 0;
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xs1', '0xs2']);
+  });
+});
+
+describe('a return whose deposit leaves the chain once it is signed', () => {
+  const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
+  const signedOf = async () => (await stage.executor.context()).moves['ret']?.signed.map(({ txHash }) => txHash);
+  const outcome = async () => (await stage.executor.context()).returns['ret'];
+
+  beforeEach(async () => {
+    stage.fate = landed;
+    await stage.executor.round();
+    const deposit = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+    const { data } = requested('ret');
+    await stage.executor.tell({
+      type: 'RequestMove',
+      kind: 'return',
+      data: { ...data, fromAddress: TREASURY, toAddress: '0xPayer', derivationIndex: null, deposit },
+    });
+    stage.sign = ({ attempt }) => ({
+      ok: true,
+      txHash: `0xr${attempt}`,
+      signedBytes: `bytes ${attempt}`,
+      journal: { seq: attempt + 1, hash: `h${attempt + 1}` },
+    });
+    await stage.executor.round();
+    expect(stage.broadcast).toContain('0xr1');
+    stage.fate = { kind: 'absent' };
+    stage.broadcast.length = 0;
+  });
+
+  it('is not sent again, and stops what comes after it until the deposit is back', async () => {
+    stage.deposit = { status: 'reverted', revertedAtSec: nowSec() };
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual([]);
+    expect(stage.executor.alarm).toMatch(/0xr1 of ret waits: the transfer ethereum:0x1:0, which it returns, is no longer final/);
+    stage.deposit = { status: 'detected', revertedAtSec: 0 };
+    await stage.executor.round();
+    expect([stage.broadcast, await signedOf()]).toEqual([[], ['0xr1']]);
+    stage.deposit = { status: 'final', revertedAtSec: 0 };
+    await stage.executor.round();
+    expect([stage.broadcast, stage.executor.alarm]).toEqual([['0xr1'], null]);
+  });
+
+  it('is cancelled at its nonce once the deposit is gone for good, and fails with that reason when nothing moved', async () => {
+    stage.deposit = { status: 'reverted', revertedAtSec: nowSec() - 61 };
+    await stage.executor.round();
+    expect([stage.broadcast, await signedOf()]).toEqual([['0xr2'], ['0xr1', '0xr2']]);
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual(['0xr2', '0xr2']);
+    stage.fate = { kind: 'ineffective', txHash: '0xr2', networkFee: '0.001' };
+    await stage.executor.round();
+    expect([await outcome(), stage.executor.alarm]).toEqual([{ paid: false, reason: 'deposit_reverted' }, null]);
+  });
+
+  it('is complete when the payout landed before anybody could stop it', async () => {
+    stage.deposit = { status: 'reverted', revertedAtSec: nowSec() - 61 };
+    stage.fate = { ...landed, landed: { ...landed.landed, txHash: '0xr1' } };
+    await stage.executor.round();
+    expect(await outcome()).toEqual({ paid: true, txHash: '0xr1' });
+  });
+
+  it('ends where what was signed can never land', async () => {
+    stage.deposit = { status: 'failed' };
+    stage.fate = { kind: 'never' };
+    await stage.executor.round();
+    expect(await outcome()).toEqual({ paid: false, reason: 'deposit_reverted' });
+  });
+
+  it('is not sent where the deposit left while the signer was asked', async () => {
+    stage.fate = { ...landed, landed: { ...landed.landed, txHash: '0xr1' } };
+    await stage.executor.round();
+    stage.fate = { kind: 'absent' };
+    const { data } = requested('ret2');
+    const deposit = { depositKey: 'ethereum:0x2:0', txHash: '0x2', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+    await stage.executor.tell({
+      type: 'RequestMove',
+      kind: 'return',
+      data: { ...data, fromAddress: TREASURY, toAddress: '0xPayer', derivationIndex: null, deposit },
+    });
+    stage.sign = () => {
+      stage.deposit = { status: 'reverted', revertedAtSec: nowSec() };
+      return { ok: true, txHash: '0xlate', signedBytes: 'bytes', journal: { seq: 3, hash: 'h3' } };
+    };
+    stage.broadcast.length = 0;
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual([]);
   });
 });
 
