@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
+import { Wallet } from 'ethers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { axe, CHROMIUM, join, openBrowser, signTerms, type AtConsole } from '../support/console-browser.ts';
+import { freePort } from '../support/free-port.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 /*
@@ -12,15 +14,20 @@ import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from
  * Roles, tenants and attacks are tested over the same app without a browser (test/unit/console).
  */
 
+const COLD = Wallet.createRandom().address;
+
 describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   let sandbox: RunningSandbox;
   let browser: Browser;
   let owner: AtConsole;
   let origin: string;
+  /** The console's port stays the same over a restart, as passkeys belong to it. */
+  const env: Record<string, string> = { AUDIT_CHECKPOINT_SECONDS: '2', WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }) };
   const downloads = mkdtempSync(joined(tmpdir(), 'quittance-console-'));
 
   beforeAll(async () => {
-    [sandbox, browser] = await Promise.all([startRunningSandbox({ env: { CONSOLE_PORT: '0', AUDIT_CHECKPOINT_SECONDS: '2' } }), openBrowser()]);
+    env['CONSOLE_PORT'] = String(await freePort());
+    [sandbox, browser] = await Promise.all([startRunningSandbox({ env }), openBrowser()]);
     const link = await eventually('the link', async () => /Console: (http:\S+\/join\/\S+)/.exec(sandbox.output())?.[1]);
     owner = await join(browser, link, { acceptDownloads: true });
     origin = new URL(link).origin;
@@ -118,6 +125,57 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await plain.close();
     expect(complaints).toEqual([]);
   }, 60_000);
+
+  it('a withdrawal leaves once two people agreed by passkey; whom the signer does not know does not count, whatever their role', async () => {
+    const invited = async (name: string, roles: string): Promise<AtConsole> => {
+      const { link } = (await callAdmin(sandbox.dataDir, 'people.invite', { name, roles })) as { link: string };
+      return join(browser, link);
+    };
+    const [olga, ada, ben, eve] = [
+      await invited('Olga', 'operator'),
+      await invited('Ada', 'approver'),
+      await invited('Ben', 'approver'),
+      await invited('Eve', 'approver'),
+    ];
+    const entriesOf = async ({ page }: AtConsole): Promise<object[]> => {
+      await page.goto(`${origin}/me`);
+      return JSON.parse((await page.locator('pre.terms').textContent())!) as object[];
+    };
+    // Whoever runs the signer names Ada and Ben, and not Eve.
+    env['PAYOUT_APPROVERS'] = JSON.stringify([...(await entriesOf(ada)), ...(await entriesOf(ben))]);
+    await sandbox.stop();
+    sandbox = await startRunningSandbox({ dataDir: sandbox.dataDir, env });
+    const moves = async () => ((await callAdmin(sandbox.dataDir, 'treasury.moves', {})) as unknown as { moves: { approved_by: string[] }[] }).moves;
+
+    await olga.page.goto(`${origin}/treasury`);
+    const form = olga.page.locator('form[action="/treasury/withdraw"]');
+    await form.getByLabel('Mode').selectOption('test');
+    await form.getByLabel('Network').selectOption('ethereum');
+    await form.getByLabel('Coin').selectOption('USDT');
+    await form.getByLabel('Amount').fill('12.50');
+    await form.getByLabel('To', { exact: true }).fill(COLD);
+    await form.getByLabel('Reason').fill('to cold storage');
+    await form.getByRole('button', { name: 'Preview' }).click();
+    expect(await signTerms(olga.page)).toContain(`to: ${COLD}`);
+    expect(olga.page.url()).toContain('done=proposed');
+
+    const approve = async ({ page }: AtConsole): Promise<string> => {
+      await page.goto(`${origin}/treasury`);
+      await page.locator('form[action="/treasury/approve"]').first().getByRole('button', { name: 'Show the terms' }).click();
+      expect(await axe(page)).toEqual([]);
+      const terms = await signTerms(page);
+      expect(terms).toContain('12.50');
+      expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
+      return page.url().includes('done=approved') ? 'counted' : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
+    };
+    expect(await approve(ada)).toBe('counted');
+    expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
+    expect(await approve(eve)).toMatch(/Eve/);
+    expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
+    expect(await approve(ben)).toBe('counted');
+    await eventually('the withdrawal in the chain', async () => (await moves()).length === 0);
+    for (const { context } of [olga, ada, ben, eve]) await context.close();
+  }, 180_000);
 });
 
 const dayAhead = (): string => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
