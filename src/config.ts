@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { EVIDENCE_KINDS } from './domain/claims.ts';
 import { COINS } from './domain/money.ts';
 import { NETWORKS } from './domain/networks.ts';
 
@@ -171,6 +172,15 @@ const environment = z.object({
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** Payouts of one mode within an hour at most. */
   PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
+  /** What is taken as evidence for a refund to another than who paid, comma-separated. Unset in production: nothing; the sandbox takes all. */
+  REFUND_CLAIMS: list.pipe(z.array(z.enum(EVIDENCE_KINDS))).optional(),
+  /** How long an approved claim waits before it is paid, in live mode. Test mode does not wait. */
+  REFUND_CLAIM_WAIT_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30 * 86_400)
+    .default(86_400),
   /** JSON list of what `quittance approver enroll` prints, and of passkeys: two of them, neither who proposed it, agree to what needs approval. */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
   /** A checkpoint of the ledger is signed after this many events, or when anything new is this old. */

@@ -42,6 +42,8 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   SessionFailed: nothing,
   SessionCancelled: (books) => nothing({ ...books, cancelled: true }),
   SessionDeadlineMoved: (books, { expiresAtSec }) => nothing({ ...books, expiresAtSec }),
+  ClaimFiled: nothing,
+  ClaimRejected: nothing,
   RefundRequested: reserved,
   RefundPayoutSigned: signed,
   RefundPayoutReplaced: signed,

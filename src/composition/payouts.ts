@@ -5,6 +5,7 @@ import { SolanaOutgoing } from '../adapters/solana/outgoing.ts';
 import { TronOutgoing } from '../adapters/tron/outgoing.ts';
 import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
+import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import type { Mode } from '../domain/ids.ts';
 import { least } from '../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../domain/native-limits.ts';
@@ -177,6 +178,7 @@ export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetw
     treasuryLimits: config.TREASURY_LIMITS ?? { USDT: SANDBOX_OUTWARD, USDC: SANDBOX_OUTWARD },
     nativeLimits: config.NATIVE_LIMITS ?? SANDBOX_NATIVE,
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
+    claims: config.REFUND_CLAIMS ?? EVIDENCE_KINDS,
     approvers: config.PAYOUT_APPROVERS ?? demoApprovers(config.DATA_DIR),
   };
 }
@@ -196,6 +198,7 @@ export function productionPayoutRules(config: Config, networks: readonly PayoutN
     treasuryLimits: config.TREASURY_LIMITS ?? {},
     nativeLimits: config.NATIVE_LIMITS ?? {},
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
+    claims: config.REFUND_CLAIMS ?? [],
     approvers: config.PAYOUT_APPROVERS ?? [],
   };
 }

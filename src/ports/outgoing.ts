@@ -1,6 +1,7 @@
 import { isCancelling, type TransactionDraft, type TransactionValidity } from '../domain/events/transaction-draft.ts';
 import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import type { ImpossibleReason } from '../domain/events/refund-failures.ts';
+import type { OrderedClaim } from '../domain/claims.ts';
 import type { TakenDeposit } from '../domain/deposit-proof.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { amountOf, fitsDecimals, formatAmount, isCoin, type Coin } from '../domain/money.ts';
@@ -27,7 +28,11 @@ export interface OutgoingTransaction {
   /** Whose money a settlement pays out. */
   readonly merchantId: MerchantId | null;
   /** What a refund belongs to; null for every other kind. */
-  readonly refund: { readonly sessionId: string; readonly refundId: string } | null;
+  readonly refund: {
+    readonly sessionId: string;
+    readonly refundId: string;
+    /** Why it goes to another than who paid. */ readonly claim?: OrderedClaim;
+  } | null;
   /** Whose money a refund or a return is: what is taken of each adds up to the amount. */
   readonly deposits: readonly TakenDeposit[];
 }
@@ -79,6 +84,8 @@ export type WaitReason =
   | 'chain_unavailable'
   | 'waiting_for_approval'
   | 'policy_limit'
+  /** The waiting time of an approved claim is not over. */
+  | 'waiting_period'
   | 'payouts_stopped'
   | 'signer_unavailable'
   /** Every nonce account of the treasury is in use, or the first one is being made. */

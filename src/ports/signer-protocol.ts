@@ -1,3 +1,4 @@
+import type { EvidenceKind } from '../domain/claims.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { ApproverKey } from './approvals.ts';
 import type { Coin } from '../domain/money.ts';
@@ -49,6 +50,8 @@ export interface PayoutRules {
   readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
   /** The cold addresses that withdrawals may go to. */
   readonly withdrawalAddresses?: { readonly [mode in Mode]?: Readonly<Partial<Record<Network, readonly string[]>>> };
+  /** What is taken as evidence for a refund to another than who paid. Absent: nothing. */
+  readonly claims?: readonly EvidenceKind[];
   readonly approvers: readonly ApproverKey[];
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { EvidenceKind, OrderedClaim } from '../domain/claims.ts';
 import type { ApprovalAct } from '../ports/approvals.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
@@ -81,8 +82,9 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
 
 export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
   const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits } = order;
+  const claim = refund?.claim;
   return [
-    ['action', ACTIONS[kind]],
+    ['action', claim ? 'pay a refund to another than who paid' : ACTIONS[kind]],
     ['amount', `${amount} ${coin}`],
     ['from', kind === 'refund' ? 'the treasury' : fromAddress],
     ['to', toAddress],
@@ -94,10 +96,24 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
           ['refund', refund.refundId],
           ['session', refund.sessionId],
         ] as const)),
+    ...(claim ? claimTerms(claim, deposits) : []),
     ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
     ['order', id],
   ];
 }
+
+/** Enough for a person to look at each transfer before agreeing that its money goes to a stranger. */
+const claimTerms = ({ claimId, evidence }: OrderedClaim, deposits: OutgoingTransaction['deposits']): readonly Line[] => [
+  ['claim', claimId],
+  ['evidence', EVIDENCE_WORDS[evidence.kind]],
+  ...deposits.map(({ depositKey, amount }): Line => ['deposit', `${amount} of ${depositKey}`]),
+];
+
+const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
+  signature: 'a signature of the key that paid, which the signer verifies',
+  test_payment: 'the first deposit, a test payment from the same sender; who made it people must judge',
+  no_sender: 'none, since the chain names no sender; who paid people must judge',
+};
 
 function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>, entries: readonly JournalEntry[]) {
   const meant = openOutflows(entries, network).filter(({ outflowKey }) => outflowKeys.includes(outflowKey));

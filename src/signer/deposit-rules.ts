@@ -4,6 +4,7 @@ import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
+import { claimRefusal, evidenceRefusal } from './claim-rules.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
 import { DepositLookups } from './deposit-lookups.ts';
 import { refusal } from './exclusive.ts';
@@ -12,16 +13,18 @@ import { treasuryFault, type Judged, type Policy, type PolicyParts } from './pol
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
- * Refunds and returns: money goes back to who paid it, as the chain shows it, within caps and with four eyes above a threshold. What was taken of a
+ * Refunds and returns: money goes back to who paid it, as the chain shows it, or to whom the payer provably named, within caps and with four eyes above a threshold. What was taken of a
  * deposit before is not there any more.
  */
 export const PAY_BACK: Policy = {
-  refusal: (order, { wallet, others, rules, nowMs }) => {
+  refusal: (order, parts) => {
+    const { wallet, others, rules, nowMs } = parts;
     const { coin, amount } = order;
     const fault = treasuryFault(order, wallet);
     if (fault) return fault;
     if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are paid back');
-    return limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs) ?? ownAddressRefusal(order, wallet);
+    const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
+    return capped ?? ownAddressRefusal(order, wallet) ?? claimRefusal(order, parts);
   },
   onChain: takeOfDeposits,
 };
@@ -39,12 +42,14 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
   return toAddress === (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex));
 }
 
-/** Takes from each deposit named what the order says, each found on chain and paid by the payee. */
+/** Takes from each deposit named what the order says, each found on chain and paid by the payee, or proven to be of who named the payee. */
 async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
   const taken = takenByDeposit(others);
   const takenFrom: { depositKey: string; units: string }[] = [];
   let rest = amountOf(order.amount);
   const lookedUp = new DepositLookups(view, order.deposits);
+  const unproven = await claimFault(order, lookedUp);
+  if (unproven) return unproven;
   for (const [index, proof] of order.deposits.entries()) {
     if (rest === 0n) break;
     const found = await lookedUp.at(index);
@@ -60,10 +65,24 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
   return rest === 0n ? { ok: true, takenFrom } : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
 }
 
+/** Why the claim that the order pays is not proven; null without one, or when a deposit is not there, which the caller finds itself. */
+async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups): Promise<SignerRefusal | null> {
+  const claim = order.refund?.claim;
+  if (!claim) return null;
+  const found: FoundDeposit[] = [];
+  for (const index of order.deposits.keys()) {
+    const deposit = await lookedUp.at(index);
+    const fault = depositFault(deposit, order);
+    if (fault) return fault;
+    found.push(deposit!);
+  }
+  return evidenceRefusal(claim, order, found);
+}
+
 /** Why the deposit does not allow a payout to this payee, as the chain shows it; null when it does. */
-function depositFault(found: FoundDeposit | null, { coin, toAddress }: OutgoingTransaction): SignerRefusal | null {
+function depositFault(found: FoundDeposit | null, { coin, toAddress, refund }: OutgoingTransaction): SignerRefusal | null {
   if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
-  if (found.payer === null || found.payer !== toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
+  if (!refund?.claim && (found.payer === null || found.payer !== toAddress)) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
   return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
 }

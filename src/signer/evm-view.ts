@@ -72,7 +72,8 @@ export class EvmView implements ChainView {
         depositKey: `${this.#network.network}:${receipt.transactionHash.toLowerCase()}:${Number(log.logIndex)}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(log.data), token.decimals),
-        payer: addressOf(log.topics[1]!),
+        // Minted money has no payer.
+        payer: /^0x0+$/.test(log.topics[1]!) ? null : addressOf(log.topics[1]!),
         final: await this.#isFinal(url, Number(receipt.blockNumber)),
       };
     });

@@ -28,6 +28,8 @@ export type JournalFact =
       readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
+      /** The number in the signature by which a payer named the payee; absent for others. */
+      readonly evidence?: string;
     }
   | { readonly kind: 'released'; readonly id: string; readonly reason: string }
   | {

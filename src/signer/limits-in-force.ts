@@ -1,3 +1,4 @@
+import type { EvidenceKind } from '../domain/claims.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money.ts';
 import { nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
@@ -14,6 +15,8 @@ export interface Limits {
   readonly amounts: Readonly<Record<string, string>>;
   /** Cold addresses as `<network> <address>`, sorted. */
   readonly addresses: readonly string[];
+  /** What is taken as evidence for a refund to another than who paid, sorted. */
+  readonly claims: readonly EvidenceKind[];
 }
 
 const PER_HOUR = 'payouts an hour';
@@ -34,14 +37,18 @@ export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
     for (const field of NATIVE_FIELDS) amounts[nativeName(network, field)] = nativeLimitsOf(network, rules.nativeLimits)[field];
   const allowed = rules.withdrawalAddresses?.[mode] ?? {};
   const addresses = NETWORKS.flatMap((network) => (allowed[network] ?? []).map((address) => `${network} ${address}`)).toSorted();
-  return { amounts, addresses };
+  return { amounts, addresses, claims: (rules.claims ?? []).toSorted() };
 }
 
 /** What both allow. */
 export function stricter(one: Limits, other: Limits): Limits {
   const named = Object.keys(one.amounts).filter((name) => Object.hasOwn(other.amounts, name));
   const amounts = named.map((name) => [name, lower(one.amounts[name]!, other.amounts[name]!)] as const);
-  return { amounts: Object.fromEntries(amounts), addresses: one.addresses.filter((address) => other.addresses.includes(address)) };
+  return {
+    amounts: Object.fromEntries(amounts),
+    addresses: one.addresses.filter((address) => other.addresses.includes(address)),
+    claims: one.claims.filter((kind) => other.claims.includes(kind)),
+  };
 }
 
 const lower = (one: string, other: string): string => (least(amountOf(one), amountOf(other)) === amountOf(one) ? one : other);
@@ -52,17 +59,19 @@ export function changesOf(inForce: Limits, wanted: Limits): string[] {
     const now = inForce.amounts[name];
     return now === undefined || amountOf(value) > amountOf(now);
   });
+  const claims = wanted.claims.filter((kind) => !inForce.claims.includes(kind));
   const added = wanted.addresses.filter((address) => !inForce.addresses.includes(address));
   return [
     ...raised.map(([name, value]) => `${name}: ${shown(value)} instead of ${shown(inForce.amounts[name] ?? '0')}`),
     ...added.map((address) => `withdrawals may go to ${address}`),
+    ...claims.map((kind) => `refunds may go to another than who paid, with ${kind} as evidence`),
   ];
 }
 
 const shown = (value: string): string => formatAmount(amountOf(value), 0);
 
 /** The rules with these limits in place of their own. */
-export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses }: Limits): PayoutRules {
+export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses, claims }: Limits): PayoutRules {
   const ofCoins = <Field extends string>(fields: readonly Field[], nameOf: (coin: Coin, field: string) => string) =>
     Object.fromEntries(
       COINS.filter((coin) => fields.every((field) => Object.hasOwn(amounts, nameOf(coin, field)))).map((coin) => [
@@ -80,6 +89,7 @@ export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses 
   ]);
   return {
     ...rules,
+    claims,
     limits: ofCoins(REFUND_FIELDS, refundName),
     payoutsPerHour: Number(amounts[PER_HOUR] ?? 0),
     treasuryLimits: ofCoins(OUTWARD_FIELDS, outwardName),

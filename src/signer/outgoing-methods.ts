@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { CLAIM_NUMBER, type OrderedClaim } from '../domain/claims.ts';
 import type { DepositProof, TakenDeposit } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
-import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import { addressFamilyOf, NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
@@ -31,6 +32,20 @@ const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDepo
 const isWhole = ({ kind, refund, deposits }: OutgoingTransaction): boolean =>
   (kind === 'refund') === (refund !== null) && (kind === 'refund' || kind === 'return' || deposits.length === 0);
 
+const signatureOf = { evm: /^0x[0-9a-f]{130}$/, tron: /^0x[0-9a-f]{130}$/, solana: /^0x[0-9a-f]{128}$/ };
+const claimOn = (network: Network): z.ZodType<OrderedClaim> =>
+  z.strictObject({
+    claimId: id,
+    evidence: z.discriminatedUnion('kind', [
+      z.strictObject({
+        ...{ kind: z.literal('signature'), number: z.string().regex(CLAIM_NUMBER) },
+        signature: z.string().regex(signatureOf[addressFamilyOf(network)]),
+      }),
+      z.strictObject({ kind: z.literal('test_payment'), amount }),
+      z.strictObject({ kind: z.literal('no_sender') }),
+    ]),
+  });
+
 export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
   kind: z.enum(['refund', ...MOVE_KINDS]),
   ...{ id, mode, amount },
@@ -38,7 +53,7 @@ export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
   ...{ fromAddress: fields.address, toAddress: fields.address },
   derivationIndex: walletIndex.nullable(),
   merchantId: id.nullable(),
-  refund: z.strictObject({ sessionId: id, refundId: id }).nullable(),
+  refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).optional() }).nullable(),
   deposits: z.array(depositOn(fields, network)).max(1_000),
 })).refine(isWhole, { path: ['kind'] });
 

@@ -129,7 +129,9 @@ export class Outgoing {
     crashPoint('signer-before-journal');
     const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
     const { takenFrom } = judged;
-    const fact = { kind: 'signed', purpose, network, id, attempt, ...money, draft, takenFrom, ...signed } as const;
+    const proof = order.refund?.claim?.evidence;
+    const evidence = proof?.kind === 'signature' && { evidence: proof.number };
+    const fact = { kind: 'signed', purpose, network, id, attempt, ...money, draft, takenFrom, ...signed, ...evidence } as const;
     const entry = journal.append(fact, this.#nowMs());
     crashPoint('signer-after-journal');
     return signatureOf(entry as SignedEntry);

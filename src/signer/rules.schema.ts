@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import { COINS } from '../domain/money.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
@@ -39,5 +40,6 @@ export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   nativeLimits: z.partialRecord(z.enum(NETWORKS), native).optional(),
   treasuryLimits: z.strictObject({ USDT: outward.optional(), USDC: outward.optional() }).optional(),
   withdrawalAddresses: z.strictObject({ live: destinations.optional(), test: destinations.optional() }).optional(),
+  claims: z.array(z.enum(EVIDENCE_KINDS)).optional(),
   approvers: z.array(approver).max(100),
 });

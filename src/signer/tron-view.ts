@@ -67,7 +67,8 @@ export class TronView implements ChainView {
         depositKey: `tron:${info!.id!.toLowerCase()}:${proof.logIndex}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
-        payer: addressOf(log.topics[1]!),
+        // Minted money has no payer.
+        payer: /^0+$/.test(log.topics[1]!) ? null : addressOf(log.topics[1]!),
         final: solid !== null,
       };
     });

@@ -1,8 +1,9 @@
 import type { RefundLeg, RefundRequested } from '../../src/domain/events/session-events.ts';
 import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money.ts';
-import { addressFamilyOf, type Network } from '../../src/domain/networks.ts';
+import type { Network } from '../../src/domain/networks.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Refusal } from '../../src/domain/result.ts';
+import { person } from './claims.ts';
 import { depositsOf, depositsOfOrder, leftOf, refundedOrReserved, takenByDeposit, type DepositState, type SessionContext } from './session.state.ts';
 
 /** What is to be refunded, and what must be known to split it. */
@@ -13,8 +14,16 @@ export interface RefundTerms {
   readonly units: bigint | null;
   /** The deposit that the merchant named; null leaves the choice to the order of payers. */
   readonly namedDeposit: string | null;
+  /** Present when a claim is paid: then its deposits alone, in this order, to its payee. */
+  readonly claim?: ClaimToPay;
   /** Of the coin's token, by network; absent where it cannot be paid out. */
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
+}
+
+/** Whom a proven claim pays, and with which deposits. */
+export interface ClaimToPay {
+  readonly payee: string;
+  readonly deposits: readonly DepositState[];
 }
 
 export type RefundPlan =
@@ -47,9 +56,9 @@ const MOST_DEPOSITS_OF_A_LEG = 1_000;
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;
-  const fault = namedDeposit === null ? null : faultOf(context, coin, namedDeposit);
+  const fault = namedDeposit === null ? null : faultOf(context, coin, namedDeposit, terms.claim !== undefined);
   if (fault) return { ok: false, refusal: fault };
-  const payers = payersOf(context, terms);
+  const payers = terms.claim ? payeeOf(context, terms, terms.claim) : payersOf(context, terms);
   const most = sumOf(payers);
   const units = terms.units ?? most;
   if (units <= 0n || units > most) return { ok: false, refusal: tooMuch(context, terms, most) };
@@ -64,16 +73,17 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
   };
 }
 
-/** Whether every leg takes what it pays from deposits of its payee that still have it. */
-export function isCovered(context: SessionContext, legs: readonly RefundLeg[]): boolean {
+/** Whether every leg takes what it pays from deposits that still have it, and that its payee paid unless a claim names another. */
+export function isCovered(context: SessionContext, legs: readonly RefundLeg[], goesTo: 'payer' | 'claim'): boolean {
   const taken = new Map(takenByDeposit(context));
   return legs.every(({ network, coin, toAddress, amount, takenFrom }) => {
     let units = 0n;
     for (const part of takenFrom) {
       const deposit = context.deposits[part.depositKey];
       const share = amountOf(part.amount);
-      const isPayees = deposit?.facts.network === network && deposit.facts.coin === coin && personOf(deposit) === person(network, toAddress);
-      if (!isPayees || share <= 0n || share > leftOf(deposit, taken)) return false;
+      const isThere = deposit?.facts.network === network && deposit.facts.coin === coin;
+      if (!isThere || (goesTo === 'payer' && personOf(deposit) !== person(network, toAddress)) || share <= 0n || share > leftOf(deposit, taken))
+        return false;
       taken.set(part.depositKey, (taken.get(part.depositKey) ?? 0n) + share);
       units += share;
     }
@@ -117,6 +127,16 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
       other.newestSec - one.newestSec ||
       compare(one.deposits[0]!.depositKey, other.deposits[0]!.depositKey),
   );
+}
+
+/** The payee of a claim in the place of its payer; nobody where the network's token is unknown. */
+function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, deposits }: ClaimToPay): Payer[] {
+  const taken = takenByDeposit(context);
+  const { network } = deposits[0]!.facts;
+  const parts = deposits.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
+  const known = decimals[network];
+  const nothing = { paid: 0n, isOfOrder: false, units: 0n, newestSec: 0 };
+  return known === undefined ? [] : [{ network, address: payee, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, known), ...nothing }];
 }
 
 /**
@@ -169,13 +189,13 @@ function isFull(context: SessionContext, coin: Coin, units: bigint, most: bigint
 
 /* Refusals */
 
-function faultOf(context: SessionContext, coin: Coin, depositKey: string): Refusal | null {
+function faultOf(context: SessionContext, coin: Coin, depositKey: string, isClaimed: boolean): Refusal | null {
   const deposit = context.deposits[depositKey];
   const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
   if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
   if (deposit.facts.coin !== coin) return invalid(`the deposit is one of ${deposit.facts.coin}`);
-  return deposit.facts.fromAddress === null ? { ...NOBODY, param: 'transaction_id' } : null;
+  return deposit.facts.fromAddress === null && !isClaimed ? { ...NOBODY, param: 'transaction_id' } : null;
 }
 
 const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no single payer that a refund could go to' };
@@ -202,12 +222,6 @@ const uncarried = (coin: Coin, units: bigint, rest: bigint): Refusal => ({
 });
 
 /* Small parts */
-
-/** The same address on Ethereum and BSC is the same payer's. */
-function person(network: Network, address: string | null): string {
-  const family = addressFamilyOf(network);
-  return `${family}:${family === 'evm' ? address?.toLowerCase() : address}`;
-}
 
 const personOf = ({ facts }: DepositState): string => person(facts.network, facts.fromAddress);
 

@@ -14,6 +14,7 @@ import type { Network } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
 import { paymentOf } from './payment.ts';
+import { claimToPay, decideClaim, type ApprovedClaim, type ClaimCommand } from './claims.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund } from './refund-allocation.ts';
@@ -78,6 +79,8 @@ export interface RequestRefund {
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;
+  /** The claim that it approves; null for a refund to who paid. */
+  readonly claim: ApprovedClaim | null;
   /** Who paid, by deposit key, where the session itself does not know. */
   readonly senders: Readonly<Record<string, Sender>>;
   readonly nowSec: number;
@@ -92,6 +95,7 @@ export type SessionCommand =
   | RevertDeposit
   | ExpireSession
   | RequestRefund
+  | ClaimCommand
   | TransferCommandOfSession
   | PayoutCommand;
 
@@ -114,6 +118,9 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
       return expire(command, state);
     case 'RequestRefund':
       return requestRefund(command, state);
+    case 'FileClaim':
+    case 'RejectClaim':
+      return decideClaim(command, state.context, state.value !== 'open' && state.value !== 'processing');
     case 'SetDepositAside':
     case 'GiveUpTransfer':
     case 'CreditTransfer':
@@ -194,10 +201,15 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   const { coin, refundId } = command;
   if (context.refunds[refundId]) return accept();
   if (finalOf(context, coin) === 0n) return nothingOf(coin, context);
-  const plan = planRefund(context, command);
+  const approved = command.claim && claimToPay(context, command.claim, command.nowSec);
+  if (approved?.ok === false) return approved;
+  const { claim: _, ...terms } = command;
+  const plan = planRefund(context, approved ? { ...terms, claim: approved.pay } : terms);
   if (!plan.ok) return plan;
   const { legs } = plan;
-  const doubt = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
+  if (approved && legs[0]!.takenFrom.length < approved.pay.deposits.length)
+    return refuse('invalid_request', 'amount.value must be more than the test payment, which goes back as well', 'amount.value');
+  const doubt = command.acknowledgedSender || approved ? null : doubtfulSender(context, legs, command.senders);
   if (doubt) return { ok: false, refusal: doubt };
   return accept({
     type: 'RefundRequested',
@@ -213,6 +225,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
       reason: command.reason,
       idempotencyStream: command.idempotencyStream,
       acknowledgedSender: command.acknowledgedSender,
+      ...(approved && { claim: approved.claim }),
     },
   });
 }

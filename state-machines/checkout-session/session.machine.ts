@@ -31,6 +31,7 @@ import {
   type RefundState,
   type SessionContext,
 } from './session.state.ts';
+import { foldClaimApproved, foldClaimFiled, foldClaimRejected, isNewClaim, isRejectableClaim, paysItsClaim } from './claims.ts';
 import { isCovered } from './refund-allocation.ts';
 
 export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
@@ -93,7 +94,7 @@ function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'
     failureReason: null,
     returned: 0n,
   };
-  return { refunds: { ...context.refunds, [data.refundId]: refund } };
+  return { refunds: { ...context.refunds, [data.refundId]: refund }, ...foldClaimApproved(context, data) };
 }
 
 function withLeg(
@@ -183,10 +184,18 @@ function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>
   return data.why === 'can_never_land';
 }
 
-function isLegalRefund(context: SessionContext, { refundId, coin, amount, legs }: Of<'RefundRequested'>['data']): boolean {
+function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
+  const { refundId, coin, amount, legs, claim } = data;
   const units = legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
   const isNew = context.refunds[refundId] === undefined;
-  return isNew && units > 0n && units === amountOf(amount) && legs.every((leg) => leg.coin === coin) && isCovered(context, legs);
+  return (
+    isNew &&
+    units > 0n &&
+    units === amountOf(amount) &&
+    legs.every((leg) => leg.coin === coin) &&
+    isCovered(context, legs, claim ? 'claim' : 'payer') &&
+    (!claim || paysItsClaim(context, data))
+  );
 }
 
 const allLegs = (context: SessionContext, refundId: string, test: (leg: LegState) => boolean): boolean => {
@@ -230,6 +239,8 @@ export const checkoutSessionMachine = setup({
       isSufficient(context, held(context)) && amountOf(as<'SessionPaid'>(event).received) === held(context) && held(context) > 0n,
     endsTestSooner: ({ context, event }: Seen) =>
       context.created?.mode === 'test' && as<'SessionDeadlineMoved'>(event).expiresAtSec < context.expiresAtSec,
+    isNewClaim: ({ context, event }: Seen) => isNewClaim(context, as<'ClaimFiled'>(event)),
+    isRejectableClaim: ({ context, event }: Seen) => isRejectableClaim(context, as<'ClaimRejected'>(event)),
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
@@ -268,6 +279,8 @@ export const checkoutSessionMachine = setup({
       foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) })),
     ),
     foldDeadlineMoved: assign(foldOf<'SessionDeadlineMoved'>((_, { expiresAtSec }) => ({ expiresAtSec }))),
+    foldClaimFiled: assign(foldOf<'ClaimFiled'>(foldClaimFiled)),
+    foldClaimRejected: assign(foldOf<'ClaimRejected'>(foldClaimRejected)),
     foldRefundRequested: assign(foldOf<'RefundRequested'>(foldRefundRequested)),
     foldSigned: assign(foldOf<'RefundPayoutSigned'>(foldSigned)),
     foldReplaced: assign(foldOf<'RefundPayoutReplaced'>(foldSigned)),
@@ -343,6 +356,8 @@ export const checkoutSessionMachine = setup({
     TransferGivenUp: { guard: 'mayGiveUp', actions: 'foldGivenUp' },
     TransferCredited: { guard: 'isCreditable', actions: 'foldCredited' },
     TransferCreditReversed: { guard: 'mayReverseCredit', actions: 'foldCreditReversed' },
+    ClaimFiled: { guard: 'isNewClaim', actions: 'foldClaimFiled' },
+    ClaimRejected: { guard: 'isRejectableClaim', actions: 'foldClaimRejected' },
     RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },
     RefundPayoutSigned: { guard: 'isUnsignedLeg', actions: 'foldSigned' },
     RefundPayoutReplaced: { guard: 'isReplacement', actions: 'foldReplaced' },

@@ -1,3 +1,4 @@
+import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
 import type {
   DepositConfirmed,
@@ -27,6 +28,7 @@ export interface SessionContext {
   readonly expiresAtSec: number;
   readonly deposits: Readonly<Record<string, DepositState>>;
   readonly refunds: Readonly<Record<string, RefundState>>;
+  readonly claims: Readonly<Record<string, ClaimState>>;
   /** By deposit key: the newest decision of an operator that was carried out here. */
   readonly operations: Readonly<Record<string, number>>;
   /** True once on-time money that would have sufficed was seen, final or not. */
@@ -66,6 +68,14 @@ export interface RefundState {
   readonly returned: bigint;
 }
 
+/** A payer's claim; an approved one has a refund, whose fate is its own. */
+export interface ClaimState {
+  readonly filed: ClaimFiled['data'];
+  readonly status: 'open' | 'approved' | 'rejected';
+  readonly refundId: string | null;
+  readonly rejected: ClaimRejected['data'] | null;
+}
+
 export interface LegState {
   readonly leg: RefundLeg;
   readonly units: bigint;
@@ -88,6 +98,7 @@ export const initialContext: SessionContext = {
   expiresAtSec: 0,
   deposits: {},
   refunds: {},
+  claims: {},
   operations: {},
   sufficientSeen: false,
   paid: null,

@@ -12,31 +12,35 @@ export interface StubNode {
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+/** Of the payer, who is the second account of every local node. */
+export const PAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
 const TX_HASH = `0x${'ab'.repeat(32)}`;
 const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
 
-/** A node that shows one final deposit and nothing else: for rules that need no chain. */
+/** A node that shows one final deposit, and `more` in the same transaction, and nothing else: for rules that need no chain. */
 export async function evmNodeWithDeposit({
   toAddress,
   units,
   onAsked = () => undefined,
+  more = [],
 }: {
   toAddress: string;
   units: bigint;
   /** Hears how many questions are open with each that comes. */
   onAsked?: (inFlight: number) => void;
+  more?: readonly { readonly from: string; readonly units: bigint }[];
 }): Promise<StubNode> {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-  const log = {
+  const logs = [{ from: PAYER, units }, ...more].map((deposit, index) => ({
     address: TOKEN,
-    topics: [id('Transfer(address,address,uint256)'), topic(PAYER), topic(toAddress)],
-    data: `0x${units.toString(16).padStart(64, '0')}`,
-    logIndex: '0x0',
-  };
+    topics: [id('Transfer(address,address,uint256)'), topic(deposit.from), topic(toAddress)],
+    data: `0x${deposit.units.toString(16).padStart(64, '0')}`,
+    logIndex: `0x${index.toString(16)}`,
+  }));
   const answers: Readonly<Record<string, (asked: string) => unknown>> = {
     // Hashes are understood in any writing, as some nodes do.
     eth_getTransactionReceipt: (asked) => ({
-      ...{ transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`, status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [log] },
+      ...{ transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`, status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs },
     }),
     eth_getBlockByNumber: () => ({ number: '0x1', hash: BLOCK_HASH }),
   };

@@ -17,6 +17,8 @@ export type RefundFailureReason =
   | 'rejected_by_policy'
   | 'execution_reverted'
   | 'rejected_by_operator'
+  /** The claim that it was to pay was withdrawn within its waiting time. */
+  | 'claim_rejected'
   /** A reorganisation took the deposits that it was to pay back, and they did not come again in time. */
   | 'deposit_reverted'
   | ImpossibleReason;

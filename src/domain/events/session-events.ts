@@ -2,6 +2,7 @@ import type { MerchantId, Mode, RefundId, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
+import type { ClaimEvent, RefundClaim } from './claim-events.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
 import type { TransactionValidity, ReplacementReason } from './transaction-draft.ts';
 
@@ -94,15 +95,6 @@ export interface SessionCreated {
     /** `SessionPersonalData`, sealed with the session's erasable key; null when there is none. */
     readonly personal: string | null;
   };
-}
-
-/** Sealed inside `SessionCreated`: what the merchant said about people and goods. */
-export interface SessionPersonalData {
-  readonly description?: string;
-  readonly lineItems?: readonly unknown[];
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly successUrl?: string;
-  readonly cancelUrl?: string;
 }
 
 /** Where a transfer to one of our addresses stands against its session, judged when it was first seen. */
@@ -294,6 +286,8 @@ export interface RefundRequested {
     readonly reason: string | null;
     readonly idempotencyStream: string | null;
     readonly acknowledgedSender: boolean;
+    /** Present when it goes to whom a payer named instead of to who paid. */
+    readonly claim?: RefundClaim;
   };
 }
 
@@ -390,6 +384,7 @@ export type SessionEvent =
   | SessionFailed
   | SessionCancelled
   | SessionDeadlineMoved
+  | ClaimEvent
   | RefundRequested
   | RefundPayoutSigned
   | RefundPayoutReplaced

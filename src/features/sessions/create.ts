@@ -1,4 +1,5 @@
-import type { FinalityRule, PaymentOption, RateLock, SessionCreated, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { FinalityRule, PaymentOption, RateLock, SessionCreated } from '../../domain/events/session-events.ts';
+import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';

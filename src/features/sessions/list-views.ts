@@ -2,7 +2,8 @@ import type { RefundRow } from '../../../projections/sessions/refund-row.ts';
 import type { SessionRow } from '../../../projections/sessions/session-row.ts';
 import { paymentOptionsOf, refundableByCoinOf } from '../../../projections/sessions/session-fold.ts';
 import type { TransactionRow } from '../../../projections/sessions/transaction-row.ts';
-import type { RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { RateLock } from '../../domain/events/session-events.ts';
+import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
 

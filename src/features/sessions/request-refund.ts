@@ -58,6 +58,7 @@ export async function requestRefund(
     idempotencyStream: admission.stream,
     acknowledgedSender: acknowledgeSender,
     senders,
+    claim: null,
     nowSec,
   };
   const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);

@@ -1,4 +1,4 @@
-import type { SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { SessionId } from '../../domain/ids.ts';
 import { COINS, formatAmount } from '../../domain/money.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';

@@ -1,4 +1,4 @@
-import type { SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { SessionId } from '../../domain/ids.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { PersonalKeys } from '../../ports/personal-keys.ts';

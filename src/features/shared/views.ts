@@ -1,5 +1,6 @@
 import type { RefundFailureReason } from '../../domain/events/refund-failures.ts';
-import type { DepositFacts, DepositKind, PaymentOption, RateLock, SessionPersonalData } from '../../domain/events/session-events.ts';
+import type { DepositFacts, DepositKind, PaymentOption, RateLock } from '../../domain/events/session-events.ts';
+import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';

@@ -167,7 +167,13 @@ export class RefundExecutor {
     }
   }
 
-  async #pay({ ref, order, context }: Found, reserved: Reserved, faults: RoundFaults): Promise<boolean> {
+  async #pay({ ref, order, context, refund }: Found, reserved: Reserved, faults: RoundFaults): Promise<boolean> {
+    const { claim } = refund.requested;
+    if (claim && this.#books.nowSec() < claim.payableFromSec) {
+      const until = new Date(claim.payableFromSec * 1000).toISOString();
+      this.#holdUp(ref, 'waiting_period', `the claim can be withdrawn until shortly before ${until}`);
+      return false;
+    }
     if (this.#deps.isOurs(order.toAddress) || order.toAddress === this.treasury) {
       await this.#fail(ref, 'rejected_by_policy', null);
       return false;

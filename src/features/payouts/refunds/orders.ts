@@ -1,3 +1,4 @@
+import type { OrderedClaim } from '../../../domain/claims.ts';
 import type { DepositProof } from '../../../domain/deposit-proof.ts';
 import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
 import type { LegState, RefundState, SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
@@ -22,8 +23,14 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
   });
   const { mode, sessionId } = created;
   const money = { mode, network, coin, amount, fromAddress: treasury, toAddress };
-  const order = { kind: 'refund', id: legId, ...money, derivationIndex: null, merchantId: null, refund: { sessionId, refundId }, deposits } as const;
+  const of = { sessionId, refundId, ...claimOf(context, refund) };
+  const order = { kind: 'refund', id: legId, ...money, derivationIndex: null, merchantId: null, refund: of, deposits } as const;
   return { refund, leg, order };
+}
+
+function claimOf({ claims }: SessionContext, { requested: { claim } }: RefundState): { readonly claim?: OrderedClaim } {
+  const filed = claim && claims[claim.claimId]?.filed;
+  return filed ? { claim: { claimId: filed.claimId, evidence: filed.evidence } } : {};
 }
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {

@@ -68,7 +68,7 @@ const BOOKED_BY = {
   ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury', NonceAccountRequested: 'treasury' },
   ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
   ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
-  ...{ TransferGivenUp: 'nothing' },
+  ...{ TransferGivenUp: 'nothing', ClaimFiled: 'nothing', ClaimRejected: 'nothing' },
   ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
   ...{
     TransferReturned: 'transfer',

@@ -1,0 +1,8 @@
+/** Sealed inside `SessionCreated`: what the merchant said about people and goods. */
+export interface SessionPersonalData {
+  readonly description?: string;
+  readonly lineItems?: readonly unknown[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly successUrl?: string;
+  readonly cancelUrl?: string;
+}

@@ -1,0 +1,73 @@
+import { claimText, type OrderedClaim } from '../domain/claims.ts';
+import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { isSignedByWallet } from '../runtime/util/wallet-signature.ts';
+import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { hashOf, transactionTerms } from './approval-text.ts';
+import type { FoundDeposit } from './chain-view.ts';
+import { bytesOf, refusal } from './exclusive.ts';
+import type { JournalEntry } from './journal.ts';
+import type { PolicyParts } from './policy.ts';
+
+/*
+ * A refund to another than who paid. A signature of the paying key is verified here, against the sender that the chain names. What only people can
+ * judge wants two approvers for the exact terms, payee included.
+ */
+
+/** Why a claim may not be paid, from rules and journal alone; null when there is none or nothing stands in the way. */
+export function claimRefusal(order: OutgoingTransaction, { rules, others }: Pick<PolicyParts, 'rules' | 'others'>): SignerRefusal | null {
+  const claim = order.refund?.claim;
+  if (!claim) return null;
+  const { kind } = claim.evidence;
+  if (!(rules.claims ?? []).includes(kind)) return refusal('later', 'claims_off', `REFUND_CLAIMS of the signer does not name ${kind}`);
+  const needed = kind === 'test_payment' ? 2 : 1;
+  if (order.deposits.length !== needed || order.deposits.some(({ amount }) => amountOf(amount) <= 0n))
+    return refusal('denied', 'other_deposits', `a claim with ${kind} as evidence is paid from ${needed} deposits`);
+  if (claim.evidence.kind === 'signature') return isUsed(claim.evidence.number, order, others) ? USED : null;
+  const agreed = agreedTo(others, hashOf(transactionTerms(order)));
+  return agreed >= APPROVALS_NEEDED
+    ? null
+    : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvals for ${order.amount} ${order.coin} to a payee who did not pay`);
+}
+
+const USED = refusal('denied', 'evidence_used', 'the signature was used for another payout');
+
+/** What moved nothing used nothing up. */
+function isUsed(number: string, { id }: OutgoingTransaction, others: readonly JournalEntry[]): boolean {
+  const released = new Set(others.flatMap((entry) => (entry.kind === 'released' ? [entry.id] : [])));
+  return bytesOf(others).some((entry) => entry.evidence === number && entry.id !== id && !released.has(entry.id));
+}
+
+/** Why the deposits do not prove the claim, as the chain shows them; null when they do. */
+export async function evidenceRefusal(
+  claim: OrderedClaim,
+  order: OutgoingTransaction,
+  found: readonly FoundDeposit[],
+): Promise<SignerRefusal | null> {
+  const { evidence } = claim;
+  const [first] = found;
+  switch (evidence.kind) {
+    case 'no_sender':
+      return first!.payer === null ? null : refusal('denied', 'has_sender', 'the deposit has a sender, who must be proven');
+    case 'test_payment': {
+      const isOne = first!.payer !== null && found.every(({ payer }) => payer === first!.payer);
+      if (!isOne || found[1]!.depositKey === first!.depositKey) return refusal('denied', 'not_the_payer', 'the test payment is of another sender');
+      return first!.units === amountOf(evidence.amount) ? null : refusal('denied', 'other_amount', `the test payment is not ${evidence.amount}`);
+    }
+    case 'signature':
+      return (await isSigned(evidence, order, first!)) ? null : refusal('denied', 'not_the_payer', 'the key that paid did not sign these terms');
+  }
+}
+
+/** The text is made of what the signer itself found, so that a signature for anything else is none. */
+async function isSigned(
+  { number, signature }: { readonly number: string; readonly signature: string },
+  { network, mode, toAddress, refund, coin }: OutgoingTransaction,
+  { payer, depositKey, units }: FoundDeposit,
+): Promise<boolean> {
+  if (payer === null || !isCoin(coin)) return false;
+  const { sessionId } = refund!;
+  const text = claimText({ sessionId, mode, network, depositKey, coin, amount: formatAmount(units), payee: toAddress, number });
+  return isSignedByWallet(network, payer, text, signature);
+}

@@ -1,0 +1,135 @@
+import type { EvidenceKind } from '../../src/domain/claims.ts';
+import type { ClaimFiled, RefundClaim } from '../../src/domain/events/claim-events.ts';
+import type { SessionEvent, Valuation } from '../../src/domain/events/session-events.ts';
+import { formatAmount } from '../../src/domain/money.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import { depositsOfClaim, person } from './claims.ts';
+import { decidePayout } from './payouts.decider.ts';
+import type { ClaimToPay } from './refund-allocation.ts';
+import { leftOf, takenByDeposit, type ClaimState, type SessionContext } from './session.state.ts';
+
+/* A payer names another payee than who paid. Every command is safe to repeat. */
+
+/** Sent only with a signature that was verified, and a payee in the form that its network has for it. */
+export interface FileClaim {
+  readonly type: 'FileClaim';
+  readonly data: ClaimFiled['data'];
+  /** What merchant and installation take as evidence. */
+  readonly accepted: readonly EvidenceKind[];
+}
+export interface RejectClaim {
+  readonly type: 'RejectClaim';
+  readonly claimId: string;
+  readonly reason: string | null;
+  readonly nowSec: number;
+  /** For a session that is paid by the money that its refund held. */
+  readonly valuation: Valuation | null;
+}
+
+export type ClaimCommand = FileClaim | RejectClaim;
+
+/** What a merchant approves, and how long it waits before anything is signed. */
+export interface ApprovedClaim {
+  readonly claimId: string;
+  readonly accepted: readonly EvidenceKind[];
+  readonly waitSec: number;
+}
+
+/** Whoever holds the payer's link can file them: more would be noise. */
+const MAX_OPEN_CLAIMS = 5;
+const MAX_CLAIMS = 20;
+/** Clocks of two processes may differ by this: what one withdraws the other must not be signing. */
+const WITHDRAWAL_MARGIN_SEC = 60;
+
+/** `isOver`: the session is neither open nor waiting for money on its way. */
+export function decideClaim(command: ClaimCommand, context: SessionContext, isOver: boolean): Decision<SessionEvent> {
+  return command.type === 'FileClaim' ? file(command, context, isOver) : reject(command, context);
+}
+
+function file({ data, accepted }: FileClaim, context: SessionContext, isOver: boolean): Decision<SessionEvent> {
+  if (context.claims[data.claimId]) return accept();
+  if (!isOver) return refuse('conflict', 'the payment is still open: a claim is for money of a payment that has ended');
+  const fault = kindFault(data.evidence.kind, accepted) ?? depositFault(context, data) ?? payeeFault(context, data) ?? numberFault(context, data);
+  return fault ? { ok: false, refusal: fault } : accept({ type: 'ClaimFiled', data });
+}
+
+const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });
+
+const kindFault = (kind: EvidenceKind, accepted: readonly EvidenceKind[]): Refusal | null =>
+  accepted.includes(kind) ? null : invalid('evidence', `the shop takes no claims with ${kind} as evidence`);
+
+function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFiled['data']): Refusal | null {
+  const deposit = context.deposits[depositKey];
+  if (!deposit || deposit.aside !== undefined) return invalid('transaction_id', 'transaction_id is not a deposit of this session');
+  if (deposit.status !== 'final') return invalid('transaction_id', `the deposit is ${deposit.status}, not final`);
+  if (leftOf(deposit, takenByDeposit(context)) === 0n)
+    return { code: 'refund_exceeds_paid', message: 'nothing is left of the deposit: it was refunded', param: 'transaction_id' };
+  const hasSender = deposit.facts.fromAddress !== null;
+  if (hasSender === (evidence.kind !== 'no_sender')) return null;
+  return invalid(
+    'evidence',
+    hasSender ? 'the deposit has a sender, who must be proven' : 'the deposit has no single sender, so no_sender is its evidence',
+  );
+}
+
+function payeeFault(context: SessionContext, { depositKey, payee }: ClaimFiled['data']): Refusal | null {
+  const { network, fromAddress } = context.deposits[depositKey]!.facts;
+  if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
+    return invalid('payee', 'the payee is who paid, where a refund goes without any claim');
+  const isOurs = context.created!.paymentOptions.some((option) => person(option.network, option.address) === person(network, payee));
+  return isOurs ? invalid('payee', 'the payee is an address that this payment was asked for at') : null;
+}
+
+function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']): Refusal | null {
+  const others = Object.values(context.claims);
+  if (others.length >= MAX_CLAIMS) return { code: 'conflict', message: `a payment has at most ${MAX_CLAIMS} claims` };
+  if (others.filter(({ status }) => status === 'open').length >= MAX_OPEN_CLAIMS)
+    return { code: 'conflict', message: `${MAX_OPEN_CLAIMS} claims of the payment wait for the shop: it must decide on one first` };
+  const isUsed = (other: ClaimState): boolean =>
+    (evidence.kind === 'signature' && other.filed.evidence.kind === 'signature' && other.filed.evidence.number === evidence.number) ||
+    (evidence.kind === 'test_payment' && other.filed.evidence.kind === 'test_payment' && other.filed.evidence.amount === evidence.amount);
+  return others.some(isUsed)
+    ? { code: 'conflict', message: 'another claim of the payment has the same number: begin again', param: 'evidence' }
+    : null;
+}
+
+/** What an approval pays, once its evidence is there. */
+export function claimToPay(
+  context: SessionContext,
+  { claimId, accepted, waitSec }: ApprovedClaim,
+  nowSec: number,
+): { readonly ok: true; readonly claim: RefundClaim; readonly pay: ClaimToPay } | { readonly ok: false; readonly refusal: Refusal } {
+  const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
+  const known = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
+  if (!known) return refused({ code: 'not_found', message: 'no such claim', param: 'claim_id' });
+  if (known.status !== 'open') return refused({ code: 'conflict', message: `the claim is ${known.status} already`, param: 'claim_id' });
+  const { payee, evidence, depositKey } = known.filed;
+  const fault = kindFault(evidence.kind, accepted);
+  if (fault) return refused({ ...fault, param: 'claim_id' });
+  const deposits = depositsOfClaim(context, known);
+  if (deposits) return { ok: true, claim: { claimId, payableFromSec: nowSec + waitSec }, pay: { payee, deposits } };
+  if (evidence.kind !== 'test_payment')
+    return refused({ code: 'conflict', message: 'the deposit is no longer what the claim was for', param: 'claim_id' });
+  const { network, coin, fromAddress } = context.deposits[depositKey]!.facts;
+  const message = `the test payment of exactly ${evidence.amount} ${coin} from ${fromAddress} on ${network} has not arrived, is not final or was refunded`;
+  return refused({ code: 'conflict', message, param: 'claim_id' });
+}
+
+/** Turns an open claim down, or withdraws an approved one before anything may have been signed for it. */
+function reject({ claimId, reason, nowSec, valuation }: RejectClaim, context: SessionContext): Decision<SessionEvent> {
+  const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
+  if (!claim) return refuse('not_found', 'no such claim', 'claim_id');
+  if (claim.status === 'rejected') return accept();
+  const rejected: SessionEvent = { type: 'ClaimRejected', data: { claimId, reason, rejectedAtSec: nowSec } };
+  if (claim.status === 'open') return accept(rejected);
+  const { requested, legs, status } = context.refunds[claim.refundId!]!;
+  if (status === 'FAILED') return refuse('conflict', `its refund ${requested.refundId} has failed already`, 'claim_id');
+  if (status !== 'PENDING' || nowSec >= requested.claim!.payableFromSec - WITHDRAWAL_MARGIN_SEC)
+    return refuse('conflict', `its refund of ${formatAmount(context.refunds[claim.refundId!]!.units)} ${requested.coin} is being paid`, 'claim_id');
+  const [{ leg }] = Object.values(legs) as [(typeof legs)[string]];
+  const failed = decidePayout(
+    { type: 'FailPayout', refundId: requested.refundId, legId: leg.legId, reason: 'claim_rejected', networkFee: null, nowSec, valuation },
+    context,
+  );
+  return failed.ok ? accept(rejected, ...failed.events) : failed;
+}

@@ -1,0 +1,90 @@
+import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
+import type { RefundRequested } from '../../src/domain/events/session-events.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import { addressFamilyOf, type Network } from '../../src/domain/networks.ts';
+import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState, type SessionContext } from './session.state.ts';
+
+/* What a payer claims, and which deposits prove and pay it. */
+
+type Data<Event extends { readonly data: unknown }> = Event['data'];
+
+/** The same address on Ethereum and BSC is the same payer's. */
+export function person(network: Network, address: string | null): string {
+  const family = addressFamilyOf(network);
+  return `${family}:${family === 'evm' ? address?.toLowerCase() : address}`;
+}
+
+/** Blocks are dated by whoever makes them. */
+const BLOCK_TIME_MARGIN_SEC = 60;
+
+/** Another deposit that came from the same sender after the claim was filed, of exactly the amount that the claim was given; null while there is none. */
+function testPaymentOf(context: SessionContext, { filed }: ClaimState, claimed: DepositState): DepositState | null {
+  const { evidence, filedAtSec } = filed;
+  if (evidence.kind !== 'test_payment') return null;
+  const taken = takenByDeposit(context);
+  const isIt = (deposit: DepositState): boolean =>
+    deposit !== claimed &&
+    deposit.facts.network === claimed.facts.network &&
+    deposit.facts.coin === claimed.facts.coin &&
+    deposit.facts.fromAddress !== null &&
+    person(deposit.facts.network, deposit.facts.fromAddress) === person(claimed.facts.network, claimed.facts.fromAddress) &&
+    deposit.units === amountOf(evidence.amount) &&
+    leftOf(deposit, taken) === deposit.units &&
+    deposit.facts.blockTimeSec >= filedAtSec - BLOCK_TIME_MARGIN_SEC;
+  return depositsOf(context).find(isIt) ?? null;
+}
+
+/** The deposits whose money a claim is paid with, its test payment first, which goes back as well; null while its evidence is missing. */
+export function depositsOfClaim(context: SessionContext, claim: ClaimState): readonly DepositState[] | null {
+  const claimed = context.deposits[claim.filed.depositKey];
+  if (!claimed || claimed.aside !== undefined) return null;
+  const sentBy = claimed.facts.fromAddress;
+  switch (claim.filed.evidence.kind) {
+    case 'signature':
+      return sentBy === null ? null : [claimed];
+    case 'no_sender':
+      return sentBy === null ? [claimed] : null;
+    case 'test_payment': {
+      const test = sentBy === null ? null : testPaymentOf(context, claim, claimed);
+      return test && [test, claimed];
+    }
+  }
+}
+
+/** Whether the refund pays a claim that is open and proven, to the payee whom it names, from its own deposits. */
+export function paysItsClaim(context: SessionContext, { claim: paid, legs }: Data<RefundRequested>): boolean {
+  const claim = paid && context.claims[paid.claimId];
+  const deposits = claim?.status === 'open' ? depositsOfClaim(context, claim) : null;
+  if (!claim || !deposits) return false;
+  const keys = deposits.map(({ facts }) => facts.depositKey);
+  return legs.every(
+    ({ network, toAddress, takenFrom }) =>
+      network === deposits[0]!.facts.network &&
+      toAddress === claim.filed.payee &&
+      takenFrom.length === keys.length &&
+      takenFrom.every(({ depositKey }, index) => depositKey === keys[index]),
+  );
+}
+
+/* Fold and guards. */
+
+export const isNewClaim = ({ created, claims }: SessionContext, { claimId }: Data<ClaimFiled>): boolean =>
+  created !== null && claims[claimId] === undefined;
+
+export const foldClaimFiled = ({ claims }: SessionContext, filed: Data<ClaimFiled>): Partial<SessionContext> => ({
+  claims: { ...claims, [filed.claimId]: { filed, status: 'open', refundId: null, rejected: null } },
+});
+
+/** An approved one only as long as nothing was signed for its refund. */
+export function isRejectableClaim({ claims, refunds }: SessionContext, { claimId }: Data<ClaimRejected>): boolean {
+  const claim = claims[claimId];
+  if (claim?.status !== 'approved') return claim?.status === 'open';
+  return Object.values(refunds[claim.refundId!]!.legs).every(({ status }) => status === 'PENDING');
+}
+
+export const foldClaimRejected = ({ claims }: SessionContext, rejected: Data<ClaimRejected>): Partial<SessionContext> => ({
+  claims: { ...claims, [rejected.claimId]: { ...claims[rejected.claimId]!, status: 'rejected', rejected } },
+});
+
+export const foldClaimApproved = ({ claims }: SessionContext, { claim, refundId }: Data<RefundRequested>): Partial<SessionContext> =>
+  claim === undefined ? {} : { claims: { ...claims, [claim.claimId]: { ...claims[claim.claimId]!, status: 'approved', refundId } } };
