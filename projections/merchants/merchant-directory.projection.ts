@@ -85,7 +85,8 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
     case 'ApiKeyRestricted':
     case 'ApiKeyUsed':
     case 'SettlementAddressSet':
-      // Read from the merchant's own stream: by the directory of keys, and when money is settled.
+    case 'LogoSet':
+      // Read from the merchant's own stream: by the directory of merchants, and when money is settled.
       return merchant;
     case 'ApiKeyIssued': {
       const { keyId, keyHash, hint } = event.data;

@@ -156,6 +156,17 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     send(request, response, input, renderPage(input));
   });
 
+  router.get('/pay/:id/logo.png', async (request, response) => {
+    const session = await found(request, response);
+    if (!session) return;
+    const { logo } = deps.api.shopOf(session);
+    if (logo === null) return notFound(request, response);
+    response.set({ ...headers, 'Content-Type': 'image/png', 'Content-Length': String(logo.png.length) });
+    // The address names the picture, so that a copy never goes stale.
+    if (request.url.endsWith(`?${logo.version}`)) response.set('Cache-Control', 'private, max-age=31536000, immutable');
+    response.end(logo.png);
+  });
+
   router.get('/pay/:id/solana-transfer', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
@@ -228,7 +239,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
     session,
     status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, nowSec: toSec(nowMs) }),
     speech: new Speech(language),
-    shop: { logo: null, ...deps.api.shopOf(session) },
+    shop: deps.api.shopOf(session),
     finalityOf,
     newAttempt,
     linksOf: (option, amount) => deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),

@@ -1,7 +1,11 @@
 import { arabic } from './texts/ar.ts';
+import { german } from './texts/de.ts';
 import { english, type Texts } from './texts/en.ts';
 import { spanish } from './texts/es.ts';
 import { french } from './texts/fr.ts';
+import { hebrew } from './texts/he.ts';
+import { japanese } from './texts/ja.ts';
+import { korean } from './texts/ko.ts';
 import { portuguese } from './texts/pt.ts';
 import { russian } from './texts/ru.ts';
 import { turkish } from './texts/tr.ts';
@@ -30,6 +34,10 @@ export const LANGUAGES: readonly Language[] = [
   { code: 'tr', name: 'Türkçe', locale: 'tr', direction: 'ltr', texts: turkish },
   { code: 'vi', name: 'Tiếng Việt', locale: 'vi', direction: 'ltr', texts: vietnamese },
   { code: 'ru', name: 'Русский', locale: 'ru', direction: 'ltr', texts: russian },
+  { code: 'de', name: 'Deutsch', locale: 'de', direction: 'ltr', texts: german },
+  { code: 'ja', name: '日本語', locale: 'ja', direction: 'ltr', texts: japanese },
+  { code: 'ko', name: '한국어', locale: 'ko', direction: 'ltr', texts: korean },
+  { code: 'he', name: 'עברית', locale: 'he', direction: 'rtl', texts: hebrew },
 ];
 
 /** Longer headers are cut: a browser sends a dozen languages at most. */

@@ -11,7 +11,7 @@ export interface PageInput {
   readonly session: SessionView;
   readonly status: PageStatus;
   readonly speech: Speech;
-  readonly shop: Shop;
+  readonly shop: ShopFacts;
   /** Wallet links by wallet name for an amount (decimal string), per option. */
   readonly linksOf: (option: PaymentOption, amount: string) => Readonly<Record<string, string>>;
   /** Networks whose chain is a stand-in. */
@@ -28,12 +28,6 @@ export interface PageInput {
   /** The payment that the shop opened for the same order after this one. */
   readonly newAttempt: SessionId | null;
   readonly explorerUrl: (network: Network, txHash: string) => string | null;
-}
-
-/** Who asks for the money, as the merchant named itself. */
-export interface Shop extends ShopFacts {
-  /** Address of the logo on this service; null without one. */
-  readonly logo: string | null;
 }
 
 export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };

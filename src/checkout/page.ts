@@ -1,6 +1,7 @@
 import { clip, html, type Html } from './html.ts';
 import { LANGUAGES } from './languages.ts';
 import { SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
+import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import type { PageAction } from './page-model.ts';
 import { orderHtml } from './page-order.ts';
 import { paymentHtml } from './page-payment.ts';
@@ -81,7 +82,7 @@ export const pageTitle = (input: PageInput, { title }: StatusWords): string => `
 export function shopHtml(input: Pick<PageInput, 'shop' | 'session' | 'speech'>): Html {
   const { shop, session, speech } = input;
   return html`<div class="shop">
-    ${shop.logo !== null && html`<img src="${shop.logo}" alt="" height="40" />`}
+    ${logoHtml(shop, session.sessionId)}
     <p>
       <b><bdi>${shopName(input)}</bdi></b
       >${shop.host && html` <small><bdi>${shop.host}</bdi></small>`}
@@ -89,6 +90,13 @@ export function shopHtml(input: Pick<PageInput, 'shop' | 'session' | 'speech'>):
     </p>
     ${shop.contact !== null && html`<a class="contact" href="${shop.contact}" rel="noopener noreferrer" target="_blank">${speech.text('contact')}</a>`}
   </div>`;
+}
+
+/** Beside the shop's name, which says the same in words. */
+function logoHtml({ logo }: ShopFacts, sessionId: string): Html | null {
+  if (logo === null) return null;
+  const { version, width, height } = logo;
+  return html`<img src="/pay/${sessionId}/logo.png?${version}" alt="" width="${width}" height="${height}" />`;
 }
 
 /** Longer order numbers are cut; the receipt has them whole. */

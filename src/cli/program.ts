@@ -1,6 +1,8 @@
 import { addDoctor } from './program-doctor.ts';
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { SCOPES } from '../domain/api-keys.ts';
+import { CommandRefused } from '../operator/commands.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { print } from './print.ts';
 import { addApprovals } from './program-approvals.ts';
@@ -125,6 +127,14 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--offer-tron-usdc <bool>', 'true or false'],
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
   ]);
+  merchant
+    .command('set-logo <merchant_id>')
+    .description("the shop's picture on payment pages: a PNG file, at most 128 KiB and 1024 pixels a side")
+    .requiredOption('--file <file>', 'the picture; none takes it away')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
+      print(await host.admin('merchant.set-logo', { merchant_id: id, image: file === 'none' ? file : pictureIn(file) }), json === true);
+    });
   const key = program.command('key').description('API keys');
   const restrictions: readonly [string, string][] = [
     ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
@@ -137,6 +147,15 @@ function addMerchants(program: Command, host: CliHost): Command {
   admin(key, host, 'rewrap', 'key.rewrap', 'keep older master keys in the ledger, sealed under the first of MASTER_KEY, which is then enough', [WHO]);
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
   return merchant;
+}
+
+/** Base64. Throws `CommandRefused`. */
+function pictureIn(file: string): string {
+  try {
+    return readFileSync(file, 'base64');
+  } catch {
+    throw new CommandRefused(`file: ${file} cannot be read`);
+  }
 }
 
 /** These change a file that the running service reads again. */

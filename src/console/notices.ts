@@ -7,6 +7,7 @@ export const NOTICES: Readonly<Record<string, string>> = {
   endpoint: 'The endpoint was set.',
   revoked: 'The key was revoked.',
   policy: 'The settings were changed.',
+  logo: 'The logo was set.',
   domain: 'The domains were changed.',
   roles: 'The roles were changed.',
   suspended: 'The person was suspended and signed out everywhere.',

@@ -39,7 +39,7 @@ export interface ConsoleServerDeps {
   readonly routes: ConsoleRoutes;
 }
 
-const ASSETS = ['console.css', 'passkey.js', 'verify.js'] as const;
+const ASSETS = ['console.css', 'passkey.js', 'picture.js', 'verify.js'] as const;
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as one express app: every request goes through the same checks before any page sees it. */

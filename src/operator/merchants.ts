@@ -64,6 +64,10 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
     'merchant.remove-domain': async (args) =>
       json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id'), by(args)))),
     'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
+    'merchant.set-logo': async (args) => {
+      const image = requiredText(args, 'image');
+      return json(accepted(await merchants.setLogo(merchantOf(args), image === 'none' ? null : image, by(args))).logo);
+    },
     'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
     'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).keys),
     'key.restrict': async (args) => {

@@ -1,5 +1,5 @@
 import { isScope, SCOPES, type KeyRestrictions } from '../../src/domain/api-keys.ts';
-import type { ApiKeyIssued, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { ApiKeyIssued, Logo, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
 import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
@@ -45,6 +45,8 @@ export type MerchantCommand =
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
   | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy>; readonly floor: FinalityFloor }
+  /** Made by the service from what was uploaded. */
+  | { readonly type: 'SetLogo'; readonly logo: Logo | null }
   /** The signer's journal holds the approvals of those who are named. */
   | { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] };
 
@@ -83,6 +85,8 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
       return removeDomain(command.domainId, state.context);
     case 'SetPolicy':
       return setPolicy(command, state.context);
+    case 'SetLogo':
+      return setLogo(command.logo, state.context);
     case 'SetSettlementAddress':
       return setSettlementAddress(command, state.context);
   }
@@ -185,6 +189,11 @@ function setPolicy({ policy: asked, floor }: Of<'SetPolicy'>, context: MerchantC
   );
   if (changes.length === 0) return accept();
   return accept({ type: 'PolicySet', data: { merchantId: merchantIdOf(context), policy: Object.fromEntries(changes) } });
+}
+
+function setLogo(logo: Logo | null, context: MerchantContext): Decision<MerchantEvent> {
+  if (logo?.png === context.logo?.png) return accept();
+  return accept({ type: 'LogoSet', data: { merchantId: merchantIdOf(context), logo } });
 }
 
 const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });

@@ -8,7 +8,7 @@ import type { EndpointState, KeyState, MerchantContext } from './merchant.state.
 export type MerchantValue = 'absent' | 'registered';
 
 /*
- * A merchant's life: registered once, then keys, endpoint, domains and policy change. The alphabet is the merchant's
+ * A merchant's life: registered once, then keys, endpoint, domains, policy and logo change. The alphabet is the merchant's
  * domain events, so a stored stream that replays without refusal was legal.
  */
 
@@ -127,6 +127,7 @@ export const merchantMachine = setup({
     foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, as<'DomainAdded'>(event))),
     foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
     foldPolicy: assign(({ context, event }) => ({ policy: { ...context.policy, ...as<'PolicySet'>(event).policy } })),
+    foldLogo: assign(({ event }) => ({ logo: as<'LogoSet'>(event).logo })),
     foldSettlementAddress: assign(({ context, event }) => {
       const { network, address } = as<'SettlementAddressSet'>(event);
       return { settlementAddresses: { ...context.settlementAddresses, [network]: address } };
@@ -153,6 +154,7 @@ export const merchantMachine = setup({
         DomainAdded: { guard: 'isNewDomain', actions: 'foldDomainAdded' },
         DomainRemoved: { guard: 'isTheirDomain', actions: 'foldDomainRemoved' },
         PolicySet: { guard: 'isTheirs', actions: 'foldPolicy' },
+        LogoSet: { guard: 'isTheirs', actions: 'foldLogo' },
         SettlementAddressSet: { guard: 'isTheirs', actions: 'foldSettlementAddress' },
       },
     },

@@ -1,5 +1,5 @@
 import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
-import type { ApiKeyIssued, DomainAdded, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { ApiKeyIssued, DomainAdded, Logo, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
 import type { NotificationField, NotificationType } from '../../src/domain/notification-types.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 
@@ -57,6 +57,7 @@ export interface MerchantContext {
   /** By domain id. */
   readonly domains: Readonly<Record<string, DomainAdded['data']>>;
   readonly policy: MerchantPolicy;
+  readonly logo: Logo | null;
   /** Where settlements go, by network. */
   readonly settlementAddresses: Readonly<Partial<Record<Network, string>>>;
 }
@@ -68,6 +69,7 @@ export const initialMerchantContext: MerchantContext = {
   furtherEndpoints: {},
   domains: {},
   policy: DEFAULT_POLICY,
+  logo: null,
   settlementAddresses: {},
 };
 

@@ -89,11 +89,14 @@ const overview: MerchantOverview = {
     ethereumFinalizedFrom: '10000.00',
     ethereumConfirmations: 12,
   },
+  logo: null,
 };
 
 const settings: NonNullable<HttpAppOptions['settings']> = {
   getMerchant: () => overview,
   setPolicy: async () => ({ ok: true, value: overview }),
+  setLogo: async (_id, image) =>
+    image === null ? { ok: true, value: overview } : { ok: false, refusal: { code: 'invalid_request', message: 'logo must be', param: 'logo' } },
   setWebhook: async (_id, { url }) =>
     url?.startsWith('https://')
       ? { ok: true, value: overview }

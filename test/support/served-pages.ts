@@ -31,7 +31,7 @@ export async function servePages(first: SessionView, shop: Partial<ReturnType<Pa
     checkoutRoutes({
       api: {
         viewSession: (id: SessionId) => Promise.resolve(id === view.sessionId ? view : null),
-        shopOf: () => ({ name: 'Mug shop', host: 'mugs.example', contact: null, ...shop }),
+        shopOf: () => ({ name: 'Mug shop', host: 'mugs.example', contact: null, logo: null, ...shop }),
         onChange: (_id: SessionId, listener: () => void) => {
           changes.on('change', listener);
           return () => changes.off('change', listener);

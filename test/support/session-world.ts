@@ -50,7 +50,14 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     sessions: createSessionHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true }),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
     merchants: {
-      settings: () => ({ merchantId: 'mer_shop' as MerchantId, name: 'Shop', mode: 'test', policy: { ...DEFAULT_POLICY, ...policy }, domains }),
+      settings: () => ({
+        merchantId: 'mer_shop' as MerchantId,
+        name: 'Shop',
+        mode: 'test',
+        policy: { ...DEFAULT_POLICY, ...policy },
+        domains,
+        logo: null,
+      }),
     },
     rates: {
       lock: async (_currency, _coin, nowMs) => (rate === null ? null : { rate, lockedAtSec: toSec(nowMs), rule: 'fixed', quotes: [] }),

@@ -93,6 +93,8 @@ export interface ChangeMerchant {
     /** What you are told at your default endpoint; the six outcomes are, named or not. */
     readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   };
+  /** Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none. */
+  readonly logo?: string | null;
   /** The whole list: hosts not named are removed. */
   readonly domains?: readonly {
     /** Host name of a shop of yours, where its return URLs must be. */
@@ -506,6 +508,15 @@ export interface Merchant {
   readonly ethereum_finalized_from: string;
   /** Blocks that payments on Ethereum wait for below that amount. */
   readonly ethereum_confirmations: number;
+  /** Picture of the shop as payment pages show it; null without one. */
+  readonly logo: {
+    /** Pixels. */
+    readonly width: number;
+    /** Pixels. */
+    readonly height: number;
+    /** Size of the picture as it is served. */
+    readonly bytes: number;
+  } | null;
   /** Your default endpoint; null before one was set. */
   readonly webhook: WebhookEndpoint | null;
   /** Your registered domains. */

@@ -22,10 +22,10 @@ export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/settings',
         action: 'settings.read',
-        show: async (visit) => ({ page: { title: 'Settings', body: settingsPage(visit, overview(deps, visit)) } }),
+        show: async (visit) => ({ page: { title: 'Settings', scripts: ['picture.js'], body: settingsPage(visit, overview(deps, visit)) } }),
       },
     ],
-    change: [...keyChanges(deps), policyChange(deps), ...domainChanges(deps)],
+    change: [...keyChanges(deps), policyChange(deps), logoChange(deps), ...domainChanges(deps)],
   };
 }
 
@@ -115,7 +115,7 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
   ];
 }
 
-function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverview): Html {
+function settingsPage(visit: Visit, { policy, logo, domains, name, id }: MerchantOverview): Html {
   const may = visit.can('settings.change', visit.merchant!.id);
   const here = `${merchantPath(visit.merchant!)}/settings`;
   return html`${facts([
@@ -125,6 +125,7 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
       ['Networks', policy.networks.join(', ')],
       ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
       ['Contact for payers', policy.contact ?? 'none'],
+      ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
       ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
       ['Ethereum confirmations', policy.ethereumConfirmations],
       ['Ethereum finality from', policy.ethereumFinalizedFrom],
@@ -165,6 +166,7 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
           ],
           'Add a domain',
         )}
+        ${logoForm(visit, here)}
         <h2>Change the settings</h2>
         <p>Empty fields stay as they are. The next page shows before and after.</p>
         ${changeForm(
@@ -182,6 +184,37 @@ function settingsPage(visit: Visit, { policy, domains, name, id }: MerchantOverv
         )}`
     }`;
 }
+
+/** A form of ours holds text only: the script reads the picture into it. */
+const logoForm = (visit: Visit, here: string): Html =>
+  html`<h2>Logo</h2>
+    ${changeForm(
+      visit,
+      `${here}/logo`,
+      [
+        html`<p class="field">
+          <label
+            >Picture <input type="file" accept="image/png" data-into="image" />
+            <small>A PNG file of at most 128 KiB, shown to payers at 40 pixels of height. No file: the logo is taken away.</small></label
+          >
+        </p>`,
+        html`<input type="hidden" name="image" />`,
+        field(REASON),
+      ],
+      'Set the logo',
+    )}`;
+
+const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
+  path: '/m/:merchant/settings/logo',
+  action: 'settings.change',
+  target: ({ merchant }) => merchant!.name,
+  run: async (visit) => {
+    reasonIn(visit);
+    const { logo } = accepted(await settings.setLogo(visit.merchant!.id, visit.form['image'] || null, changedBy(visit)));
+    const detail = logo === null ? 'no logo' : `logo of ${logo.width} by ${logo.height} pixels`;
+    return { detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=logo` } };
+  },
+});
 
 const POLICY_FIELDS = ['tolerance', 'contact', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
 

@@ -105,6 +105,20 @@ export interface PolicySet {
   readonly data: { readonly merchantId: MerchantId; readonly policy: Partial<MerchantPolicy> };
 }
 
+/** The shop's picture for payers; null takes it away. */
+export interface LogoSet {
+  readonly type: 'LogoSet';
+  readonly data: { readonly merchantId: MerchantId; readonly logo: Logo | null };
+}
+
+/** Made by the service from the pixels of what was uploaded. */
+export interface Logo {
+  /** A PNG file, base64. */
+  readonly png: string;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Where settlements of a network go; two operators agreed to it, and the signer's journal holds their approvals. */
 export interface SettlementAddressSet {
   readonly type: 'SettlementAddressSet';
@@ -147,4 +161,5 @@ export type MerchantEvent =
   | DomainAdded
   | DomainRemoved
   | PolicySet
+  | LogoSet
   | SettlementAddressSet;

@@ -15,6 +15,7 @@ import type { EndpointState, KeyState, MerchantContext } from '../../../state-ma
 import type { AuthenticatedKey, KeyDirectory } from '../shared/merchant-api.ts';
 import type { MerchantLookup, MerchantSettings } from './lookup.ts';
 import { apiSecretContext, webhookSecretContext } from './credentials.ts';
+import { shownLogo } from './logo.ts';
 import { merchantTable } from '../shared/handlers/merchant-handler.ts';
 
 const STREAM_PREFIX = 'merchant-';
@@ -265,5 +266,5 @@ function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): reado
 function settingsOf({ context }: MerchantState): MerchantSettings {
   const { merchantId, name, mode } = context.registered!;
   const domains = Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domainId, host, shopName }));
-  return { merchantId, name, mode, policy: context.policy, domains };
+  return { merchantId, name, mode, policy: context.policy, domains, logo: context.logo && shownLogo(context.logo) };
 }

@@ -1,5 +1,6 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { MerchantId, Mode } from '../../domain/ids.ts';
+import type { ShownLogo } from '../shared/merchant-api.ts';
 
 export interface MerchantDomain {
   readonly domainId: string;
@@ -14,6 +15,7 @@ export interface MerchantSettings {
   readonly mode: Mode;
   readonly policy: MerchantPolicy;
   readonly domains: readonly MerchantDomain[];
+  readonly logo: ShownLogo | null;
 }
 
 export interface MerchantLookup {

@@ -27,6 +27,7 @@ import {
   webhookSecretContext,
 } from './credentials.ts';
 import type { MerchantDirectory } from './directory.ts';
+import { logoOverview, readLogo, type LogoOverview } from './logo.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 
 export interface MerchantsDeps {
@@ -93,6 +94,7 @@ export interface MerchantOverview {
   readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
   /** As it holds, under the operator's floor. */
   readonly policy: MerchantPolicy;
+  readonly logo: LogoOverview | null;
 }
 
 export interface WebhookOverview {
@@ -259,6 +261,14 @@ export class Merchants {
     return this.#change(merchantId, { type: 'SetPolicy', policy, floor: this.#deps.finalityFloor }, by);
   }
 
+  /** A PNG image in base64; null takes the logo away. */
+  async setLogo(merchantId: MerchantId, image: string | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    if (image === null) return this.#change(merchantId, { type: 'SetLogo', logo: null }, by);
+    const read = readLogo(image);
+    if (!read.ok) return { ok: false, refusal: { code: 'invalid_request', message: `logo ${read.why}`, param: 'logo' } };
+    return this.#change(merchantId, { type: 'SetLogo', logo: read.logo }, by);
+  }
+
   getMerchant(merchantId: MerchantId): MerchantOverview | null {
     const state = this.#deps.directory.state(merchantId);
     return state ? this.#overviewOf(state) : null;
@@ -342,6 +352,7 @@ function overviewOf(
     further_webhooks: Object.values(context.furtherEndpoints).map((endpoint) => webhookOverview(endpoint, nowSec)),
     domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
     policy: withFloor(context.policy, floor),
+    logo: context.logo && logoOverview(context.logo),
   };
 }
 

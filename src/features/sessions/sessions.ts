@@ -118,7 +118,7 @@ export class Sessions implements MerchantApi, PayerApi {
     const merchant = this.#deps.merchants.settings(view.merchantId);
     const domain = merchant?.domains.find((candidate) => candidate.domainId === view.domainId);
     const contact = contactLink(merchant?.policy.contact ?? '');
-    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact };
+    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact, logo: merchant?.logo ?? null };
   }
 
   async #own(reader: Reader, id: SessionId): Promise<SessionState | null> {

@@ -75,6 +75,16 @@ export interface ShopFacts {
   readonly host: string | null;
   /** `mailto:` or `https:`; null when the merchant named no contact. */
   readonly contact: string | null;
+  readonly logo: ShownLogo | null;
+}
+
+/** The shop's picture, made by the service from the pixels of what was uploaded. */
+export interface ShownLogo {
+  readonly png: Buffer;
+  /** Of the image's SHA-256 (hex): its address changes with it. */
+  readonly version: string;
+  readonly width: number;
+  readonly height: number;
 }
 
 /** The payer's side: anyone who holds the unguessable id. */

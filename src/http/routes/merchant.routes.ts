@@ -8,7 +8,7 @@ import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.e
 import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBody, type WebhookEndpointBody } from '../schemas/merchant.schema.ts';
 
 /** A merchant's own settings, as far as its API key may read and change them. */
-export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
+export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setLogo' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
 
 const getMerchantOperation = {
   id: 'getMerchant',
@@ -31,7 +31,7 @@ const changeMerchantOperation = {
   scope: 'settings:manage',
   fieldScopes: { webhook: 'webhooks:manage' },
   summary: 'Change settings of the merchant',
-  description: 'Only what is given is changed, in this order: policy, webhook, domains. A refusal leaves what came before it in force.',
+  description: 'Only what is given is changed, in this order: policy, logo, webhook, domains. A refusal leaves what came before it in force.',
   body: changeMerchantBody,
   bodyRequired: true,
   response: merchant,
@@ -58,6 +58,10 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
     const done = await settings.setPolicy(caller.merchantId, policy, by);
     if (!done.ok)
       return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
+  }
+  if (body.logo !== undefined) {
+    const done = await settings.setLogo(caller.merchantId, body.logo, by);
+    if (!done.ok) return done;
   }
   if (body.webhook) {
     const { url } = body.webhook;
@@ -127,7 +131,7 @@ export function presentEndpoint({ endpoint_id: id, events, fields, ...rest }: We
   return { id, ...rest, events: [...events], fields: [...fields] };
 }
 
-function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantOverview): MerchantBody {
+function presentMerchant({ id, name, mode, policy, logo, webhook, domains }: MerchantOverview): MerchantBody {
   return {
     id,
     name,
@@ -140,6 +144,7 @@ function presentMerchant({ id, name, mode, policy, webhook, domains }: MerchantO
     session_ttl_seconds: policy.sessionTtlSec,
     ethereum_finalized_from: policy.ethereumFinalizedFrom,
     ethereum_confirmations: policy.ethereumConfirmations,
+    logo,
     webhook: webhook && presentEndpoint(webhook),
     domains: domains.map((domain) => ({ id: domain.domain_id, host: domain.host, name: domain.name })),
   };

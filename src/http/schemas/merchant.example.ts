@@ -60,6 +60,7 @@ export const MERCHANT_EXAMPLE = {
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,
+  logo: { width: 160, height: 80, bytes: 4211 },
   webhook: WEBHOOK_ENDPOINT_EXAMPLE,
   domains: [{ id: 'dom_k7w2q5m4n6', host: 'shop.example', name: 'Shop' }],
 } satisfies MerchantBody;

@@ -8,6 +8,9 @@ const HOST = 'Host name of a shop of yours, where its return URLs must be.';
 const NAME = 'Name of the shop, as the payment page shows it.';
 const DURABLE = 'Whether failed deliveries are tried again for 72 hours.';
 
+const LOGO =
+  'Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none.';
+
 const URL_RULE = 'https URL, on port 443 or 8443.';
 const STANDARD = 'Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
 const DISABLED = 'Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not.';
@@ -89,6 +92,7 @@ export const changeMerchantBody = z
       })
       .optional()
       .meta({ description: 'Where you are told what happened; only what is given is changed.' }),
+    logo: z.string('must be a PNG image in base64').max(175_000, 'must have at most 128 KiB').nullable().optional().meta({ description: LOGO }),
     domains: z
       .array(z.strictObject(domainFields), 'must be an array of domains')
       .max(100, 'must hold at most 100 domains')
@@ -164,6 +168,14 @@ export const merchant = z
     session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
     ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),
+    logo: z
+      .object({
+        width: integer('Pixels.'),
+        height: integer('Pixels.'),
+        bytes: integer('Size of the picture as it is served.'),
+      })
+      .nullable()
+      .meta({ description: 'Picture of the shop as payment pages show it; null without one.' }),
     webhook: webhookEndpoint.nullable().meta({ description: 'Your default endpoint; null before one was set.' }),
     domains: z
       .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))

@@ -42,6 +42,7 @@ export const CURRENT_VERSION = {
   WebhookEndpointResumed: 1,
   DomainAdded: 1,
   DomainRemoved: 1,
+  LogoSet: 1,
   PolicySet: 1,
   DeliveryScheduled: 1,
   DeliveryAttempted: 1,

@@ -57,7 +57,7 @@ it('a change of a merchant carries the name of who made it', async () => {
   const told: unknown[] = [];
   const change = async (...args: readonly unknown[]) => ({ ok: true, value: { told: told.push(args.at(-1)), keys: [] } });
   const merchants = Object.fromEntries(
-    ['registerMerchant', 'setPolicy', 'addDomain', 'removeDomain', 'issueKey', 'restrictKey', 'revokeKey'].map((name) => [name, change]),
+    ['registerMerchant', 'setPolicy', 'setLogo', 'addDomain', 'removeDomain', 'issueKey', 'restrictKey', 'revokeKey'].map((name) => [name, change]),
   );
   const commands = adminCommands({
     ...{ core: { merchants, personal: {} }, store: new MemoryEventStore(), clock: { nowMs: () => NOW_MS } },
@@ -66,13 +66,23 @@ it('a change of a merchant carries the name of who made it', async () => {
   const names = [
     'merchant.create',
     'merchant.set-policy',
+    'merchant.set-logo',
     'merchant.add-domain',
     'merchant.remove-domain',
     'key.issue',
     'key.restrict',
     'key.revoke',
   ];
-  const args = { merchant_id: 'mer_1', name: 'shop', mode: 'test', host: 'shop.example', domain_id: 'dom_1', key_id: 'key_1', actor: 'ada' };
+  const args = {
+    merchant_id: 'mer_1',
+    name: 'shop',
+    mode: 'test',
+    host: 'shop.example',
+    image: 'none',
+    domain_id: 'dom_1',
+    key_id: 'key_1',
+    actor: 'ada',
+  };
   for (const name of names) await commands[name]!(args);
   expect(told).toEqual(names.map(() => ({ actor: 'ada', correlationId: 'one' })));
 });

@@ -44,6 +44,7 @@ const BOOKED_BY = {
     DomainAdded: 'nothing',
     DomainRemoved: 'nothing',
     PolicySet: 'nothing',
+    LogoSet: 'nothing',
   },
   ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
   ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },

@@ -299,6 +299,19 @@ describe('domains', () => {
   });
 });
 
+describe('the logo', () => {
+  const logo = { png: 'iVBORw0KGgo=', width: 160, height: 80 };
+
+  it('is set, replaced and taken away, each recorded once', () => {
+    const merchant = after(register(), { type: 'SetLogo', logo });
+    expect(merchant.state.context.logo).toEqual(logo);
+    expect(merchant.then({ type: 'SetLogo', logo })).toEqual([]);
+    expect(merchant.then({ type: 'SetLogo', logo: { ...logo, png: 'iVBORw0KGgs=' } })).toEqual(['LogoSet']);
+    expect(after(register(), { type: 'SetLogo', logo }, { type: 'SetLogo', logo: null }).state.context.logo).toBeNull();
+    expect(after(register()).then({ type: 'SetLogo', logo: null })).toEqual([]);
+  });
+});
+
 describe('the policy', () => {
   it('records only what differs', () => {
     const { state, types, then } = after(register(), policy({ tolerance: '0.5', settlementCoin: 'USDT' }));

@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto';
+import { PNG } from 'pngjs';
+import type { Logo } from '../../domain/events/merchant-events.ts';
+import type { ShownLogo } from '../shared/merchant-api.ts';
+
+const MAX_UPLOAD_BYTES = 128 * 1024;
+/** Each side of what is uploaded. */
+const MAX_UPLOAD_SIDE = 1_024;
+/** Twice what the pages show, for dense screens. */
+const MAX_WIDTH = 320;
+const MAX_HEIGHT = 80;
+/** The first view of a payment page stays small with it. */
+const MAX_ENCODED_BYTES = 32 * 1024;
+
+/** Signature and the head of the first chunk, up to the byte that says whether it is interlaced (PNG, 5.2 and 11.2.1). */
+const HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+const HEAD_BYTES = HEAD.length + 13;
+
+export type LogoReading = { readonly ok: true; readonly logo: Logo } | { readonly ok: false; readonly why: string };
+
+const refused = (why: string): LogoReading => ({ ok: false, why });
+
+/**
+ * Makes the image anew from its pixels: nothing else of what was uploaded is kept. Sizes are read before anything is
+ * inflated, so that a small file cannot become a large picture.
+ */
+export function readLogo(base64: string): LogoReading {
+  if (base64.length > Math.ceil(MAX_UPLOAD_BYTES / 3) * 4) return refused(`must have at most ${MAX_UPLOAD_BYTES / 1024} KiB`);
+  const file = Buffer.from(base64, 'base64');
+  if (file.toString('base64') !== base64 || file.length < HEAD_BYTES || !file.subarray(0, HEAD.length).equals(HEAD))
+    return refused('must be a PNG image in base64');
+  const [width, height] = [file.readUInt32BE(HEAD.length), file.readUInt32BE(HEAD.length + 4)];
+  if (width > MAX_UPLOAD_SIDE || height > MAX_UPLOAD_SIDE) return refused(`must be at most ${MAX_UPLOAD_SIDE} pixels wide and high`);
+  // Of an interlaced image the library would inflate whatever the file holds.
+  if (file[HEAD_BYTES - 1] !== 0) return refused('must be saved without interlacing');
+  const pixels = width === 0 || height === 0 ? null : decoded(file, width, height);
+  if (pixels === null) return refused('must be a PNG image that is whole');
+  const logo = smaller({ width, height, data: pixels });
+  const png = PNG.sync.write(Object.assign(new PNG({ width: logo.width, height: logo.height }), { data: logo.data }));
+  if (png.length > MAX_ENCODED_BYTES)
+    return refused(
+      `has too many details: ${png.length} bytes at ${logo.width} by ${logo.height} pixels, and at most ${MAX_ENCODED_BYTES} are served`,
+    );
+  return { ok: true, logo: { png: png.toString('base64'), width: logo.width, height: logo.height } };
+}
+
+interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  /** Red, green, blue, alpha, a byte each. */
+  readonly data: Buffer;
+}
+
+/** Null for a file that does not hold what its head promises. */
+function decoded(file: Buffer, width: number, height: number): Buffer | null {
+  try {
+    const image = PNG.sync.read(file);
+    const isWhole = image.width === width && image.height === height && image.data.length === width * height * 4;
+    return isWhole ? image.data : null;
+  } catch {
+    return null;
+  }
+}
+
+/** As large as it is shown at most; each pixel is the mean of those it stands for, weighted by how opaque they are. */
+function smaller(image: Pixels): Pixels {
+  const scale = Math.min(1, MAX_WIDTH / image.width, MAX_HEIGHT / image.height);
+  if (scale === 1) return image;
+  const width = Math.max(1, Math.round(image.width * scale));
+  const height = Math.max(1, Math.round(image.height * scale));
+  const data = Buffer.alloc(width * height * 4);
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) {
+      const rows = range(y, height, image.height);
+      const columns = range(x, width, image.width);
+      data.set(mean(image, rows, columns), (y * width + x) * 4);
+    }
+  return { width, height, data };
+}
+
+type Range = readonly [from: number, to: number];
+
+const range = (at: number, of: number, wanted: number): Range => {
+  const from = Math.floor((at * wanted) / of);
+  return [from, Math.max(from + 1, Math.floor(((at + 1) * wanted) / of))];
+};
+
+function mean({ width, data }: Pixels, [top, bottom]: Range, [left, right]: Range): [number, number, number, number] {
+  let [red, green, blue, alpha] = [0, 0, 0, 0];
+  for (let y = top; y < bottom; y += 1)
+    for (let x = left; x < right; x += 1) {
+      const at = (y * width + x) * 4;
+      const opacity = data[at + 3]!;
+      red += data[at]! * opacity;
+      green += data[at + 1]! * opacity;
+      blue += data[at + 2]! * opacity;
+      alpha += opacity;
+    }
+  if (alpha === 0) return [0, 0, 0, 0];
+  const count = (bottom - top) * (right - left);
+  return [Math.round(red / alpha), Math.round(green / alpha), Math.round(blue / alpha), Math.round(alpha / count)];
+}
+
+export function shownLogo({ png, width, height }: Logo): ShownLogo {
+  const bytes = Buffer.from(png, 'base64');
+  return { png: bytes, version: hash('sha256', bytes, 'hex').slice(0, 16), width, height };
+}
+
+/** What is shown; the picture itself stands on the payment pages. */
+export interface LogoOverview {
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+}
+
+export function logoOverview({ png, width, height }: Logo): LogoOverview {
+  return { width, height, bytes: Buffer.byteLength(png, 'base64') };
+}
