@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode, violations, type Keys, type Session } from './checkout-world.ts';
 
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
@@ -67,20 +66,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     for (const [id, name] of names) if (name === own || scripts.includes(name)) expect(['br', 'gzip'], name).toContain(encodings.get(id));
     console.info(`checkout: ${bytes.get(own)} bytes to read and pay, ${[...bytes.values()].reduce((sum, size) => sum + size, 0)} in all`);
     await context.close();
-  });
-
-  it('speaks every language, chosen by the browser, without an obstacle on a phone', async () => {
-    const session = await world.create(shop, order);
-    const { page, incidents } = await world.open(session.url, PHONE);
-    for (const { code, direction } of LANGUAGES) {
-      await page.setExtraHTTPHeaders({ 'Accept-Language': code });
-      await page.reload();
-      expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
-      expect(await violations(page), code).toEqual([]);
-    }
-    expect(incidents).toEqual([]);
-    await page.context().close();
   });
 
   it('shows the same address and code from right to left', async () => {

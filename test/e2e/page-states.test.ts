@@ -1,5 +1,6 @@
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { pageStatus } from '../../src/checkout/page-model.ts';
 import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
 import { FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
@@ -97,6 +98,18 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
         await page.goto(`${served.url}${part}`);
         expect(await violations(page), `${name}${part} ${colorScheme}`).toEqual([]);
       }
+    }
+  });
+
+  it('break no rule of accessibility and fit a small phone in any language', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
+    served.show(OPEN);
+    for (const { code, direction } of LANGUAGES) {
+      await page.goto(`${served.url}?lang=${code}`);
+      expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
+      // The rules look at marks and colours, which follow the direction rather than the words.
+      if (direction === 'rtl') expect(await violations(page), code).toEqual([]);
     }
   });
 
