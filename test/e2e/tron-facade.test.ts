@@ -287,7 +287,7 @@ describe('the TRON sandbox over time', () => {
 
   it('is the same chain after a restart, with every payment and no height used twice', async () => {
     const directory = folder();
-    const first = await start({ directory, blockIntervalMs: 50 });
+    const first = await start({ directory, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
     const paid = await first.pay({ coin: 'USDT', to: TO, amount: '42' });
     const firstChain = chainOf(first);
     const head = await firstChain.head();
@@ -295,7 +295,7 @@ describe('the TRON sandbox over time', () => {
     await firstChain.close();
     await first.close();
 
-    const second = await start({ directory, blockIntervalMs: 50 });
+    const second = await start({ directory, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
     running.push(second);
     const chain = chainOf(second);
     running.push(chain);
@@ -313,7 +313,7 @@ describe('the TRON sandbox over time', () => {
     const directory = folder();
     const script = `
       import { startTronFacade } from ${JSON.stringify(join(import.meta.dirname, '../../src/sandbox/tron-facade/start-tron-facade.ts'))};
-      const sandbox = await startTronFacade({ directory: ${JSON.stringify(directory)}, blockIntervalMs: 50 });
+      const sandbox = await startTronFacade({ directory: ${JSON.stringify(directory)}, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
       const paid = await sandbox.pay({ coin: 'USDC', to: '${TO}', amount: '42' });
       console.log(JSON.stringify({ txHash: paid.txHash, genesis: sandbox.genesis }));`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -325,7 +325,7 @@ describe('the TRON sandbox over time', () => {
     for (let waited = 0; children.some(isRunning) && waited < 100; waited += 1) await sleep(50);
     expect(children.filter(isRunning)).toEqual([]);
 
-    const sandbox = await start({ directory, blockIntervalMs: 50 });
+    const sandbox = await start({ directory, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
     running.push(sandbox);
     const chain = chainOf(sandbox);
     running.push(chain);

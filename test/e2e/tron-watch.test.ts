@@ -23,7 +23,7 @@ afterEach(async () => {
 
 /** A sandbox that makes a block every 50 ms, so that a payment is final within a second. */
 async function start(directory: string): Promise<TronSandbox> {
-  const sandbox = await startTronFacade({ directory, blockIntervalMs: 50 });
+  const sandbox = await startTronFacade({ directory, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
   if ('reason' in sandbox) throw new Error(sandbox.reason);
   running.push(() => sandbox.close());
   return sandbox;

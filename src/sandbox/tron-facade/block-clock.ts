@@ -1,66 +1,87 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readLines } from './journal.ts';
 
 /** Tells how many blocks there are and when each was made; blocks without transactions cost nothing. */
 export interface BlockClock {
   /** Number of the newest block. */
   head(): number;
   timeMsOf(number: number): number;
+  /** A transaction came: blocks follow one another quickly until it is final. */
+  hurry(): void;
   /** True for a clock that stands still until `mine` makes blocks. */
   readonly manual: boolean;
   mine(count: number): void;
 }
 
-/** A run of equally spaced blocks. */
+/** How fast a chain moves. Watchers read every block, so an idle chain slows down and a transaction wakes it. */
+export interface BlockPace {
+  readonly busyMs: number;
+  /** Payment deadlines are judged by block time, so time goes on. */
+  readonly idleMs: number;
+  /** Blocks at the busy pace after a transaction. */
+  readonly busyBlocks: number;
+}
+
+/** Equally spaced blocks, as far as the run behind it begins. */
 interface Run {
   readonly fromNumber: number;
   readonly startMs: number;
+  readonly stepMs: number;
 }
 
-interface Persisted {
-  readonly intervalMs: number;
-  readonly runs: readonly Run[];
-  readonly reserved: number;
-}
-
-/** Blocks promised to the file ahead of time, so that no number is ever used for two blocks, also after a kill. */
+/** Blocks reserved ahead of time, so that no number is ever used for two blocks, also after a kill. */
 const RESERVE_MS = 2_000;
 
 /**
- * A block every `intervalMs` while the process runs. Numbers are reserved in `file` before they are shown; after a restart
- * counting goes on behind the reservation.
+ * Blocks at the given pace while the process runs. Runs are written to `directory`, and numbers reserved there, before anyone sees them; after
+ * a restart counting goes on behind the reservation.
  */
-export function createIntervalClock(file: string, intervalMs: number, nowMs: () => number): BlockClock {
-  const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Persisted) : null;
-  const runs: Run[] = stored === null ? [{ fromNumber: 0, startMs: nowMs() - intervalMs }] : [...stored.runs];
-  let reserved = stored?.reserved ?? -1;
-  const step = stored?.intervalMs ?? intervalMs;
-  const reservedAhead = Math.ceil(RESERVE_MS / step);
+export function createIntervalClock(directory: string, { busyMs, idleMs, busyBlocks }: BlockPace, nowMs: () => number): BlockClock {
+  const runsFile = join(directory, 'block-runs.jsonl');
+  const reservedFile = join(directory, 'blocks-reserved');
+  const runs: Run[] = [];
+  let reserved = existsSync(reservedFile) ? Number(readFileSync(reservedFile, 'utf8')) : -1;
 
+  const put = (run: Run): void => {
+    while ((runs.at(-1)?.fromNumber ?? -1) >= run.fromNumber) runs.pop();
+    runs.push(run);
+  };
+  /** Busy from this block on, then idle. Replaces what was to come. */
+  const begin = (fromNumber: number, startMs: number): void => {
+    const idleFrom = { fromNumber: fromNumber + busyBlocks, startMs: startMs + (busyBlocks - 1) * busyMs + idleMs, stepMs: idleMs };
+    const added: Run[] = [{ fromNumber, startMs, stepMs: busyMs }, idleFrom];
+    appendFileSync(runsFile, added.map((run) => `${JSON.stringify(run)}\n`).join(''));
+    added.forEach(put);
+  };
   const timeMsOf = (number: number): number => {
-    const run = runs.findLast((candidate) => candidate.fromNumber <= number) ?? runs[0]!;
-    return run.startMs + (number - run.fromNumber) * step;
+    const run = runs.findLast(({ fromNumber }) => fromNumber <= number) ?? runs[0]!;
+    return run.startMs + (number - run.fromNumber) * run.stepMs;
   };
-  const save = (): void => {
-    writeFileSync(`${file}.new`, JSON.stringify({ intervalMs: step, runs, reserved } satisfies Persisted));
-    renameSync(`${file}.new`, file);
+  const head = (): number => {
+    const now = nowMs();
+    const index = runs.findLastIndex(({ startMs }) => startMs <= now);
+    const run = runs[Math.max(index, 0)]!;
+    const elapsed = run.fromNumber + Math.max(0, Math.floor((now - run.startMs) / run.stepMs));
+    const number = Math.min(elapsed, (runs[index + 1]?.fromNumber ?? Infinity) - 1);
+    if (number > reserved) {
+      reserved = number + Math.ceil(RESERVE_MS / run.stepMs);
+      writeFileSync(`${reservedFile}.new`, String(reserved));
+      renameSync(`${reservedFile}.new`, reservedFile);
+    }
+    return number;
   };
-  if (stored !== null) runs.push({ fromNumber: reserved + 1, startMs: Math.max(nowMs(), timeMsOf(reserved) + step) });
 
+  for (const run of readLines<Run>(runsFile)) put(run);
+  if (runs.length === 0) begin(0, nowMs() - busyMs);
+  else begin(reserved + 1, Math.max(nowMs(), timeMsOf(reserved) + busyMs));
   return {
-    head() {
-      const now = nowMs();
-      const index = runs.findLastIndex((candidate) => candidate.startMs <= now);
-      const run = runs[Math.max(index, 0)]!;
-      const next = runs[index + 1];
-      const elapsed = run.fromNumber + Math.max(0, Math.floor((now - run.startMs) / step));
-      const number = next === undefined ? elapsed : Math.min(elapsed, next.fromNumber - 1);
-      if (number > reserved) {
-        reserved = number + reservedAhead;
-        save();
-      }
-      return number;
-    },
+    head,
     timeMsOf,
+    hurry() {
+      const next = head() + 1;
+      begin(next, Math.min(nowMs() + busyMs, timeMsOf(next)));
+    },
     manual: false,
     mine() {
       throw new Error('blocks come by themselves');
@@ -74,6 +95,7 @@ export function createManualClock(nowMs: () => number): BlockClock {
   return {
     head: () => times.length - 1,
     timeMsOf: (number) => times[number]!,
+    hurry() {},
     manual: true,
     mine(count) {
       for (let index = 0; index < count; index++) times.push(Math.max(nowMs(), times.at(-1)!));

@@ -23,8 +23,8 @@ export interface Broadcast {
 /** Blocks until a transaction is solid: two thirds of the 27 producers must have built on it. */
 const SOLIDIFIED_LAG = 19;
 const SNAPSHOT_EVERY = 100;
-/** So many blocks are built on a transaction before a fork replaces them, and so much later the fork includes it. */
-const FORK_SHOWN_BLOCKS = 4;
+/** So many blocks are built on a transaction before a fork replaces them, enough for any watcher to see it; so much later the fork includes it. */
+const FORK_SHOWN_BLOCKS = 12;
 const FORK_MOVED_BLOCKS = 2;
 const POLL_MS = 20;
 
@@ -187,6 +187,7 @@ export class FacadeChain {
   #record(entry: JournalEntry): void {
     this.#journal.append(entry);
     this.#index(entry);
+    this.clock.hurry();
   }
 
   #index(entry: JournalEntry): void {

@@ -77,7 +77,7 @@ export class FacadeJournal {
 }
 
 /** A last line without its end was cut off by a kill: nobody was told of it, so it is dropped. */
-function readLines(file: string): JournalEntry[] {
+export function readLines<Line>(file: string): Line[] {
   if (!existsSync(file)) return [];
   const bytes = readFileSync(file);
   const end = bytes.lastIndexOf(0x0a) + 1;
@@ -87,5 +87,5 @@ function readLines(file: string): JournalEntry[] {
     .toString('utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as JournalEntry);
+    .map((line) => JSON.parse(line) as Line);
 }

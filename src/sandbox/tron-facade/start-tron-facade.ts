@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import type { Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { findAnvil } from '../anvil-binary.ts';
 import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer } from '../chain.ts';
-import { createIntervalClock, createManualClock } from './block-clock.ts';
+import { createIntervalClock, createManualClock, type BlockPace } from './block-clock.ts';
 import { EvmNode } from './evm-node.ts';
 import { FacadeChain } from './chain.ts';
 import { freezeCall, loadGenesis, pauseCall } from './genesis.ts';
@@ -18,8 +17,8 @@ export interface TronFacadeOptions {
   readonly directory: string;
   /** Default: a free port. */
   readonly port?: number;
-  /** Time between blocks; 19 blocks later a transaction is final. */
-  readonly blockIntervalMs?: number;
+  /** 19 blocks after its own a transaction is final. */
+  readonly pace?: BlockPace;
   /** Blocks only through `mine`, and none kept over a restart: for tests. */
   readonly manual?: boolean;
   readonly nowMs?: () => number;
@@ -40,7 +39,8 @@ export interface TronSandbox extends SandboxChain {
 
 /** No TRON network has this id, so a transaction of the sandbox names a block that exists nowhere else. */
 const CHAIN_ID = 31_339;
-const BLOCK_INTERVAL_MS = 150;
+/** The busy pace covers finality with room to spare. */
+const PACE: BlockPace = { busyMs: 150, idleMs: 1_000, busyBlocks: 40 };
 
 /**
  * Starts the `/wallet` API over an anvil of its own: real TRON transactions and signatures on a real EVM, but neither
@@ -52,10 +52,7 @@ export async function startTronFacade(options: TronFacadeOptions): Promise<TronS
   const nowMs = options.nowMs ?? Date.now;
   const genesis = loadGenesis(options.directory);
   const journal = new FacadeJournal(options.directory);
-  const clock =
-    options.manual === true
-      ? createManualClock(nowMs)
-      : createIntervalClock(join(options.directory, 'blocks.json'), options.blockIntervalMs ?? BLOCK_INTERVAL_MS, nowMs);
+  const clock = options.manual === true ? createManualClock(nowMs) : createIntervalClock(options.directory, options.pace ?? PACE, nowMs);
   const evm = await EvmNode.start(binary, CHAIN_ID);
   try {
     const chain = await FacadeChain.open({ evm, clock, genesis, chainId: CHAIN_ID, journal });
