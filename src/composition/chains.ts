@@ -40,8 +40,8 @@ export interface WatchDeps {
   readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
 }
 
-export const POLL_MS = { sandbox: 250, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
-export const SANDBOX_COVERAGE_MS = 2_000;
+export const POLL_MS = { sandbox: 500, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
+export const SANDBOX_COVERAGE_MS = 5_000;
 /** As deep as the watcher itself remembers final deposits. */
 const DEEP_BLOCKS = 256;
 

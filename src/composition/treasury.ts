@@ -23,7 +23,7 @@ const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 /** Collection addresses of a network that one look compares: providers are asked for other things at the same time, TRON's one by one. */
 const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
-const BALANCES_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
+const BALANCES_EVERY_MS = { sandbox: 5_000, production: 30_000 } as const;
 
 /** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use, too. */
 export function startTreasury(

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 
 /** The node understood the call and refused it. */
 export class RpcRefused extends Error {
@@ -9,24 +9,22 @@ const TIMEOUT_MS = 20_000;
 
 export type Rpc = <Result>(method: string, params?: readonly unknown[]) => Promise<Result>;
 
-/**
- * JSON-RPC calls to a local node, one connection each: a node that restarts on the same port leaves no dead connections
- * behind. Rejects with `RpcRefused`, or with the connection's own error.
- */
+/** JSON-RPC calls to a local node. A node that is started again needs calls of its own. Rejects with `RpcRefused`, or with the connection's own error. */
 export function createRpc(url: string): Rpc {
+  const agent = new Agent({ keepAlive: true });
   let id = 0;
   return async <Result>(method: string, params: readonly unknown[] = []): Promise<Result> => {
-    const text = await post(url, JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params }));
+    const text = await post(agent, url, JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params }));
     const answer = JSON.parse(text) as { result: Result; error?: { message: string } };
     if (answer.error) throw new RpcRefused(`${method}: ${answer.error.message}`);
     return answer.result;
   };
 }
 
-function post(url: string, body: string): Promise<string> {
+function post(agent: Agent, url: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const outgoing = request(url, { method: 'POST', headers, agent: false, timeout: TIMEOUT_MS }, (response) => {
+    const outgoing = request(url, { method: 'POST', headers, agent, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));

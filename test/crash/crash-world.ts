@@ -65,8 +65,8 @@ export class CrashWorld {
     this.#env = {
       SANDBOX_CHAINS: join(directory, 'chains.json'),
       CRASH_AT: `file:${join(directory, 'crash-at')}`,
-      // Filled by the first service, which alone ends in order; most of a start is reading sources.
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled'),
+      // Most of a start is reading sources, and a process that is killed fills no cache.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/compiled'),
       PAYOUT_APPROVERS: JSON.stringify(APPROVERS.map(approverKey)),
       WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { [network]: [this.strangers.cold] } }),
       ...env,
@@ -83,8 +83,6 @@ export class CrashWorld {
     });
     const world = new CrashWorld(network, chain, directory, env);
     try {
-      await (await world.service()).stop();
-      world.#service = null;
       const service = await world.service();
       await chain.fundTreasury!(service.facts.networks[network]!.treasury);
       await until('the books know what the treasury holds', WAIT_MS, async () => (await world.disagreement()) === null);

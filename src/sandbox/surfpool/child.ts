@@ -14,7 +14,7 @@ export interface SurfpoolChildConfig {
 /** The one line on standard output. */
 export type SurfpoolChildReport = { readonly url: string } | { readonly failure: string };
 
-const DRAIN_MS = 50;
+const DRAIN_MS = 200;
 
 /** Runs Surfpool in a process of its own: its event buffer must be emptied whatever else the service does. */
 async function main(config: SurfpoolChildConfig): Promise<SurfpoolChildReport> {
